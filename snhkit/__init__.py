@@ -1,0 +1,1 @@
+"""Private locations in, range counts out."""

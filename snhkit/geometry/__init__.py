@@ -1,0 +1,9 @@
+"""Regions, points, boxes and grids: what lies where, in metres."""
+
+from snhkit.geometry.counts import exact_counts
+from snhkit.geometry.grid import Grid, Histogram
+from snhkit.geometry.points import Points
+from snhkit.geometry.queries import RangeQueries
+from snhkit.geometry.region import Region
+
+__all__ = ["Grid", "Histogram", "Points", "RangeQueries", "Region", "exact_counts"]

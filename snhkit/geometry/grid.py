@@ -1,0 +1,155 @@
+"""A regular grid: counting points into it and answering boxes from it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.points import Points
+from snhkit.geometry.queries import RangeQueries
+from snhkit.geometry.region import Region
+
+__all__ = ["Grid", "Histogram", "SummedArea"]
+
+MAX_CELLS = 2**26
+_CHUNK = 65_536  # boxes at a time: their corners stay in cache
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A region cut into ``m`` by ``m`` equal, half-open, non-overlapping cells.
+
+    Parameters
+    ----------
+    region : Region
+        What is cut.
+    m : int
+        Cells a side, at most 8,192.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> grid = Grid.of_width(city, 30)
+    >>> grid.m, grid.cell_m
+    (4, 25.0)
+    >>> grid.count(Points(city, [[1, 1], [99, 99], [99, 98]])).counts[[0, 3], [0, 3]]
+    array([1, 2])
+
+    Notes
+    -----
+    The paper's C; ``cell_m`` is its rho (Sec. 4.1).
+    """
+
+    region: Region
+    m: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.m <= math.isqrt(MAX_CELLS):
+            raise InputError(
+                f"Grid: {self.m:,} cells a side asked for; "
+                f"between 1 and {math.isqrt(MAX_CELLS):,} are possible."
+            )
+
+    @classmethod
+    def of_width(cls, region: Region, cell_m: float) -> "Grid":
+        """Cells as wide as possible up to ``cell_m`` metres that tile the region."""
+        if not (math.isfinite(cell_m) and cell_m > 0):
+            raise InputError(f"cell_m must be a positive number of metres, not {cell_m}.")
+        # A width that divides the side must not be refined by a rounding error.
+        return cls(region, max(1, math.ceil(region.side_m / cell_m * (1 - 1e-12))))
+
+    @property
+    def cell_m(self) -> float:
+        """Width of a cell in metres."""
+        return self.region.side_m / self.m
+
+    def count(self, points: Points) -> "Histogram":
+        """Count the points of each cell."""
+        if points.region != self.region:
+            raise InputError("Grid: the points lie in another region than the grid.")
+        i, j = np.minimum((points.xy / self.cell_m).astype(np.int64), self.m - 1).T
+        flat = np.bincount(i * self.m + j, minlength=self.m * self.m)
+        return Histogram(self, flat.reshape(self.m, self.m))
+
+    def corners(self) -> NDArray[np.float64]:
+        """Lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
+        edge = np.arange(self.m) * self.cell_m
+        return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histogram:
+    """True counts of the cells of a partition; each point is in exactly one cell.
+
+    Only this type may claim parallel composition, and only ``Grid.count`` makes it.
+
+    Parameters
+    ----------
+    grid : Grid
+        The partition.
+    counts : ndarray of int, shape (m, m)
+        ``counts[i, j]`` for the i-th column from the west and j-th row from the south.
+    """
+
+    grid: Grid
+    counts: NDArray[np.int64]
+
+
+class SummedArea:
+    """Sums over any boxes of a grid's values, taking part of a cell's value for part of its area.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    values : ndarray, shape (m, m)
+        One number a cell.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=2)
+    >>> table = SummedArea(Grid(city, 2), np.array([[1, 2], [3, 4]]))
+    >>> table.sums(RangeQueries(city, x=[0, 0.5], y=[0, 0], width=[2, 1], height=[2, 1]))
+    array([10.,  2.])
+    """
+
+    def __init__(self, grid: Grid, values: NDArray) -> None:
+        if values.shape != (grid.m, grid.m):
+            raise InputError(f"values must have shape ({grid.m}, {grid.m}), not {values.shape}.")
+        self.grid = grid
+        self.table = np.zeros((grid.m + 1, grid.m + 1))
+        np.cumsum(np.cumsum(values, axis=0, dtype=float), axis=1, out=self.table[1:, 1:])
+
+    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """The sum over each box, shape (q,); what lies outside the region counts nothing."""
+        if queries.region != self.grid.region:
+            raise InputError("the boxes are given in another region than the one asked.")
+        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+        west, east = self._place(q.x), self._place(q.x + q.width)
+        south, north = self._place(q.y), self._place(q.y + q.height)
+        return (
+            self._upto(east, north)
+            - self._upto(west, north)
+            - self._upto(east, south)
+            + self._upto(west, south)
+        )
+
+    def _place(self, at: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Cell and fraction of it below a coordinate."""
+        t = np.clip(at / self.grid.cell_m, 0, self.grid.m)
+        cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
+        return cell, t - cell
+
+    def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
+        """Sum over [0, x) by [0, y): bilinear between the table's entries, which is exact."""
+        (i, u), (j, v) = x, y
+        flat, row = self.table.ravel(), self.grid.m + 1
+        at = i * row + j
+        low = flat[at] * (1 - v) + flat[at + 1] * v
+        high = flat[at + row] * (1 - v) + flat[at + row + 1] * v
+        return low * (1 - u) + high * u

@@ -1,0 +1,195 @@
+"""Boxes to be counted, many at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.points import Points
+from snhkit.geometry.region import Region
+
+__all__ = ["RangeQueries"]
+
+
+@dataclass(frozen=True, eq=False)
+class RangeQueries:
+    """Axis-parallel boxes in a region, half-open: [x, x + width) by [y, y + height).
+
+    Parameters
+    ----------
+    region : Region
+        The square in whose metres the boxes are given.
+    x, y : array, shape (q,)
+        Lower-left corners, metres from the region's lower-left corner.
+    width, height : array, shape (q,)
+        Metres, not negative.
+
+    Raises
+    ------
+    InputError
+        Naming the first box that is not finite, has a negative side, or is missing a number.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+    >>> RangeQueries(city, x=[0, 500], y=[0, 500], width=[50, 100], height=[50, 25])
+    RangeQueries(2 boxes)
+
+    Notes
+    -----
+    The paper's q = (c, r), for rectangles (Sec. 2.2).
+    """
+
+    region: Region
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    width: NDArray[np.float64]
+    height: NDArray[np.float64]
+
+    def __init__(
+        self, region: Region, x: ArrayLike, y: ArrayLike, width: ArrayLike, height: ArrayLike
+    ) -> None:
+        given = {"x": x, "y": y, "width": width, "height": height}
+        arrays = {name: np.atleast_1d(np.asarray(a, dtype=np.float64)) for name, a in given.items()}
+        if len({a.shape for a in arrays.values()}) > 1 or arrays["x"].ndim != 1:
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items())
+            raise InputError(f"RangeQueries: x, y, width and height must be as long: {shapes}.")
+        for name, a in arrays.items():
+            bad = ~np.isfinite(a) if name in "xy" else ~(np.isfinite(a) & (a >= 0))
+            if bad.any():
+                row = int(np.flatnonzero(bad)[0])
+                wanted = "a finite number" if name in "xy" else "finite and not negative"
+                raise InputError(f"RangeQueries: box {row}: {name} = {a[row]}, must be {wanted}.")
+            object.__setattr__(self, name, a)
+        object.__setattr__(self, "region", region)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"RangeQueries({len(self):,} boxes)"
+
+    def __getitem__(self, rows: slice | NDArray) -> "RangeQueries":
+        """Some of the boxes: a slice, an index array or a mask."""
+        return RangeQueries(
+            self.region, self.x[rows], self.y[rows], self.width[rows], self.height[rows]
+        )
+
+    @classmethod
+    def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
+        """Squares of ``side_m`` metres (one, or shape (q,)) around ``centres``, shape (q, 2)."""
+        centres = np.asarray(centres, float).reshape(-1, 2)
+        side = np.broadcast_to(np.asarray(side_m, float), len(centres))
+        low = centres - side[:, None] / 2
+        return cls(region, low[:, 0], low[:, 1], side, side)
+
+    @classmethod
+    def sample(
+        cls,
+        near: Points | Region,
+        count: int,
+        side_m: tuple[float, float] = (25.0, 100.0),
+        seed: int = 0,
+    ) -> "RangeQueries":
+        """Draw squares whose sides are uniform in ``side_m`` metres.
+
+        Parameters
+        ----------
+        near : Points or Region
+            Points: each square is centred on one of them, chosen uniformly, as in the paper
+            (Sec. 6.1). Squares centred on private records tell where these are: keep them for
+            evaluation. A region: squares lie uniformly inside it.
+        count : int
+            How many.
+        side_m : (float, float)
+            Smallest and largest side, in metres.
+        seed : int
+            Public; the same seed draws the same squares.
+        """
+        low, high = map(float, side_m)
+        region = near if isinstance(near, Region) else near.region
+        if count < 0:
+            raise InputError(f"sample: count must not be negative, it is {count}.")
+        if not 0 < low <= high <= region.side_m:
+            raise InputError(
+                f"sample: side_m must be (low, high) with 0 < low <= high <= {region.side_m:g} "
+                f"metres, not {side_m}."
+            )
+        rng = np.random.default_rng(seed)
+        if isinstance(near, Region):
+            side = rng.uniform(low, high, count)
+            corner = rng.uniform(size=(count, 2)) * (region.side_m - side)[:, None]
+            return cls(region, corner[:, 0], corner[:, 1], side, side)
+        if count and not len(near):
+            raise InputError("sample: there are no points to centre squares on; pass the region.")
+        side = rng.uniform(low, high, count)
+        centres = near.xy[rng.integers(len(near), size=count)] if count else np.empty((0, 2))
+        return cls.squares(region, centres, side)
+
+    @classmethod
+    def from_degrees(
+        cls, region: Region, south: ArrayLike, west: ArrayLike, north: ArrayLike, east: ArrayLike
+    ) -> "RangeQueries":
+        """Boxes given by their bounds in degrees, each of shape (q,).
+
+        On the region's plane a box in degrees is very nearly a rectangle: the one through the
+        middles of its four edges is taken. A box may cross the antimeridian (west > east).
+
+        Raises
+        ------
+        InputError
+            Naming the first box with south above north, a width over 180 degrees, or a latitude
+            or longitude that does not exist.
+        """
+        s, w, n, e = (np.atleast_1d(np.asarray(v, float)) for v in (south, west, north, east))
+        if not len(s) == len(w) == len(n) == len(e):
+            raise InputError("from_degrees: south, west, north and east must be as long.")
+        _refuse(~((-90 <= s) & (s <= 90)), "south", s, "a latitude in [-90, 90]")
+        _refuse(~((-90 <= n) & (n <= 90)), "north", n, "a latitude in [-90, 90]")
+        _refuse(~((-180 <= w) & (w <= 540)), "west", w, "a longitude in [-180, 180]")
+        _refuse(~((-180 <= e) & (e <= 540)), "east", e, "a longitude in [-180, 180]")
+        _refuse(s > n, "south", s, "no greater than north")
+        span = (e - w) % 360
+        _refuse(span > 180, "west", w, "west of east")
+        mid_lat, mid_lon = (s + n) / 2, w + span / 2
+        x0, x1 = region.to_xy(mid_lat, w)[:, 0], region.to_xy(mid_lat, w + span)[:, 0]
+        y0, y1 = region.to_xy(s, mid_lon)[:, 1], region.to_xy(n, mid_lon)[:, 1]
+        return cls(region, x0, y0, np.maximum(x1 - x0, 0), np.maximum(y1 - y0, 0))
+
+    @classmethod
+    def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":  # noqa: ANN001
+        """Boxes given as the rectangles of a GeoDataFrame that has a CRS.
+
+        Raises
+        ------
+        InputError
+            If the frame has no CRS, or a shape is not a box in degrees.
+        """
+        if frame.crs is None:
+            raise InputError("from_geodataframe: the frame has no CRS; set it with set_crs(4326).")
+        degrees = frame.geometry.to_crs(4326)
+        bounds = degrees.bounds
+        spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
+        filled = degrees.set_crs(None, allow_override=True).area
+        _refuse((filled < 0.99 * spans).to_numpy(), "shape", filled.to_numpy(), "a box")
+        return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
+
+    def corners_in_degrees(self) -> NDArray[np.float64]:
+        """Latitude and longitude of each box's corners, anticlockwise; shape (q, 4, 2)."""
+        x1, y1 = self.x + self.width, self.y + self.height
+        ring = [(self.x, self.y), (x1, self.y), (x1, y1), (self.x, y1)]
+        xy = np.stack([np.stack(corner, axis=1) for corner in ring], axis=1)
+        return np.stack(self.region.to_latlon(xy), axis=-1)
+
+    def chunks(self, size: int) -> Iterator["RangeQueries"]:
+        """Consecutive parts of at most ``size`` boxes."""
+        for start in range(0, len(self), size):
+            yield self[start : start + size]
+
+
+def _refuse(bad: NDArray[np.bool_], name: str, values: NDArray, wanted: str) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(f"box {row}: {name} = {values[row]:g}, must be {wanted}.")
