@@ -70,4 +70,5 @@ class Points:
         return len(self.xy)
 
     def __repr__(self) -> str:
-        return f"Points(region={self.region!r}, users={'known' if self.user is not None else 'unknown'})"
+        users = "unknown" if self.user is None else "known"
+        return f"Points(region={self.region!r}, users={users})"

@@ -146,10 +146,10 @@ class RangeQueries:
         s, w, n, e = (np.atleast_1d(np.asarray(v, float)) for v in (south, west, north, east))
         if not len(s) == len(w) == len(n) == len(e):
             raise InputError("from_degrees: south, west, north and east must be as long.")
-        _refuse(~((-90 <= s) & (s <= 90)), "south", s, "a latitude in [-90, 90]")
-        _refuse(~((-90 <= n) & (n <= 90)), "north", n, "a latitude in [-90, 90]")
-        _refuse(~((-180 <= w) & (w <= 540)), "west", w, "a longitude in [-180, 180]")
-        _refuse(~((-180 <= e) & (e <= 540)), "east", e, "a longitude in [-180, 180]")
+        _refuse(~((s >= -90) & (s <= 90)), "south", s, "a latitude in [-90, 90]")
+        _refuse(~((n >= -90) & (n <= 90)), "north", n, "a latitude in [-90, 90]")
+        _refuse(~((w >= -180) & (w <= 540)), "west", w, "a longitude in [-180, 180]")
+        _refuse(~((e >= -180) & (e <= 540)), "east", e, "a longitude in [-180, 180]")
         _refuse(s > n, "south", s, "no greater than north")
         span = (e - w) % 360
         _refuse(span > 180, "west", w, "west of east")
@@ -159,7 +159,7 @@ class RangeQueries:
         return cls(region, x0, y0, np.maximum(x1 - x0, 0), np.maximum(y1 - y0, 0))
 
     @classmethod
-    def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":  # noqa: ANN001
+    def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":
         """Boxes given as the rectangles of a GeoDataFrame that has a CRS.
 
         Raises
