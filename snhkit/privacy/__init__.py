@@ -1,1 +1,33 @@
-"""Privacy."""
+"""Privacy: budgets, the ledger, the unit that is hidden, and the noise that hides it."""
+
+from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.entry import Entry
+from snhkit.privacy.ledger import Ledger
+from snhkit.privacy.noise import (
+    Entropy,
+    ReplayableEntropy,
+    SystemEntropy,
+    discrete_laplace,
+    noisy_count,
+    noisy_histogram,
+)
+from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.unit import PrivacyUnit
+
+__all__ = [
+    "Budget",
+    "Entropy",
+    "Entry",
+    "Epsilon",
+    "Ledger",
+    "PrivacyUnit",
+    "ReplayableEntropy",
+    "Spend",
+    "SystemEntropy",
+    "discrete_laplace",
+    "exact",
+    "noisy_count",
+    "noisy_histogram",
+    "total",
+    "written",
+]

@@ -1,0 +1,163 @@
+"""Epsilon as an exact number: ten times 0.1 is 1."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+
+from snhkit.errors import InputError
+
+__all__ = ["MAX_PART", "Budget", "Epsilon", "exact", "written"]
+
+Epsilon = int | float | str | Decimal | Fraction
+"""What may be given where an epsilon is asked."""
+
+MAX_PART = 2**62
+"""Numerators and denominators stay below this: the noise is drawn with 64-bit integers."""
+
+_MAX_TEXT = 64
+_MAX_EXPONENT = 40
+
+
+def exact(epsilon: Epsilon) -> Fraction:
+    """The epsilon that was written, as an exact fraction.
+
+    A float counts as the shortest decimal that prints it: 0.1 is one tenth.
+
+    Raises
+    ------
+    InputError
+        If epsilon is not a number, not finite, not positive, or has more digits than the integer
+        arithmetic of the noise takes (18 or so).
+
+    Examples
+    --------
+    >>> exact(0.1), exact("1/3"), 10 * exact(0.1) == 1
+    (Fraction(1, 10), Fraction(1, 3), True)
+    """
+    value = _fraction(epsilon)
+    if value <= 0:
+        raise InputError(f"epsilon must be greater than 0, not {_short(epsilon)}.")
+    if max(value.numerator, value.denominator) >= MAX_PART:
+        raise _too_many_digits(epsilon)
+    return value
+
+
+def _fraction(epsilon: object) -> Fraction:
+    if isinstance(epsilon, (bool, np.bool_)):
+        raise InputError(f"epsilon must be a number, not {epsilon}.")
+    if isinstance(epsilon, Rational):
+        return Fraction(int(epsilon.numerator), int(epsilon.denominator))
+    if isinstance(epsilon, (float, np.floating)):
+        if not math.isfinite(epsilon):
+            raise InputError(f"epsilon must be finite, not {epsilon}.")
+        return _from_decimal(Decimal(str(epsilon)), epsilon)
+    if isinstance(epsilon, Decimal):
+        return _from_decimal(epsilon, epsilon)
+    if isinstance(epsilon, str):
+        return _from_text(epsilon)
+    raise InputError(f"epsilon must be a number, not a {type(epsilon).__name__}.")
+
+
+def _from_text(text: str) -> Fraction:
+    if len(text) > _MAX_TEXT:
+        raise _too_many_digits(text)
+    try:
+        return _from_decimal(Decimal(text), text)
+    except InvalidOperation:
+        pass
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(
+            f"epsilon must be a number such as '0.1' or '1/3', not {text!r}."
+        ) from None
+
+
+def _from_decimal(value: Decimal, given: object) -> Fraction:
+    if not value.is_finite():
+        raise InputError(f"epsilon must be finite, not {_short(given)}.")
+    # Before it is made a fraction: 1e999999999 would fill the memory.
+    if value and abs(value.adjusted()) > _MAX_EXPONENT:
+        raise _too_many_digits(given)
+    return Fraction(value)
+
+
+def _too_many_digits(given: object) -> InputError:
+    return InputError(
+        f"epsilon {_short(given)} has too many digits: the noise is drawn with 64-bit integers, so "
+        "as a fraction both its numbers must be below 2**62 (18 digits or so). "
+        "Round it, for instance to '0.0123'."
+    )
+
+
+def _short(given: object) -> str:
+    text = str(given)
+    return text if len(text) <= 24 else text[:21] + "..."
+
+
+def written(value: Fraction) -> str:
+    """A fraction as people write it: a decimal where that is exact, else a fraction.
+
+    Examples
+    --------
+    >>> written(Fraction(2, 5)), written(Fraction(1, 3)), written(Fraction(2))
+    ('0.4', '1/3', '2')
+    """
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return str(value)
+    places = 0
+    while value.denominator != 1 and (value * 10**places).denominator != 1:
+        places += 1
+    digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+@dataclass(frozen=True, order=True)
+class Budget:
+    """An amount of epsilon: exact, comparable, and printed as it was written.
+
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        Greater than 0; kept as an exact fraction.
+
+    Raises
+    ------
+    InputError
+        Where ``exact`` refuses epsilon.
+
+    Examples
+    --------
+    >>> print(Budget(0.1) + Budget("1/5"))
+    0.3
+    >>> 10 * Budget(0.1) == Budget(1)
+    True
+    """
+
+    epsilon: Fraction
+
+    def __init__(self, epsilon: Epsilon) -> None:
+        object.__setattr__(self, "epsilon", exact(epsilon))
+
+    def __add__(self, other: "Budget") -> "Budget":
+        return Budget(self.epsilon + other.epsilon)
+
+    def __mul__(self, times: int | Fraction) -> "Budget":
+        return Budget(self.epsilon * times)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, parts: int | Fraction) -> "Budget":
+        return Budget(self.epsilon / parts)
+
+    def __str__(self) -> str:
+        return written(self.epsilon)

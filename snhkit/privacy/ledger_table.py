@@ -1,0 +1,84 @@
+"""How a ledger looks: in a terminal, in a notebook, as a DataFrame."""
+
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING
+
+from snhkit.privacy.budget import Budget, written
+from snhkit.privacy.entry import Entry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_frame", "as_html", "as_text"]
+
+_COLUMNS = ("#", "when (UTC)", "who", "epsilon", "state", "bought")
+_NUMBERS = (0, 3)  # columns set flush right
+# White on red is legible whatever the notebook's theme.
+_RED = "background:#b3261e;color:#fff;padding:0 .4em;border-radius:.3em"
+
+
+def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
+    """An aligned table under a line that sums it up."""
+    rows = [_COLUMNS, *(_cells(entry) for entry in entries)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if k in _NUMBERS else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([_summary(budget, entries), *(lines if entries else [])])
+
+
+def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
+    """A captioned table; replayable entries carry the word in red."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
+    body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
+    return (
+        f"<table><caption>{escape(_summary(budget, entries))}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
+    """One row an entry; epsilon as float."""
+    import pandas as pd
+
+    columns = ["number", "when", "who", "epsilon", "state", "replayable", "bought", "reason"]
+    rows = [
+        (e.number, e.when, e.who, float(e.epsilon), e.state, e.replayable, _bought(e), e.reason)
+        for e in entries
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
+    spent = sum((entry.epsilon for entry in entries), Fraction(0))
+    left = written(budget.epsilon - spent)
+    return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}"
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    state = entry.state + (f" ({entry.reason})" if entry.reason else "")
+    return (
+        str(entry.number),
+        f"{entry.when:%Y-%m-%d %H:%M:%S}",
+        entry.who,
+        written(entry.epsilon),
+        state + (", replayable" if entry.replayable else ""),
+        _bought(entry),
+    )
+
+
+def _html_cells(entry: Entry) -> str:
+    number, when, who, epsilon, state, bought = map(escape, _cells(entry))
+    if entry.replayable:
+        state = state.removesuffix(", replayable") + f' <strong style="{_RED}">replayable</strong>'
+    row = f'<th scope="row">{number}</th>'
+    return row + "".join(f"<td>{cell}</td>" for cell in (when, who, epsilon, state, bought))
+
+
+def _bought(entry: Entry) -> str:
+    return "; ".join(map(str, entry.spends))

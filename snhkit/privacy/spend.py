@@ -1,0 +1,50 @@
+"""What a noisy number has cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from snhkit.privacy.budget import written
+
+__all__ = ["Spend", "total"]
+
+
+@dataclass(frozen=True)
+class Spend:
+    """The epsilon that one call of a noise function has used.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The cost of the whole call.
+    what : str
+        What was bought, in plain words and without a private number.
+    composition : "sequential" or "parallel"
+        Parallel where many numbers cost epsilon once, since a record is in only one of them.
+        Only ``noisy_histogram`` says so.
+
+    Examples
+    --------
+    >>> print(Spend(Fraction(1, 5), "number of records"))
+    0.2 for number of records
+    """
+
+    epsilon: Fraction
+    what: str
+    composition: Literal["sequential", "parallel"] = "sequential"
+
+    def __str__(self) -> str:
+        once = ", in parallel" if self.composition == "parallel" else ""
+        return f"{written(self.epsilon)} for {self.what}{once}"
+
+
+def total(spends: Iterable[Spend]) -> Fraction:
+    """The cost of several calls on the same records: the sum (sequential composition).
+
+    Examples
+    --------
+    >>> total([Spend(Fraction(1, 10), "one"), Spend(Fraction(1, 5), "two")])
+    Fraction(3, 10)
+    """
+    return sum((spend.epsilon for spend in spends), Fraction(0))
