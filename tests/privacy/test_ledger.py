@@ -1,0 +1,132 @@
+import sys
+import threading
+from datetime import UTC, timedelta
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.privacy import Budget, Ledger, Spend, exact, total
+
+epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=2, max_denominator=1000)
+
+
+def test_ten_tenths_spend_the_whole_budget_and_no_more():
+    ledger = Ledger(1.0)
+    for _ in range(10):
+        ledger.charge(0.1, "UG")
+    assert ledger.spent == ledger.total == 1
+    assert ledger.remaining == 0
+    with pytest.raises(BudgetExceeded, match=r"left 0, short by 0\.1"):
+        ledger.charge(0.1, "UG")
+
+
+def test_overspending_names_the_shortfall_and_spends_nothing():
+    ledger = Ledger(Budget("0.5"))
+    ledger.charge(0.2, "UG")
+    with pytest.raises(BudgetExceeded, match=r"SNH: asked 0\.4, left 0\.3, short by 0\.1"):
+        ledger.charge(0.4, "SNH")
+    assert ledger.spent == exact(0.2)
+    assert len(ledger.entries) == 1
+
+
+@given(epsilons, st.lists(epsilons, max_size=30))
+def test_what_is_spent_is_the_sum_and_never_more_than_the_budget(budget, asked):
+    ledger = Ledger(budget)
+    granted = []
+    for epsilon in asked:
+        fits = epsilon <= ledger.remaining
+        try:
+            granted.append(ledger.charge(epsilon, "any").epsilon)
+        except BudgetExceeded:
+            assert not fits
+        else:
+            assert fits
+        assert ledger.remaining >= 0
+    assert sum(granted) == sum(e.epsilon for e in ledger.entries) == ledger.spent
+    assert ledger.spent + ledger.remaining == ledger.total == budget
+
+
+def test_threads_racing_for_the_last_epsilon():
+    ledger, refused = Ledger(1), []
+    ready = threading.Barrier(16)
+
+    def spend():
+        ready.wait()
+        for _ in range(20):
+            try:
+                ledger.charge("0.01", "racer")
+            except BudgetExceeded:
+                refused.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(16)]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(usual)
+    assert ledger.spent == 1
+    assert len(ledger.entries) == 100
+    assert len(refused) == 16 * 20 - 100
+    assert [e.number for e in ledger.entries] == list(range(1, 101))
+
+
+def test_settling_keeps_the_breakdown():
+    ledger = Ledger(1)
+    entry = ledger.charge(0.2, "SNH", replayable=True)
+    spends = [Spend(exact(0.15), "counts of 100 cells", "parallel"), Spend(exact(0.05), "n")]
+    settled = ledger.settle(entry, spends)
+    assert ledger.entries == (settled,)
+    assert settled.state == "settled"
+    assert settled.replayable
+    assert settled.spends == tuple(spends)
+    assert total(settled.spends) == settled.epsilon == exact(0.2)
+
+
+def test_a_build_that_used_too_much_is_not_settled():
+    ledger = Ledger(1)
+    entry = ledger.charge(0.2, "SNH")
+    with pytest.raises(BudgetExceeded, match=r"used 0\.3 of 0\.2 charged, 0\.1 too much"):
+        ledger.settle(entry, [Spend(exact(0.2), "a"), Spend(exact(0.1), "b")])
+    assert ledger.fail(entry, BudgetExceeded("x")).reason == "BudgetExceeded"
+
+
+def test_a_failed_build_stays_spent_and_tells_no_data():
+    ledger = Ledger(1)
+    entry = ledger.charge(0.4, "SNH")
+    failed = ledger.fail(entry, ValueError("row 17: Alice at 37.76, -122.43"))
+    assert failed.state == "failed"
+    assert failed.reason == "ValueError"
+    assert ledger.remaining == exact(0.6)
+    assert "Alice" not in f"{ledger!r}{ledger._repr_html_()}{ledger.to_frame().to_string()}"
+    assert ledger.fail(ledger.charge(0.1, "UG")).reason == ""
+
+
+def test_an_entry_is_closed_once_and_only_by_its_ledger():
+    ledger, other = Ledger(1), Ledger(1)
+    entry, foreign = ledger.charge(0.1, "UG"), other.charge(0.1, "UG")
+    settled = ledger.settle(entry, [])
+    for stale in (entry, settled, foreign):
+        with pytest.raises(InputError, match="not an open entry"):
+            ledger.fail(stale)
+        with pytest.raises(InputError, match="not an open entry"):
+            ledger.settle(stale, [])
+
+
+@pytest.mark.parametrize("who", ["", "  ", "two\nlines", "\x1b[2J"])
+def test_who_is_one_printable_line(who):
+    ledger = Ledger(1)
+    with pytest.raises(InputError, match="printable"):
+        ledger.charge(0.1, who)
+    assert ledger.spent == 0
+
+
+def test_times_are_utc():
+    assert Ledger(1).charge(1, "UG").when.utcoffset() == timedelta(0)
+    assert Ledger(1).charge(1, "UG").when.tzinfo is UTC

@@ -1,0 +1,148 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from snhkit.errors import InputError, SnhkitError
+from snhkit.geometry import Grid, Histogram, Points
+from snhkit.privacy import (
+    ReplayableEntropy,
+    Spend,
+    SystemEntropy,
+    discrete_laplace,
+    noisy_count,
+    noisy_histogram,
+)
+from snhkit.privacy.noise import uniform_below
+
+TOP = 2**64 - 1
+
+
+class Stuck:
+    replayable = False
+
+    def __init__(self, word: int) -> None:
+        self.word = word
+
+    def words(self, count):
+        return np.full(count, self.word, np.uint64)
+
+
+def test_words_beyond_the_last_whole_turn_are_drawn_again(scripted):
+    # 2**64 = 3 * q + 1: the top word alone is uneven.
+    entropy = scripted([TOP, TOP - 1, 5, TOP, 7])
+    assert uniform_below(3, 3, entropy).tolist() == [7 % 3, (TOP - 1) % 3, 5 % 3]
+    assert not entropy.left.size
+
+
+def test_a_power_of_two_takes_every_word(scripted):
+    assert uniform_below(8, 2, scripted([TOP, 0])).tolist() == [7, 0]
+
+
+def test_one_outcome_needs_no_word(scripted):
+    assert uniform_below(1, 4, scripted([])).tolist() == [0, 0, 0, 0]
+
+
+def test_uniform_where_a_remainder_would_be_biased():
+    # 2**64 is 5 + 1/3 times n: plain remainders would favour the lowest third 6 to 5.
+    n = 3 * 2**60
+    low, middle, high = np.bincount(uniform_below(n, 300_000, SystemEntropy()) // 2**60)
+    assert chisquare([low, middle, high]).pvalue > 1e-7  # the false-alarm rate
+    words = SystemEntropy().words(300_000)
+    biased = np.bincount((words % np.uint64(n) // np.uint64(2**60)).astype(int))
+    assert chisquare(biased).pvalue < 1e-7
+
+
+@pytest.mark.parametrize("word", [0, TOP])
+def test_a_broken_source_is_noticed(word):
+    with pytest.raises(SnhkitError, match="entropy is broken"):
+        discrete_laplace(10, Fraction(3), Stuck(word))
+
+
+def test_a_seed_replays_and_the_system_does_not():
+    scale = Fraction(100)
+    one, two = (discrete_laplace((30, 40), scale, ReplayableEntropy(5)) for _ in range(2))
+    assert one.shape == (30, 40)
+    assert one.dtype == np.int64
+    assert (one == two).all()
+    assert (one != discrete_laplace((30, 40), scale, ReplayableEntropy(6))).any()
+    fresh = [discrete_laplace((30, 40), scale, SystemEntropy()) for _ in range(2)]
+    assert (fresh[0] != fresh[1]).any()
+    assert ReplayableEntropy(5).replayable
+    assert not SystemEntropy().replayable
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, True, None, "7"])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        ReplayableEntropy(seed)
+
+
+@pytest.mark.parametrize("shape", [0, (0, 3), 1, (2, 3, 4)])
+def test_any_shape(shape):
+    assert discrete_laplace(shape, Fraction(2), SystemEntropy()).shape == np.empty(shape).shape
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        Fraction(0),
+        Fraction(-1),
+        Fraction(2**50 + 1),
+        Fraction(2**62 + 1, 2**62),
+        Fraction(1, 2**62),
+    ],
+)
+def test_scales_that_do_not_fit_are_refused(scale):
+    with pytest.raises(InputError, match="discrete_laplace: "):
+        discrete_laplace(1, scale, SystemEntropy())
+
+
+def test_the_largest_scales_fit():
+    assert abs(discrete_laplace(10_000, Fraction(2**50), SystemEntropy())).max() > 2**50
+    least = Fraction(1, 2**62 - 1)
+    assert not discrete_laplace(100, least, SystemEntropy()).any()
+
+
+def test_noise_does_not_depend_on_the_counts(histogram: Histogram):
+    grid = histogram.grid
+    empty = grid.count(Points(grid.region, np.empty((0, 2))))
+    a, _ = noisy_histogram(histogram, Fraction(1, 5), 1, ReplayableEntropy(3))
+    b, _ = noisy_histogram(empty, Fraction(1, 5), 1, ReplayableEntropy(3))
+    assert (a - histogram.counts == b).all()
+
+
+def test_without_noise_the_counts_are_exact(histogram: Histogram):
+    counts, _ = noisy_histogram(histogram, Fraction(10**6), 1, SystemEntropy())
+    assert (counts == histogram.counts).all()
+    assert noisy_count(41, Fraction(10**6), 1, SystemEntropy(), "n")[0] == 41
+
+
+def test_the_cost_of_a_partition_is_epsilon_once(histogram: Histogram):
+    _, spend = noisy_histogram(histogram, Fraction(1, 5), 7, SystemEntropy())
+    assert spend == Spend(Fraction(1, 5), "counts of 202,500 cells", "parallel")
+
+
+def test_the_cost_of_a_count():
+    noisy, spend = noisy_count(np.int64(10), 0.1, 1, SystemEntropy(), "number of records")
+    assert type(noisy) is int
+    assert spend == Spend(Fraction(1, 10), "number of records", "sequential")
+
+
+def test_only_a_partition_is_taken(histogram: Histogram):
+    with pytest.raises(InputError, match=r"Histogram that Grid\.count makes, not a ndarray"):
+        noisy_histogram(histogram.counts, Fraction(1), 1, SystemEntropy())  # pyright: ignore
+
+
+@pytest.mark.parametrize("sensitivity", [0, -1, 1.5, True])
+def test_sensitivity_is_a_whole_number(sensitivity):
+    with pytest.raises(InputError, match="sensitivity must be a whole number, at least 1"):
+        noisy_count(1, Fraction(1), sensitivity, SystemEntropy(), "n")
+
+
+def test_counting_leaves_the_histogram_as_it_was(histogram: Histogram):
+    before = histogram.counts.copy()
+    noisy_histogram(histogram, Fraction(1, 5), 1, SystemEntropy())
+    assert (histogram.counts == before).all()
+    assert isinstance(histogram.grid, Grid)

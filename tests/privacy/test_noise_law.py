@@ -1,0 +1,102 @@
+"""The noise follows its law. Each assertion errs with probability 1e-7 when all is right.
+
+With 200,000 draws a scale off by a tenth is missed with a probability that does not matter.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from scipy.stats import binomtest, chi2_contingency, norm
+
+from snhkit.geometry import Histogram
+from snhkit.privacy import (
+    ReplayableEntropy,
+    SystemEntropy,
+    discrete_laplace,
+    noisy_count,
+    noisy_histogram,
+)
+
+FALSE_ALARM = 1e-7
+DRAWS = 200_000
+TENTH = Fraction(11, 10)
+
+scales = pytest.mark.parametrize(
+    "scale",
+    [
+        Fraction(1, 2),
+        Fraction(3, 7),
+        Fraction(1),
+        Fraction(5),
+        Fraction(20),
+        Fraction(10**9 + 7, 1000),
+        Fraction(3 * 2**60 + 1, 2**61 - 1),  # the widest integers, with a carry almost always
+    ],
+    ids=str,
+)
+
+
+@scales
+def test_the_right_scale_passes_and_a_tenth_more_or_less_fails(scale, laplace_p):
+    draws = discrete_laplace(DRAWS, scale, SystemEntropy())
+    assert laplace_p(draws, scale) > FALSE_ALARM
+    assert laplace_p(draws, scale * TENTH) < FALSE_ALARM
+    assert laplace_p(draws, scale / TENTH) < FALSE_ALARM
+
+
+@scales
+def test_both_signs_are_as_likely(scale):
+    draws = discrete_laplace(DRAWS, scale, SystemEntropy())
+    above, below = int((draws > 0).sum()), int((draws < 0).sum())
+    assert binomtest(above, above + below).pvalue > FALSE_ALARM
+
+
+def test_neighbours_are_uncorrelated():
+    # 65,536 draws are made at a time: a word used twice would show at that distance.
+    draws = discrete_laplace(3 * 65_536, Fraction(20), SystemEntropy()) / 20
+    limit = norm.isf(FALSE_ALARM / 2)
+    for lag in (1, 2, 65_536):
+        products = draws[lag:] * draws[:-lag]
+        assert abs(products.mean()) / (products.std() / np.sqrt(products.size)) < limit
+
+
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [(Fraction(1, 5), 1), (Fraction(7, 2), 3)])
+def test_a_histogram_gets_noise_of_sensitivity_over_epsilon(
+    epsilon, sensitivity, histogram: Histogram, laplace_p
+):
+    noisy, _ = noisy_histogram(histogram, epsilon, sensitivity, SystemEntropy())
+    noise = (noisy - histogram.counts).ravel()
+    scale = sensitivity / epsilon
+    assert laplace_p(noise, scale) > FALSE_ALARM
+    assert laplace_p(noise, scale * TENTH) < FALSE_ALARM
+    assert laplace_p(noise, scale / TENTH) < FALSE_ALARM
+
+
+def test_a_count_gets_noise_of_sensitivity_over_epsilon():
+    def same(scale: Fraction) -> bool:
+        return all(
+            noisy_count(5, Fraction(1, 50), 3, ReplayableEntropy(seed), "n")[0] - 5
+            == discrete_laplace(1, scale, ReplayableEntropy(seed))[0]
+            for seed in range(20)
+        )
+
+    assert same(Fraction(150))
+    assert not same(Fraction(150) * TENTH)
+    assert not same(Fraction(150) / TENTH)
+
+
+def test_the_same_law_as_opendp():
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    theirs = np.array(dp.m.make_laplace(*space, scale=2.5)([0] * 20_000))
+
+    def p_value(scale: Fraction) -> float:
+        ours = discrete_laplace(DRAWS, scale, SystemEntropy())
+        table = [np.bincount(np.clip(x, -12, 12) + 12) for x in (ours, theirs)]
+        return chi2_contingency(table).pvalue
+
+    assert p_value(Fraction(5, 2)) > FALSE_ALARM
+    assert p_value(Fraction(5, 2) * TENTH) < FALSE_ALARM
+    assert p_value(Fraction(5, 2) / TENTH) < FALSE_ALARM

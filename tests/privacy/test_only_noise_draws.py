@@ -1,0 +1,94 @@
+"""Reads the source: randomness that protects people is drawn in one file only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import snhkit
+
+ROOT = Path(snhkit.__file__).parent
+NOISE = ROOT / "privacy" / "noise.py"
+SECRET = {"urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace"}
+
+# Not privacy noise: a shape drawn from a public seed; a token that names a page.
+ALLOWED = {"data/layout.py": {"laplace"}, "widgets/draw_map.py": {"secrets"}}
+
+
+def names(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+                found.update(name.split("."))
+            case ast.ImportFrom(module=str(name)):
+                found.update(name.split("."))
+    return found
+
+
+def unseeded(tree: ast.AST) -> bool:
+    """Whether a generator is made without a seed, so that it draws hidden entropy."""
+    makers = {"default_rng", "SeedSequence", "PCG64", "Philox", "Random"}
+    return any(
+        isinstance(node, ast.Call)
+        and not node.args
+        and not node.keywords
+        and names(node.func) & makers
+        for node in ast.walk(tree)
+    )
+
+
+def claims_parallel(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and names(node.func) & {"Spend", "replace"}
+        and any(
+            isinstance(value, ast.Constant) and value.value == "parallel"
+            for value in [*node.args, *(keyword.value for keyword in node.keywords)]
+        )
+        for node in ast.walk(tree)
+    )
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_other_module_draws_privacy_noise(path: Path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not unseeded(tree)
+    if path == NOISE:
+        assert names(tree) & SECRET == {"urandom"}
+        assert claims_parallel(tree)
+    else:
+        assert names(tree) & SECRET <= ALLOWED.get(path.relative_to(ROOT).as_posix(), set())
+        assert not claims_parallel(tree)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import secrets",
+        "from os import urandom",
+        "import os; os.urandom(8)",
+        "rng.laplace(size=3)",
+        "import numpy.random.laplace",
+        "from scipy.stats import dlaplace as d",
+    ],
+)
+def test_the_reading_sees_secret_draws(line: str):
+    assert names(ast.parse(line)) & SECRET
+
+
+def test_the_reading_sees_missing_seeds_and_claims():
+    assert unseeded(ast.parse("np.random.default_rng().normal()"))
+    assert not unseeded(ast.parse("np.random.default_rng(seed)"))
+    assert claims_parallel(ast.parse("Spend(e, 'x', 'parallel')"))
+    assert claims_parallel(ast.parse("spend.Spend(e, 'x', composition='parallel')"))
+    assert not claims_parallel(ast.parse("Spend(e, 'parallel lines')"))
+
+
+def test_no_float_enters_the_sampler():
+    tree = ast.parse(NOISE.read_text(encoding="utf-8"))
+    floats = {"float", "float64", "float32", "exp", "log", "log1p", "sqrt", "random", "uniform"}
+    assert names(tree) & floats == {"random"}  # np.random.PCG64, of which words are taken
+    divisions = [n for n in ast.walk(tree) if isinstance(n, ast.Div)]
+    assert len(divisions) == 2  # sensitivity / epsilon, a Fraction; count / 64 words of signs
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is float]
