@@ -50,7 +50,22 @@ def claims_parallel(tree: ast.AST) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def makes_histogram(tree: ast.AST) -> bool:
+    return any(isinstance(n, ast.Call) and "Histogram" in names(n.func) for n in ast.walk(tree))
+
+
+MODULES = pytest.mark.parametrize(
+    "path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
+
+
+@MODULES
+def test_only_the_grid_makes_a_histogram(path: Path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert makes_histogram(tree) == (path == ROOT / "geometry" / "grid.py")
+
+
+@MODULES
 def test_no_other_module_draws_privacy_noise(path: Path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not unseeded(tree)

@@ -1,0 +1,83 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points, RangeQueries, Region, exact_counts
+from snhkit.geometry.counts import count_in_boxes
+
+CITY = Region.around(lat=0, lon=0, side_m=8)
+
+
+def brute(xy, x0, y0, x1, y1):
+    x, y = xy[:, 0], xy[:, 1]
+    return [
+        int(((a <= x) & (x < c) & (b <= y) & (y < d)).sum())
+        for a, b, c, d in zip(x0, y0, x1, y1, strict=True)
+    ]
+
+
+@given(st.data(), st.integers(0, 60), st.integers(0, 10))
+def test_counts_on_a_lattice_of_edges_and_duplicates(data, n, q):
+    # Quarters: points lie on the edges of boxes and on each other all the time.
+    xy = data.draw(arrays(np.int64, (n, 2), elements=st.integers(0, 31))) / 4
+    x, y = data.draw(arrays(np.int64, (2, q), elements=st.integers(-8, 40))) / 4
+    width, height = data.draw(arrays(np.int64, (2, q), elements=st.integers(0, 48))) / 4
+    counts = exact_counts(Points(CITY, xy), RangeQueries(CITY, x, y, width, height))
+    assert counts.dtype == np.int64
+    assert counts.tolist() == brute(xy, x, y, x + width, y + height)
+
+
+@given(st.data(), st.integers(1, 40))
+def test_counts_of_any_floats(data, n):
+    inside = st.floats(0, 8, exclude_max=True)
+    xy = data.draw(arrays(float, (n, 2), elements=inside))
+    x, y, width, height = data.draw(arrays(float, (4, 5), elements=inside))
+    counts = exact_counts(Points(CITY, xy), RangeQueries(CITY, x, y, width, height))
+    assert counts.tolist() == brute(xy, x, y, x + width, y + height)
+
+
+def test_edges_are_half_open_and_duplicates_count_each():
+    points = Points(CITY, [[1, 1], [1, 1], [2, 1], [1, 2], [2, 2]])
+    boxes = RangeQueries(
+        CITY, x=[1, 0, 1, 1], y=[1, 0, 1, 1], width=[1, 1, 2, 0], height=[1, 1, 2, 0]
+    )
+    assert exact_counts(points, boxes).tolist() == [2, 0, 5, 0]
+
+
+def test_bounds_may_be_infinite_or_crossed():
+    xy = np.array([[1.0, 1.0], [3.0, 3.0]])
+    low, high = np.array([-np.inf, 2.0, 5.0]), np.array([np.inf, np.inf, -5.0])
+    assert count_in_boxes(xy, low, low, high, high).tolist() == [2, 1, 0]
+
+
+@pytest.mark.xfail(reason="exact_counts does not compare regions", strict=True)
+def test_another_region_is_refused():
+    other = Region.around(lat=1, lon=0, side_m=8)
+    with pytest.raises(InputError, match="another region"):
+        exact_counts(Points(CITY, [[1, 1]]), RangeQueries(other, [0], [0], [8], [8]))
+
+
+def test_no_points_and_no_boxes():
+    none = np.empty(0)
+    empty, one = Points(CITY, []), Points(CITY, [[1, 1]])
+    assert exact_counts(empty, RangeQueries(CITY, [0], [0], [8], [8])).tolist() == [0]
+    assert exact_counts(one, RangeQueries(CITY, none, none, none, none)).tolist() == []
+
+
+def test_many_boxes_over_many_points_in_bounded_memory():
+    rng = np.random.default_rng(0)
+    points = Points(CITY, rng.uniform(0, 8, (1_000_000, 2)))
+    boxes = RangeQueries.sample(CITY, 100_000, (0.1, 2.0))
+    tracemalloc.start()
+    counts = exact_counts(points, boxes)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 128 * 2**20  # a table of all pairs would take 100 GB
+    some = slice(0, 50)
+    b = boxes[some]
+    assert counts[some].tolist() == brute(points.xy, b.x, b.y, b.x + b.width, b.y + b.height)

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points, Region
+
+CITY = Region.around(lat=0, lon=0, side_m=100)
+
+
+def test_points_know_their_number_and_do_not_show_it():
+    points = Points(CITY, np.full((17, 2), 3.25), user=np.arange(17))
+    assert len(points) == 17
+    assert "17" not in repr(points)
+    assert "3.25" not in repr(points)
+    assert points.user is not None
+    assert points.user.dtype == np.int64
+
+
+@pytest.mark.parametrize("nothing", [[], np.empty((0, 2))])
+def test_no_points(nothing):
+    points = Points(CITY, nothing)
+    assert len(points) == 0
+    assert points.xy.shape == (0, 2)
+
+
+@pytest.mark.parametrize("bad", [[100, 5], [5, 100], [-1, 5], [np.nan, 5], [np.inf, 5]])
+def test_the_first_row_outside_is_named(bad):
+    with pytest.raises(InputError, match=r"row 1 is not inside the region \(and 1 more\)"):
+        Points(CITY, [[1, 1], bad, [2, 2], bad])
+
+
+@pytest.mark.parametrize(
+    ("xy", "user", "message"),
+    [
+        ([1, 2], None, r"shape \(n, 2\), not \(2,\)"),
+        ([[1, 2, 3]], None, r"not \(1, 3\)"),
+        ([[1, 2]], [1, 2], r"user must have shape \(1,\)"),
+    ],
+)
+def test_shapes_that_disagree_are_refused(xy, user, message):
+    with pytest.raises(InputError, match=message):
+        Points(CITY, xy, user)
+
+
+@pytest.mark.xfail(
+    reason="astype(int64) quotes a name, or makes one person of all NaN", strict=True
+)
+@pytest.mark.parametrize("user", [["alice"], [np.nan], [1.5]])
+def test_users_are_whole_numbers_and_no_name_is_quoted(user):
+    with pytest.raises(InputError, match="user must be whole numbers") as refusal:
+        Points(CITY, [[1, 2]], user)
+    assert "alice" not in str(refusal.value)
