@@ -1,0 +1,86 @@
+// What every map of snhkit carries: its first view, a graticule that follows the zoom, a legend.
+const snhkit = {
+  // Fits the box into the map, again when the map's size changes, until someone moves it.
+  // A page in a hidden tab has no size at first: a map fitted then would be lost.
+  fit(map, box) {
+    let fitting = false;
+    map.snhkitMoved = false;
+    const fit = () => {
+      fitting = true;
+      map.invalidateSize({ animate: false });
+      const size = map.getSize();
+      if (!map.snhkitMoved && Math.min(size.x, size.y) > 32) {
+        map.fitBounds(box, { animate: false, padding: [8, 8] });
+      }
+      fitting = false;
+    };
+    map.on("movestart zoomstart", () => { if (!fitting) map.snhkitMoved = true; });
+    new ResizeObserver(fit).observe(map.getContainer());
+    fit();
+  },
+
+  graticule(map) {
+    const pane = "snhkit-graticule";
+    map.createPane(pane).style.zIndex = 340;
+    map.getPane(pane).style.pointerEvents = "none";
+    const lines = L.layerGroup([], { pane }).addTo(map);
+    const niceStep = (span) => {
+      const power = 10 ** Math.floor(Math.log10(span));
+      return power * [1, 2, 5, 10].find((s) => s * power >= span);
+    };
+    const name = (value, step, halves) => {
+      const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+      return Math.abs(value).toFixed(digits) + "°" + (value < 0 ? halves[1] : halves[0]);
+    };
+    const wrap = (lon) => ((((lon + 180) % 360) + 360) % 360) - 180;
+    const write = (at, text, side) =>
+      L.tooltip({ pane, permanent: true, direction: side, className: "snhkit-degrees", offset: [0, 0] })
+        .setLatLng(at).setContent(text).addTo(lines);
+    const draw = () => {
+      lines.clearLayers();
+      const size = map.getSize();
+      if (!size.x || !size.y) return;
+      const b = map.getBounds();
+      const perPixel = (b.getEast() - b.getWest()) / size.x;
+      const step = niceStep(perPixel * 130);
+      const style = { pane, className: "snhkit-line", weight: 1, interactive: false };
+      const inset = (px, py) => map.containerPointToLatLng([px, py]);
+      for (let i = Math.ceil(b.getWest() / step); i * step <= b.getEast(); i++) {
+        const lon = i * step;
+        L.polyline([[b.getSouth(), lon], [b.getNorth(), lon]], style).addTo(lines);
+        write([inset(0, size.y).lat, lon], name(wrap(lon), step, "EW"), "top");
+      }
+      for (let i = Math.ceil(b.getSouth() / step); i * step <= b.getNorth(); i++) {
+        const lat = i * step;
+        L.polyline([[lat, b.getWest()], [lat, b.getEast()]], style).addTo(lines);
+        write([lat, inset(size.x, 0).lng], name(lat, step, "NS"), "left");
+      }
+    };
+    map.on("moveend resize", draw);
+    if (map.attributionControl) map.attributionControl.setPrefix("Leaflet");
+    map.whenReady(draw);
+  },
+
+  // Returns a function that shows {title, unit, ticks, colours}, or nothing for null.
+  legend(map) {
+    const control = L.control({ position: "bottomright" });
+    const box = L.DomUtil.create("div", "snhkit-legend");
+    const line = (className, text) => {
+      const div = L.DomUtil.create("div", className, box);
+      div.textContent = text;  // never as HTML
+      return div;
+    };
+    control.onAdd = () => box;
+    return (value) => {
+      control.remove();
+      box.replaceChildren();
+      if (!value) return;
+      line("snhkit-legend-title", value.title);
+      line("snhkit-ramp", "").style.background = `linear-gradient(to right, ${value.colours.join()})`;
+      const ticks = line("snhkit-ticks", "");
+      for (const tick of value.ticks) L.DomUtil.create("span", "", ticks).textContent = tick;
+      line("snhkit-unit", value.unit);
+      control.addTo(map);
+    };
+  },
+};

@@ -1,0 +1,61 @@
+// The map page's half of DrawMap.  Expects Leaflet, Leaflet.draw and the furniture of viz.
+function drawBridge(map, drawn, token, boxStyle, legend) {
+  const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
+  const round = (x) => Math.round(x * 1e6) / 1e6;
+  const boxOf = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()].map(round);
+  const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
+  const pane = "snhkit-overlay";  // under the drawn boxes, so that these stay clickable
+  map.createPane(pane).style.zIndex = 330;
+  let overlay = null;
+
+  const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
+  const number = () => rectangles().forEach((layer, i) => {
+    layer.unbindTooltip();
+    const sign = { permanent: true, direction: "center", className: "snhkit-number" };
+    layer.bindTooltip(String(i + 1), sign);
+  });
+  const hear = {
+    boxes(value) {
+      drawn.clearLayers();
+      for (const b of value) drawn.addLayer(L.rectangle(corners(b), boxStyle));
+      number();
+    },
+    overlay(value) {
+      if (overlay) overlay.remove();
+      overlay = null;
+      legend(value.legend);
+      if (!value.image) return;
+      const options = { pane, alt: value.alt };
+      overlay = L.imageOverlay(value.image, corners(value.bounds), options).addTo(map);
+    },
+    view(value) {
+      map.snhkitMoved = true;
+      map.setView([value[0], value[1]], value[2], { animate: false });
+    },
+    theme(value) {
+      for (const name of ["paper", "ink"]) {
+        if (CSS.supports("color", value[name])) {
+          document.documentElement.style.setProperty("--snhkit-" + name, value[name]);
+        }
+      }
+    },
+  };
+  window.addEventListener("message", (e) => {
+    if (e.source !== window.parent || !e.data || e.data.token !== token) return;
+    if (Object.hasOwn(hear, e.data.kind)) hear[e.data.kind](e.data.value);
+  });
+
+  // After folium's own handler has put a new shape into the group; "stop" also covers Cancel.
+  map.on("draw:created draw:edited draw:deleted draw:editstop draw:deletestop", () => setTimeout(() => {
+    number();
+    say("boxes", rectangles().map((layer) => boxOf(layer.getBounds())));
+  }));
+  const classes = map.getContainer().classList;  // the numbers would hide the handles
+  map.on("draw:editstart", () => classes.add("snhkit-editing"));
+  map.on("draw:editstop", () => classes.remove("snhkit-editing"));
+  map.on("moveend", () => {
+    const at = map.getCenter();
+    if (map.snhkitMoved) say("view", [at.lat, at.lng, map.getZoom()]);
+  });
+  say("ready");
+}

@@ -1,0 +1,59 @@
+// The notebook's half of DrawMap: owns a sandboxed frame and speaks with it by postMessage.
+// Each side checks the other's window and a random token, so that maps on one page do not mix.
+function render({ model, el }) {
+  const frame = document.createElement("iframe");
+  frame.setAttribute("sandbox", "allow-scripts");  // an opaque origin: no reach into the notebook
+  frame.className = "snhkit-draw-map";
+  frame.title = "Map on which rectangles are drawn";
+  Object.assign(frame.style, { width: "100%", border: "0", display: "block" });
+  let ready = false, shown = null, view = null;  // shown: the boxes this frame now holds, as JSON
+  const send = (kind, value) => ready &&
+    frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
+  const push = {
+    _html: () => { ready = false; view = null; frame.srcdoc = model.get("_html"); },
+    height: () => { frame.style.height = model.get("height") + "px"; },
+    boxes: () => {
+      const boxes = JSON.stringify(model.get("boxes"));
+      if (boxes === shown) return;  // our own change, coming back
+      if (ready) shown = boxes;
+      send("boxes", model.get("boxes"));
+    },
+    overlay: () => send("overlay", model.get("overlay")),
+  };
+  const pushTheme = () => {  // JupyterLab's colours; elsewhere the map keeps its own
+    const style = getComputedStyle(el);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    send("theme", { paper: colour("--jp-layout-color2"), ink: colour("--jp-ui-font-color1") });
+  };
+  const onMessage = (e) => {
+    const d = e.data;
+    if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
+    if (d.kind === "view") view = d.value;
+    if (d.kind === "boxes" && JSON.stringify(d.value) !== shown) {
+      shown = JSON.stringify(d.value);
+      model.set("boxes", d.value);
+      model.save_changes();
+    }
+    if (d.kind === "ready") {  // also after the page is reloaded, as when a cell is moved
+      ready = true;
+      shown = "[]";
+      push.boxes();
+      push.overlay();
+      if (view) send("view", view);
+      pushTheme();
+    }
+  };
+  const themes = new MutationObserver(() => setTimeout(pushTheme, 200));  // after its CSS arrived
+  themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name"] });
+  window.addEventListener("message", onMessage);
+  for (const name in push) model.on("change:" + name, push[name]);
+  push.height();
+  push._html();
+  el.appendChild(frame);
+  return () => {
+    themes.disconnect();
+    window.removeEventListener("message", onMessage);
+    for (const name in push) model.off("change:" + name, push[name]);
+  };
+}
+export default { render };

@@ -1,0 +1,108 @@
+"""A map in a notebook whose drawn rectangles are Python values."""
+
+import importlib
+import math
+import secrets
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import folium
+import traitlets
+from branca.element import MacroElement
+from jinja2 import Template
+
+from snhkit.viz.maps import BOX_STYLE, embeds_everything, folium_of, to_html
+
+__all__ = ["DrawMap"]
+
+_HERE = Path(__file__).parent
+
+
+class _Bridge(MacroElement):
+    """The half of the conversation that runs inside the map's page."""
+
+    _template = Template(
+        "{% macro script(this, kwargs) %}{{ this.js }}\n"
+        "drawBridge({{ this.map_name }}, {{ this.group_name }}, {{ this.token|tojson }},"
+        " {{ this.style|tojson }}, snhkitLegend);{% endmacro %}"
+    )
+
+    def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
+        super().__init__()
+        self.js = (_HERE / "draw_bridge.js").read_text(encoding="utf-8")
+        self.map_name, self.group_name = fmap.get_name(), group.get_name()
+        self.token, self.style = token, BOX_STYLE
+
+
+class DrawMap(anywidget.AnyWidget):
+    """A map on which a person draws rectangles; Python reads and sets them.
+
+    The map's page lives in a sandboxed frame, which cannot reach the notebook around it.
+
+    Parameters
+    ----------
+    fmap : folium.Map
+        Made by ``snhkit.viz.maps.base_map``. It is given a drawing tool, so use it once.
+
+    Attributes
+    ----------
+    boxes : list of [south, west, north, east]
+        The rectangles in degrees, in the order of the numbers they carry; set them and the map
+        follows. Watch them with ``observe(..., "boxes")``.
+    overlay : dict
+        A picture under the rectangles, made by ``snhkit.viz.surface.surface_overlay``; ``{}``
+        takes it off.
+    height : int
+        In pixels.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> from snhkit.viz.maps import base_map
+    >>> city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+    >>> draw = DrawMap(base_map(city), boxes=[[37.76, -122.45, 37.78, -122.41]])
+    >>> draw.boxes = draw.boxes + [[37.75, -122.45, 37.76, -122.44]]
+    """
+
+    _esm = _HERE / "draw_map.js"
+    boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
+    overlay = traitlets.Dict().tag(sync=True)
+    height = traitlets.Int(380).tag(sync=True)
+    _html = traitlets.Unicode().tag(sync=True)
+    _token = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, fmap: folium.Map, **traits: Any) -> None:
+        token = secrets.token_hex(16)
+        super().__init__(_token=token, _html=_page(fmap, token), **traits)
+
+    def show(self, fmap: folium.Map) -> None:
+        """Put another map in the place of this one; boxes and picture are taken off."""
+        token = secrets.token_hex(
+            16
+        )  # a late word from the old page is not taken for the new one's
+        with self.hold_sync():
+            self.boxes, self.overlay, self._token = [], {}, token
+            self._html = _page(fmap, token)
+
+    @traitlets.validate("boxes")
+    def _check_boxes(self, proposal: Any) -> list[list[float]]:
+        for s, w, n, e in proposal["value"]:
+            if not (all(map(math.isfinite, (s, w, n, e))) and -90 <= s <= n <= 90 and w <= e):
+                raise traitlets.TraitError(
+                    f"not [south, west, north, east] in degrees: {[s, w, n, e]}"
+                )
+        return proposal["value"]
+
+
+def _page(fmap: folium.Map, token: str) -> str:
+    module = folium_of(fmap)
+    group = module.FeatureGroup(name="boxes", control=False).add_to(fmap)
+    others = dict.fromkeys(["polyline", "polygon", "circle", "marker", "circlemarker"], False)
+    importlib.import_module(module.__name__ + ".plugins").Draw(
+        feature_group=group,
+        show_geometry_on_click=False,  # the sandbox blocks alert()
+        draw_options={**others, "rectangle": {"showArea": False, "shapeOptions": BOX_STYLE}},
+    ).add_to(fmap)
+    _Bridge(fmap, group, token).add_to(fmap)
+    return to_html(fmap) if embeds_everything(fmap) else fmap.get_root().render()
