@@ -1,1 +1,7 @@
-"""builders."""
+"""One file a method: frozen hyperparameters that turn records into a release."""
+
+from snhkit.builders.base import Builder, Terms
+from snhkit.builders.identity import Identity
+from snhkit.builders.uniform import UniformGrid
+
+__all__ = ["Builder", "Identity", "Terms", "UniformGrid"]

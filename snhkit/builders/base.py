@@ -1,0 +1,114 @@
+"""What every builder is given, and what it gives back."""
+
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, Region
+from snhkit.privacy import Entropy, PrivacyUnit, Spend, noisy_count, noisy_histogram
+from snhkit.release import Model, Release
+
+__all__ = ["N_SHARE", "Builder", "Terms", "noisy_grid", "publish", "with_n"]
+
+N_SHARE = Fraction(1, 20)
+"""The share of epsilon that buys an unknown number of records."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms a builder may look at records.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        All that it may spend.
+    unit : PrivacyUnit
+        Whose presence is hidden.
+    entropy : Entropy
+        Where the noise comes from.
+    n : int, optional
+        The number of records, if it is public or was bought.
+    public : Points, optional
+        Public points that say where queries are expected.
+    """
+
+    epsilon: Fraction
+    unit: PrivacyUnit
+    entropy: Entropy
+    n: int | None = None
+    public: Points | None = None
+
+    @property
+    def record_epsilon(self) -> float:
+        """Epsilon per record: what the noise of one cell amounts to."""
+        return float(self.epsilon / self.unit.sensitivity)
+
+
+class Builder(Protocol):
+    """A frozen dataclass of hyperparameters with one pure method: records in, Release out."""
+
+    def check(self, region: Region, terms: Terms) -> None:
+        """Raise InputError if it cannot work on these terms; called before anything is spent."""
+        ...
+
+    def build(self, records: Points, terms: Terms) -> Release:
+        """Look at the records, spending at most ``terms.epsilon``, and release."""
+        ...
+
+
+def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]]:
+    """The number of records, the terms that are left, and what it cost.
+
+    A public n is free. An unknown one is bought, noisy, with ``N_SHARE`` of epsilon.
+    """
+    if terms.n is not None:
+        return terms.n, terms, ()
+    noisy, spend = noisy_count(
+        len(records),
+        terms.epsilon * N_SHARE,
+        terms.unit.sensitivity,
+        terms.entropy,
+        "number of records",
+    )
+    n = max(noisy, 0)
+    return n, replace(terms, n=n, epsilon=terms.epsilon - spend.epsilon), (spend,)
+
+
+def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.int64], Spend]:
+    """Noisy counts of a grid's cells, shape (m, m), for all that ``terms`` still allow."""
+    return noisy_histogram(
+        grid.count(records), terms.epsilon, terms.unit.sensitivity, terms.entropy
+    )
+
+
+def publish(
+    builder: Builder, terms: Terms, spends: tuple[Spend, ...], model: Model, n: int | None = None
+) -> Release:
+    """Wrap a model into the release of ``builder`` on the ``terms`` it was first given."""
+    return Release(
+        method=type(builder).__name__,
+        hyperparameters=_plain(asdict(builder)),  # pyright: ignore[reportArgumentType]
+        epsilon=terms.epsilon,
+        unit=terms.unit,
+        n=terms.n if n is None else n,
+        replayable=terms.entropy.replayable,
+        spends=spends,
+        model=model,
+    )
+
+
+def positive(name: str, value: float) -> None:
+    """Raise InputError unless a hyperparameter is a positive, finite number."""
+    if isinstance(value, bool) or not np.isfinite(value) or not value > 0:
+        raise InputError(f"{name} must be a positive number, not {value!r}.")
+
+
+def _plain(value: Any) -> Any:
+    """The same with tuples as lists, as JSON has it, so that a file gives back what went in."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (tuple, list)) else value

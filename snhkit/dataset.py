@@ -1,0 +1,140 @@
+"""A private dataset: records, and the account of what may be told about them."""
+
+from typing import Literal
+
+from snhkit.builders.base import Builder, Terms
+from snhkit.errors import InputError
+from snhkit.geometry import Points, Region
+from snhkit.privacy import (
+    Budget,
+    Epsilon,
+    Ledger,
+    PrivacyUnit,
+    ReplayableEntropy,
+    SystemEntropy,
+    exact,
+)
+from snhkit.release import Release
+
+__all__ = ["PrivateDataset"]
+
+
+class PrivateDataset:
+    """Records that only releases may leave, each paid for from one budget.
+
+    Parameters
+    ----------
+    records : Points
+        The private records.
+    budget : number or Budget
+        All the epsilon that may ever be spent on them.
+    unit : "record" or "user"
+        What is hidden: one record, or all that are kept of one person.
+    max_per_user : int, optional
+        With ``unit="user"``: how many records of a person are kept, chosen at random.
+    n : "public" or "private"
+        Whether the number of records may be known. If not, a builder that needs it buys a noisy
+        one with a twentieth of its epsilon.
+
+    Raises
+    ------
+    InputError
+        If an argument is not one of these, or the unit is "user" and users are not known.
+
+    Examples
+    --------
+    >>> from snhkit.builders import UniformGrid
+    >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+    >>> records = Points(city, [[100, 100], [900, 500]])
+    >>> cabs = PrivateDataset(records, budget=1.0, unit="record", n="public")
+    >>> release = cabs.release(UniformGrid(), epsilon=0.2)
+    >>> float(cabs.ledger.remaining)
+    0.8
+    """
+
+    def __init__(
+        self,
+        records: Points,
+        budget: Budget | Epsilon,
+        *,
+        unit: str,
+        max_per_user: int | None = None,
+        n: Literal["public", "private"],
+    ) -> None:
+        if n not in ("public", "private"):
+            raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+        self.unit = PrivacyUnit.of(unit, max_per_user)
+        self.ledger = Ledger(budget)
+        self._records = self.unit.bound(records, SystemEntropy())
+        self._n_is_public = n == "public"
+
+    @property
+    def region(self) -> Region:
+        """The declared square."""
+        return self._records.region
+
+    @property
+    def n(self) -> int:
+        """The number of records, if it was declared public.
+
+        Raises
+        ------
+        InputError
+            If it was declared private.
+        """
+        if not self._n_is_public:
+            raise InputError("n is private here; a release holds the noisy n that it bought.")
+        return len(self._records)
+
+    def release(
+        self,
+        builder: Builder,
+        *,
+        epsilon: Epsilon,
+        public: Points | None = None,
+        seed: int | None = None,
+    ) -> Release:
+        """Pay epsilon, build, check what was spent, and only then hand over.
+
+        Parameters
+        ----------
+        builder : Builder
+            The method and its hyperparameters.
+        epsilon : int, float, str, Decimal or Fraction
+            The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
+        public : Points, optional
+            Public points of the same region, which tell where queries are expected.
+        seed : int, optional
+            For research only: noise that can be replayed, and so taken away. The release, its
+            file and the ledger say so.
+
+        Raises
+        ------
+        BudgetExceeded
+            If less is left, or the builder spent more than it was granted.
+        InputError
+            If the builder cannot work on these terms; nothing is spent then. Whatever goes wrong
+            later, the price stays paid.
+        """
+        price = exact(epsilon)
+        if public is not None and public.region != self.region:
+            raise InputError("public: the points lie in another region than the records.")
+        entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
+        n = len(self._records) if self._n_is_public else None
+        terms = Terms(price, self.unit, entropy, n, public)
+        builder.check(self.region, terms)
+        who = type(builder).__name__
+        entry = self.ledger.charge(price, who, replayable=entropy.replayable)
+        try:
+            release = builder.build(self._records, terms)
+            self.ledger.settle(entry, release.spends)
+        except BaseException as error:
+            self.ledger.fail(entry, error)
+            raise
+        return release
+
+    def __repr__(self) -> str:
+        return f"PrivateDataset(region={self.region!r}, unit={self.unit.sentence!r})"
+
+    def _repr_html_(self) -> str:
+        return self.ledger._repr_html_()

@@ -1,0 +1,144 @@
+"""Answers from k trained networks."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries, Region
+from snhkit.neural.network import MLP, FeatureGrid, Params, network_from, network_settings
+from snhkit.neural.tiles import Tiles, tile, tiles_needed
+
+__all__ = ["SNHModel"]
+
+_TILES_A_CHUNK = 500_000
+_BATCHES = (256, 8192)  # shapes that are compiled: for a few boxes, and for many
+
+
+@dataclass(frozen=True, eq=False)
+class SNHModel:
+    """k networks, one for each query size; any rectangle is answered through them.
+
+    A box is cut to the region and into tiles (``tiles_needed``). Each tile is answered by the
+    network whose size is nearest to the side of a square of the tile's area, asked for the square
+    around the tile's centre, and its answer is scaled by area.
+
+    Parameters
+    ----------
+    region : Region
+        Where it can be asked.
+    cell_m : float
+        The width of the noisy grid it was trained on, in metres.
+    sizes_m : tuple of float
+        Query sizes, ascending, in metres.
+    bounds_m : (float, float)
+        l and u: tiles lie between.
+    scale : float
+        The networks answer in units of it.
+    scaling : "area" or "linear"
+        Scale an answer by the ratio of areas, or by that of sides as the paper writes.
+    network : Network
+        The architecture.
+    params : mapping of ndarray
+        Parameters, each with a first axis of length k.
+    """
+
+    region: Region
+    cell_m: float
+    sizes_m: tuple[float, ...]
+    bounds_m: tuple[float, float]
+    scale: float
+    scaling: Literal["area", "linear"]
+    network: MLP | FeatureGrid
+    params: Mapping[str, NDArray]
+    kind: ClassVar[str] = "snh"
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Estimated counts of the boxes, shape (q,)."""
+        side = self.region.side_m
+        x0, y0 = np.clip(queries.x, 0, side), np.clip(queries.y, 0, side)
+        x1 = np.clip(queries.x + queries.width, 0, side)
+        y1 = np.clip(queries.y + queries.height, 0, side)
+        inside = RangeQueries(self.region, x0, y0, x1 - x0, y1 - y0)
+        per_side = tiles_needed(inside, *self.bounds_m)
+        chunk = np.cumsum(per_side.prod(axis=1)) // _TILES_A_CHUNK
+        starts = np.flatnonzero(np.diff(chunk, prepend=-1))
+        result = np.zeros(len(queries))
+        for first, last in zip(starts, [*starts[1:], len(queries)], strict=True):
+            tiles = tile(inside[first:last], per_side[first:last])
+            parts = self._answer_tiles(tiles)
+            result[first:last] = np.bincount(tiles.box, parts, minlength=last - first)
+        return result
+
+    def _answer_tiles(self, tiles: Tiles) -> NDArray[np.float64]:
+        sizes = np.asarray(self.sizes_m)
+        side = np.sqrt(tiles.area)
+        nearest = np.searchsorted((sizes[1:] + sizes[:-1]) / 2, side)
+        size = sizes[nearest]
+        # The square must lie in the region: nothing else was trained.
+        centre = np.clip(tiles.centre, size[:, None] / 2, self.region.side_m - size[:, None] / 2)
+        counts = np.empty(len(side))
+        for j in np.unique(nearest):
+            rows = np.flatnonzero(nearest == j)
+            params = {name: jnp.asarray(a[j], jnp.float32) for name, a in self.params.items()}
+            counts[rows] = self._evaluate(params, centre[rows] / self.region.side_m)
+        ratio = side / size
+        return counts * self.scale * (ratio**2 if self.scaling == "area" else ratio)
+
+    def _evaluate(self, params: Params, at: NDArray[np.float64]) -> NDArray[np.float32]:
+        batch = _BATCHES[len(at) > _BATCHES[0]]
+        padded = np.zeros((-(-len(at) // batch) * batch, 2), np.float32)
+        padded[: len(at)] = at
+        parts = [_apply(self.network, params, part) for part in padded.reshape(-1, batch, 2)]
+        return np.concatenate([np.asarray(part) for part in parts])[: len(at)]
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The parameters."""
+        return dict(self.params)
+
+    def settings(self) -> dict[str, Any]:
+        """All but the parameters, as JSON values."""
+        return {
+            "cell_m": self.cell_m,
+            "sizes_m": list(self.sizes_m),
+            "bounds_m": list(self.bounds_m),
+            "scale": self.scale,
+            "scaling": self.scaling,
+            "network": network_settings(self.network),
+        }
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "SNHModel":
+        """Rebuild from a file."""
+        network = network_from(settings["network"])
+        sizes = tuple(float(s) for s in settings["sizes_m"])
+        low, high = (float(b) for b in settings["bounds_m"])
+        cell_m, scale = float(settings["cell_m"]), float(settings["scale"])
+        ordered = all(a < b for a, b in itertools.pairwise(sizes))
+        if not (sizes and ordered and 0 < low <= sizes[0] and sizes[-1] <= high <= region.side_m):
+            raise InputError(f"query sizes {sizes} do not fit bounds [{low}, {high}].")
+        if not (0 < cell_m < np.inf and 0 < scale < np.inf):
+            raise InputError("cell_m and scale must be positive.")
+        if settings["scaling"] not in ("area", "linear"):
+            raise InputError(f"scaling {settings['scaling']!r} is unknown.")
+        expected = jax.eval_shape(network.init, jax.random.key(0))
+        shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
+        if {name: a.shape for name, a in arrays.items()} != shapes:
+            raise InputError("the parameters do not fit the network that the file describes.")
+        return cls(
+            region, cell_m, sizes, (low, high), scale, settings["scaling"], network, dict(arrays)
+        )
+
+
+@partial(jax.jit, static_argnums=0)
+def _apply(network: MLP | FeatureGrid, params: Params, at: jax.Array) -> jax.Array:
+    return network.apply(params, at)

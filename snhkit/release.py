@@ -1,0 +1,182 @@
+"""What is published: answers to any boxes, and not one record."""
+
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.privacy import PrivacyUnit, Spend, written
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ["Model", "Release"]
+
+
+class Model(Protocol):
+    """What a builder learned from noisy counts: arrays that answer boxes."""
+
+    kind: ClassVar[str]
+
+    @property
+    def region(self) -> Region:
+        """Where it can be asked."""
+        ...
+
+    @property
+    def cell_m(self) -> float:
+        """The width in metres at which it is best drawn."""
+        ...
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Estimated counts, shape (q,)."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Everything learned, by name."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What else is needed to answer, as JSON values."""
+        ...
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "Model":
+        """Rebuild the model of a file, distrusting every part of it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A differentially private summary of a dataset; asking, saving and drawing it cost nothing.
+
+    Parameters
+    ----------
+    method : str
+        The builder's name.
+    hyperparameters : mapping
+        The builder's, as JSON values.
+    epsilon : Fraction
+        What the dataset's owner paid.
+    unit : PrivacyUnit
+        Whose presence it hides.
+    n : int or None
+        The number of records: declared public, or bought and then noisy; None where not needed.
+    replayable : bool
+        Whether the noise came from a seed, which voids the promise.
+    spends : tuple of Spend
+        What epsilon was paid for.
+    model : Model
+        What answers.
+    versions : mapping
+        Of the libraries that built it.
+
+    Notes
+    -----
+    The paper's theta together with f-hat (Sec. 2.2).
+    """
+
+    method: str
+    hyperparameters: Mapping[str, Any]
+    epsilon: Fraction
+    unit: PrivacyUnit
+    n: int | None
+    replayable: bool
+    spends: tuple[Spend, ...]
+    model: Model
+    versions: Mapping[str, str] = field(
+        default_factory=lambda: {name: version(name) for name in ("snhkit", "numpy")}
+    )
+
+    @property
+    def region(self) -> Region:
+        """The declared square it covers."""
+        return self.model.region
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Estimated counts of the boxes, shape (q,); may be negative where noise is larger.
+
+        Raises
+        ------
+        InputError
+            If the boxes are given in another region.
+        """
+        if queries.region != self.region:
+            raise InputError(
+                f"answer: the boxes are given in {queries.region}, the release is of {self.region}."
+            )
+        return self.model.answer(queries)
+
+    def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
+        """The region in square cells with their estimated counts, to be drawn or joined.
+
+        Parameters
+        ----------
+        cell_m : float, optional
+            Width in metres; the method's own by default.
+
+        Returns
+        -------
+        GeoDataFrame
+            In degrees (EPSG:4326), with a column ``count``, one row a cell.
+        """
+        import geopandas as gpd
+        import shapely
+
+        grid = Grid.of_width(self.region, self.model.cell_m if cell_m is None else cell_m)
+        low = grid.corners()
+        width = np.full(len(low), grid.cell_m)
+        squares = RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
+        rings = squares.corners_in_degrees()[..., ::-1]
+        return gpd.GeoDataFrame(
+            {"count": self.answer(squares)}, geometry=shapely.polygons(rings), crs="EPSG:4326"
+        )
+
+    def to_bytes(self) -> bytes:
+        """The file that ``save`` writes."""
+        from snhkit.release_file import encode
+
+        return encode(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the release to one safetensors file; nothing in it can run."""
+        return write_whole(path, self.to_bytes())
+
+    def card(self) -> dict[str, str]:
+        """What a reader must know, line by line."""
+        region = self.region
+        lines = {
+            "Method": self.method,
+            "Privacy": f"epsilon = {written(self.epsilon)}, hides {self.unit.sentence}",
+            "Paid for": "; ".join(map(str, self.spends)),
+            "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
+            "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
+        }
+        if self.replayable:
+            lines["Warning"] = (
+                "replayable: the noise came from a seed. For research, not to publish."
+            )
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:9} {text}" for name, text in self.card().items())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{name}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self.card().items()
+        )
+        return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"

@@ -1,0 +1,109 @@
+"""The file format of a release: one safetensors file whose metadata is JSON."""
+
+import json
+import os
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from snhkit.errors import InputError, ReleaseFileError, SnhkitError
+from snhkit.geometry import Region
+from snhkit.privacy import PrivacyUnit, Spend
+from snhkit.release import Model, Release
+
+__all__ = ["encode", "load"]
+
+FORMAT = 1
+# The file names a kind; only this table says which code that is.
+_KINDS = {
+    "grid": ("snhkit.builders.grid_model", "GridModel"),
+    "snh": ("snhkit.neural.model", "SNHModel"),
+}
+_DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
+
+
+def encode(release: Release) -> bytes:
+    """The bytes of a release's file."""
+    about = {
+        "format": FORMAT,
+        "kind": release.model.kind,
+        "method": release.method,
+        "hyperparameters": dict(release.hyperparameters),
+        "region": release.region.to_dict(),
+        "epsilon": str(release.epsilon),
+        "unit": {"kind": release.unit.kind, "max_per_user": release.unit.max_per_user},
+        "n": release.n,
+        "replayable": release.replayable,
+        "spends": [[str(s.epsilon), s.what, s.composition] for s in release.spends],
+        "settings": release.model.settings(),
+        "versions": dict(release.versions),
+    }
+    arrays = {name: np.ascontiguousarray(a) for name, a in release.model.arrays().items()}
+    return save(arrays, metadata={"snhkit": json.dumps(about, sort_keys=True)})
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Read a release that ``Release.save`` wrote; the file may come from anyone.
+
+    Parameters
+    ----------
+    path : str or path
+        A safetensors file. Its arrays cannot be larger than the file, and no code in it runs.
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is not a release, is damaged, or was written by a newer snhkit.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ReleaseFileError(f"{path}: there is no such file.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {}).get("snhkit")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError, ValueError) as error:
+        raise ReleaseFileError(f"{path}: not a safetensors file ({error}).") from None
+    if text is None:
+        raise ReleaseFileError(f"{path}: a safetensors file, but not a release of snhkit.")
+    try:
+        return _decode(json.loads(text), arrays)
+    except SnhkitError as error:
+        raise ReleaseFileError(f"{path}: {error}") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise ReleaseFileError(
+            f"{path}: damaged: {type(error).__name__} in its description ({error})."
+        ) from None
+
+
+def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
+    if about["format"] != FORMAT:
+        raise InputError(f"format {about['format']} is not one this version reads ({FORMAT}).")
+    if about["kind"] not in _KINDS:
+        raise InputError(f"kind {about['kind']!r} is unknown to this version of snhkit.")
+    for name, array in arrays.items():
+        if array.dtype.name not in _DTYPES:
+            raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InputError(f"array {name} holds a number that is not finite.")
+    module, name = _KINDS[about["kind"]]
+    kind: type[Model] = getattr(import_module(module), name)
+    model = kind.restore(Region(**about["region"]), arrays, about["settings"])
+    n = about["n"]
+    return Release(
+        method=str(about["method"]),
+        hyperparameters=dict(about["hyperparameters"]),
+        epsilon=Fraction(about["epsilon"]),
+        unit=PrivacyUnit(**about["unit"]),
+        n=None if n is None else int(n),
+        replayable=bool(about["replayable"]),
+        spends=tuple(Spend(Fraction(e), str(w), c) for e, w, c in about["spends"]),
+        model=model,
+        versions={str(k): str(v) for k, v in dict(about["versions"]).items()},
+    )
