@@ -1,0 +1,35 @@
+import pytest
+
+from snhkit.data import CITIES, City, city
+from snhkit.errors import InputError
+
+
+def test_four_cities_of_each_density():
+    assert len(CITIES) == 12
+    for density in ("low", "medium", "high"):
+        assert sum(c.density == density for c in CITIES.values()) == 4
+
+
+@pytest.mark.parametrize("key", CITIES)
+def test_every_city_is_found_by_every_name(key):
+    c = CITIES[key]
+    for name in (key, c.name, c.name.upper(), c.published_as, key.replace("_", "-"), c):
+        assert city(name) is c
+    assert c.region.to_xy(c.lat, c.lon) == pytest.approx([c.side_m / 2] * 2)
+
+
+def test_boxes_are_those_of_the_published_entropies():
+    assert {c.side_m for c in CITIES.values() if c.key != "boston"} == {12_430}
+    assert CITIES["boston"].side_m == 24_860
+
+
+def test_a_misspelling_is_met_with_what_is_near():
+    with pytest.raises(InputError, match=r"did you mean san_francisco\? There are: fargo, "):
+        city("san fransisco")
+    with pytest.raises(InputError, match=r"'x{60}'\. There are: "):
+        city("x" * 10_000)
+
+
+def test_a_city_is_a_value():
+    assert CITIES["fargo"] == City("fargo", "Fargo", 46.877, -96.789, "low", "fargo", 4.007187, 270)
+    assert len({*CITIES.values()}) == 12
