@@ -1,1 +1,69 @@
-"""Private locations in, range counts out."""
+"""Private locations in, range counts out.
+
+The public names are loaded at first use, so that ``import snhkit`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from snhkit.builders import Identity as Identity
+    from snhkit.builders import UniformGrid as UniformGrid
+    from snhkit.data import CITIES as CITIES
+    from snhkit.data import city as city
+    from snhkit.data import read_points as read_points
+    from snhkit.data import synthetic_points as synthetic_points
+    from snhkit.dataset import PrivateDataset as PrivateDataset
+    from snhkit.experiment import METHODS as METHODS
+    from snhkit.experiment import compare as compare
+    from snhkit.geometry import Points as Points
+    from snhkit.geometry import RangeQueries as RangeQueries
+    from snhkit.geometry import Region as Region
+    from snhkit.geometry import exact_counts as exact_counts
+    from snhkit.neural import SNH as SNH
+    from snhkit.privacy import Budget as Budget
+    from snhkit.privacy import Ledger as Ledger
+    from snhkit.release import Release as Release
+    from snhkit.release_file import load as load
+    from snhkit.viz.maps import compare_map as compare_map
+    from snhkit.widgets.explorer import explore as explore
+
+_HOME = {
+    "Budget": "privacy",
+    "CITIES": "data",
+    "Identity": "builders",
+    "Ledger": "privacy",
+    "METHODS": "experiment",
+    "Points": "geometry",
+    "PrivateDataset": "dataset",
+    "RangeQueries": "geometry",
+    "Region": "geometry",
+    "Release": "release",
+    "SNH": "neural",
+    "UniformGrid": "builders",
+    "city": "data",
+    "compare": "experiment",
+    "compare_map": "viz.maps",
+    "exact_counts": "geometry",
+    "explore": "widgets.explorer",
+    "load": "release_file",
+    "read_points": "data",
+    "synthetic_points": "data",
+}
+
+__all__ = sorted(_HOME)
+__version__: str
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("snhkit")
+    if name not in _HOME:
+        raise AttributeError(f"module 'snhkit' has no attribute {name!r}")
+    return getattr(import_module(f"snhkit.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -136,9 +136,7 @@ class Release:
         import shapely
 
         grid = Grid.of_width(self.region, self.model.cell_m if cell_m is None else cell_m)
-        low = grid.corners()
-        width = np.full(len(low), grid.cell_m)
-        squares = RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
+        squares = grid.boxes()
         rings = squares.corners_in_degrees()[..., ::-1]
         return gpd.GeoDataFrame(
             {"count": self.answer(squares)}, geometry=shapely.polygons(rings), crs="EPSG:4326"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from snhkit.builders.base import Terms, noisy_grid, positive, publish
+from snhkit.builders.cell_width import chosen_grid
 from snhkit.builders.grid_model import GridModel
 from snhkit.geometry import Grid, Points, Region
 from snhkit.release import Release
@@ -20,25 +21,28 @@ class Identity:
 
     Parameters
     ----------
-    cell_m : float
-        Cell width in metres; made a little smaller so that whole cells fill the region.
+    cell_m : float, optional
+        Cell width in metres, made a little smaller so that whole cells fill the region; from
+        ``default_cell_width`` otherwise.
 
     Notes
     -----
     The Laplace mechanism on a histogram (Sec. 4.1 of the paper; Dwork et al. 2006).
     """
 
-    cell_m: float
+    cell_m: float | None = None
 
     def __post_init__(self) -> None:
-        positive("cell_m", self.cell_m)
+        if self.cell_m is not None:
+            positive("cell_m", self.cell_m)
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse more cells than fit in memory."""
-        Grid.of_width(region, self.cell_m)
+        if self.cell_m is not None:
+            Grid.of_width(region, self.cell_m)
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Count and add noise."""
-        grid = Grid.of_width(records.region, self.cell_m)
-        noisy, spend = noisy_grid(records, grid, terms)
-        return publish(self, terms, (spend,), GridModel(grid, noisy))
+        grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
+        noisy, spend = noisy_grid(records, grid, left)
+        return publish(self, terms, (*bought, spend), GridModel(grid, noisy), n)

@@ -73,10 +73,19 @@ class Grid:
         flat = np.bincount(i * self.m + j, minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
 
+    def edges(self) -> NDArray[np.float64]:
+        """Where cells begin and end along either axis, in metres, shape (m + 1,)."""
+        return np.linspace(0, self.region.side_m, self.m + 1)
+
     def corners(self) -> NDArray[np.float64]:
         """Lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
-        edge = np.arange(self.m) * self.cell_m
+        edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def boxes(self) -> RangeQueries:
+        """The cells as boxes, in the order of ``corners``."""
+        low, width = self.corners(), np.full(self.m**2, self.cell_m)
+        return RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

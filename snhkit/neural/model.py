@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 import jax
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.geometry.grid import SummedArea
 from snhkit.neural.network import MLP, FeatureGrid, Params, network_from, network_settings
-from snhkit.neural.tiles import Tiles, tile, tiles_needed
+from snhkit.neural.tiles import Tiles, core_and_frame, tile, tiles_needed
 
 __all__ = ["SNHModel"]
 
@@ -26,9 +27,11 @@ _BATCHES = (256, 8192)  # shapes that are compiled: for a few boxes, and for man
 class SNHModel:
     """k networks, one for each query size; any rectangle is answered through them.
 
-    A box is cut to the region and into tiles (``tiles_needed``). Each tile is answered by the
-    network whose size is nearest to the side of a square of the tile's area, asked for the square
-    around the tile's centre, and its answer is scaled by area.
+    A box is cut to the region. Where whole blocks of the noisy grid fit inside it, they are
+    added up as they are: in large boxes the noise of a sum does less harm than the small biases
+    of many networks' answers. What is left is cut into tiles (``tiles_needed``). Each tile is
+    answered by the network whose size is nearest to the side of a square of the tile's area,
+    asked for the square around the tile's centre, and its answer is scaled by area.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ class SNHModel:
         The architecture.
     params : mapping of ndarray
         Parameters, each with a first axis of length k.
+    blocks : ndarray, shape (b, b)
+        Sums of the noisy grid over blocks of at least u by u metres.
     """
 
     region: Region
@@ -58,6 +63,7 @@ class SNHModel:
     scaling: Literal["area", "linear"]
     network: MLP | FeatureGrid
     params: Mapping[str, NDArray]
+    blocks: NDArray
     kind: ClassVar[str] = "snh"
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
@@ -67,12 +73,22 @@ class SNHModel:
         x1 = np.clip(queries.x + queries.width, 0, side)
         y1 = np.clip(queries.y + queries.height, 0, side)
         inside = RangeQueries(self.region, x0, y0, x1 - x0, y1 - y0)
-        per_side = tiles_needed(inside, *self.bounds_m)
+        table = self._block_table
+        core, frame, owner = core_and_frame(inside, table.grid.edges())
+        learned = self._answer_frame(frame)
+        return table.sums(core) + np.bincount(owner, learned, minlength=len(queries))
+
+    @cached_property
+    def _block_table(self) -> SummedArea:
+        return SummedArea(Grid(self.region, len(self.blocks)), self.blocks)
+
+    def _answer_frame(self, boxes: RangeQueries) -> NDArray[np.float64]:
+        per_side = tiles_needed(boxes, *self.bounds_m)
         chunk = np.cumsum(per_side.prod(axis=1)) // _TILES_A_CHUNK
         starts = np.flatnonzero(np.diff(chunk, prepend=-1))
-        result = np.zeros(len(queries))
-        for first, last in zip(starts, [*starts[1:], len(queries)], strict=True):
-            tiles = tile(inside[first:last], per_side[first:last])
+        result = np.zeros(len(boxes))
+        for first, last in zip(starts, [*starts[1:], len(boxes)], strict=True):
+            tiles = tile(boxes[first:last], per_side[first:last])
             parts = self._answer_tiles(tiles)
             result[first:last] = np.bincount(tiles.box, parts, minlength=last - first)
         return result
@@ -100,11 +116,11 @@ class SNHModel:
         return np.concatenate([np.asarray(part) for part in parts])[: len(at)]
 
     def arrays(self) -> dict[str, NDArray]:
-        """The parameters."""
-        return dict(self.params)
+        """The parameters and the blocks."""
+        return {"blocks": self.blocks, **self.params}
 
     def settings(self) -> dict[str, Any]:
-        """All but the parameters, as JSON values."""
+        """All but the arrays, as JSON values."""
         return {
             "cell_m": self.cell_m,
             "sizes_m": list(self.sizes_m),
@@ -130,13 +146,17 @@ class SNHModel:
             raise InputError("cell_m and scale must be positive.")
         if settings["scaling"] not in ("area", "linear"):
             raise InputError(f"scaling {settings['scaling']!r} is unknown.")
+        params = {name: a for name, a in arrays.items() if name != "blocks"}
+        blocks = arrays["blocks"]
+        if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
+            raise InputError(f"the blocks must be square, not {blocks.shape}.")
         expected = jax.eval_shape(network.init, jax.random.key(0))
         shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
-        if {name: a.shape for name, a in arrays.items()} != shapes:
+        if {name: a.shape for name, a in params.items()} != shapes:
             raise InputError("the parameters do not fit the network that the file describes.")
-        return cls(
-            region, cell_m, sizes, (low, high), scale, settings["scaling"], network, dict(arrays)
-        )
+        scaling = settings["scaling"]
+        bounds = (low, high)
+        return cls(region, cell_m, sizes, bounds, scale, scaling, network, params, blocks)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 
 from snhkit.builders.base import Terms, noisy_grid, positive, publish, with_n
+from snhkit.builders.cell_width import chosen_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
 from snhkit.neural.augment import TrainingSet, aligned, query_sizes, scattered
-from snhkit.neural.cell_width import published_cell_width
 from snhkit.neural.model import SNHModel
 from snhkit.neural.network import MLP, FeatureGrid
 from snhkit.neural.train import train
@@ -30,7 +30,7 @@ class SNH:
     Parameters
     ----------
     cell_m : float, optional
-        Cell width of the noisy grid in metres; ``published_cell_width`` by default.
+        Cell width of the noisy grid in metres; ``default_cell_width`` by default.
     sizes_m : (float, float)
         The paper's l and u: the query sizes that are trained for, in metres.
     k : int
@@ -134,14 +134,14 @@ class SNH:
     def build(self, records: Points, terms: Terms) -> Release:
         """Collect (Sec. 4.1), augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
-        width = self.cell_m or published_cell_width(n, left.record_epsilon)
-        grid = Grid.of_width(records.region, width)
+        grid, *_ = chosen_grid(records, left, self.cell_m)
         noisy, spend = noisy_grid(records, grid, left)
         # From here on nothing knows the records.
         smoothing = max(0.001 * n, 1.0)
         scale = max(smoothing, 1 / left.record_epsilon)
         sizes = query_sizes(*self.sizes_m, self.k)
-        training = self._augment(SummedArea(grid, noisy), sizes, terms.public)
+        table = SummedArea(grid, noisy)
+        training = self._augment(table, sizes, terms.public)
         labels = np.maximum(training.labels, 0) if self.clip_labels else training.labels
         params = train(
             self.network,
@@ -162,6 +162,7 @@ class SNH:
             scaling=self.scaling,
             network=self.network,
             params={name: _half(a) for name, a in params.items()},
+            blocks=_blocks(table, self.sizes_m[1]),
         )
         return publish(self, terms, (*bought, spend), model, n)
 
@@ -171,6 +172,13 @@ class SNH:
         if self.positions == "aligned":
             return aligned(table, sizes, workload, self.workload_floor)
         return scattered(table, sizes, workload, self.workload_floor, self.samples, rng)
+
+
+def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
+    """Sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
+    region = table.grid.region
+    grid = Grid(region, max(1, int(region.side_m // least_m)))
+    return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
 def _half(array: np.ndarray) -> np.ndarray:

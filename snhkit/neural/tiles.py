@@ -1,4 +1,4 @@
-"""Any rectangle as tiles that the networks can answer."""
+"""Any rectangle as whole blocks of the noisy grid, and tiles that the networks can answer."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
 
-__all__ = ["Tiles", "tile", "tiles_needed"]
+__all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,67 @@ class Tiles:
     box: NDArray[np.int64]
     centre: NDArray[np.float64]
     area: NDArray[np.float64]
+
+
+def core_and_frame(
+    queries: RangeQueries, edges: NDArray[np.float64]
+) -> tuple[RangeQueries, RangeQueries, NDArray[np.int64]]:
+    """Split each box into the whole blocks inside it and the rest.
+
+    Parameters
+    ----------
+    queries : RangeQueries
+        Boxes inside the region.
+    edges : ndarray, shape (b + 1,)
+        Where blocks begin and end along either axis, in metres, from 0 to the region's side.
+
+    Returns
+    -------
+    core : RangeQueries
+        The block-aligned middle of each box, q boxes; of no area where no whole block fits.
+    frame : RangeQueries
+        What is left, as up to four rectangles a box, those of no area left out; a box without
+        a core is its own frame.
+    owner : ndarray of int, shape (f,)
+        The box that each rectangle of the frame is part of.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=400)
+    >>> boxes = RangeQueries(city, [50, 0], [0, 0], [150, 60], [100, 60])
+    >>> core, frame, owner = core_and_frame(boxes, np.array([0.0, 100.0, 200.0, 300.0, 400.0]))
+    >>> core.x, core.width, frame.width, owner
+    (array([100.,   0.]), array([100.,   0.]), array([50., 60.]), array([0, 1]))
+    """
+    x0, x1 = queries.x, queries.x + queries.width
+    y0, y1 = queries.y, queries.y + queries.height
+    west, east = _inner(edges, x0, x1)
+    south, north = _inner(edges, y0, y1)
+    fits = (east > west) & (north > south)
+    west, east = np.where(fits, west, x0), np.where(fits, east, x0)
+    south, north = np.where(fits, south, y0), np.where(fits, north, y0)
+    # Left, right and, between them, below and above; without a core, "right" is the whole box.
+    sides = [
+        (x0, west, y0, y1),
+        (east, x1, y0, y1),
+        (west, east, y0, south),
+        (west, east, north, y1),
+    ]
+    low_x, high_x, low_y, high_y = (np.concatenate(bounds) for bounds in zip(*sides, strict=True))
+    keep = np.flatnonzero((high_x > low_x) & (high_y > low_y))
+    rest = RangeQueries(queries.region, low_x, low_y, high_x - low_x, high_y - low_y)
+    core = RangeQueries(queries.region, west, south, east - west, north - south)
+    return core, rest[keep], keep % max(len(queries), 1)
+
+
+def _inner(
+    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First edge at or after ``low``, last at or before ``high``."""
+    first = np.minimum(np.searchsorted(edges, low), len(edges) - 1)
+    last = np.maximum(np.searchsorted(edges, high, side="right") - 1, 0)
+    return edges[first], edges[last]
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.int64]:

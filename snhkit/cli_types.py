@@ -1,0 +1,89 @@
+"""What people type on the command line, checked and turned into values."""
+
+import math
+
+import click
+
+from snhkit.errors import InputError
+
+__all__ = ["Epsilons", "LatLon", "Methods", "Range"]
+
+
+class LatLon(click.ParamType):
+    """LAT,LON in degrees."""
+
+    name = "LAT,LON"
+
+    def convert(self, value, param, ctx):
+        """Two finite numbers."""
+        if isinstance(value, tuple):
+            return value
+        numbers = _numbers(value)
+        if numbers is None or len(numbers) != 2:
+            self.fail(f"{value!r} is not LAT,LON in degrees, like 37.7637,-122.4337", param, ctx)
+        return numbers
+
+
+class Range(click.ParamType):
+    """L,U in metres."""
+
+    name = "L,U"
+
+    def convert(self, value, param, ctx):
+        """Two numbers with 0 < L <= U."""
+        if isinstance(value, tuple):
+            return value
+        numbers = _numbers(value)
+        if numbers is None or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1]:
+            self.fail(f"{value!r} is not L,U in metres with 0 < L <= U, like 25,100", param, ctx)
+        return numbers
+
+
+class Epsilons(click.ParamType):
+    """E[,E...]."""
+
+    name = "E[,E...]"
+
+    def convert(self, value, param, ctx):
+        """Texts that ``exact`` takes: 0.1 is to mean a tenth."""
+        from snhkit.privacy import exact
+
+        if isinstance(value, tuple):
+            return value
+        parts = tuple(part.strip() for part in str(value).split(","))
+        try:
+            if len({exact(part) for part in parts}) < len(parts):
+                self.fail(f"{value!r} names an epsilon twice", param, ctx)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        return parts
+
+
+class Methods(click.ParamType):
+    """A[,B...], or all."""
+
+    name = "A[,B...]"
+
+    def convert(self, value, param, ctx):
+        """Known short names, each once."""
+        from snhkit.experiment.methods import METHODS, method
+
+        if isinstance(value, tuple):
+            return value
+        if value.strip() == "all":
+            return tuple(METHODS)
+        names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
+        try:
+            for name in names:
+                method(name)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        return names
+
+
+def _numbers(text: str) -> tuple[float, ...] | None:
+    try:
+        numbers = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None

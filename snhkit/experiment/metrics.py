@@ -1,0 +1,37 @@
+"""How wrong an answer is."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["relative_errors", "smoothing"]
+
+
+def smoothing(n: int) -> float:
+    """The paper's psi: 0.1 % of the number of records, so that empty boxes do not divide by 0.
+
+    Examples
+    --------
+    >>> smoothing(200_000)
+    200.0
+    """
+    return n / 1000
+
+
+def relative_errors(
+    estimate: NDArray[np.float64], truth: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """|estimate - truth| / max(truth, psi), shape (q,): the paper's Delta (Sec. 2.2).
+
+    Parameters
+    ----------
+    estimate, truth : ndarray, shape (q,)
+        Released and true counts.
+    n : int
+        The number of records.
+
+    Examples
+    --------
+    >>> relative_errors(np.array([5.0, 30.0]), np.array([0, 20]), n=10_000)
+    array([0.5, 0.5])
+    """
+    return np.abs(estimate - truth) / np.maximum(truth, max(smoothing(n), np.finfo(float).tiny))

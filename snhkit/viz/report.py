@@ -1,0 +1,111 @@
+"""One HTML page that shows a comparison and needs no network."""
+
+import base64
+import html
+import io
+from importlib.util import find_spec
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from snhkit.experiment import METHODS, OWNER_ONLY
+from snhkit.experiment.run import Comparison
+from snhkit.viz.maps import compare_map, to_html
+from snhkit.viz.plots import error_bars, surface_figure
+
+__all__ = ["report_html", "table_for_people"]
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1a1a1a; background: #fff }
+.owner { background: #b00020; color: #fff; padding: .6rem 1rem; font-weight: 600 }
+table { border-collapse: collapse } th, td { padding: .25rem .8rem; text-align: right }
+th:first-child, td:first-child { text-align: left } thead th { border-bottom: 2px solid #1a1a1a }
+iframe { width: 100%; height: 34rem; border: 1px solid #767676 } img { max-width: 100% }
+figcaption { color: #444 }
+"""
+
+
+def report_html(comparison: Comparison, *, title: str, about: str) -> str:
+    """A comparison as one self-contained page: map, plots, table, ledger.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What ``experiment.run`` found.
+    title : str
+        Of the page.
+    about : str
+        A sentence on where the records come from.
+
+    Returns
+    -------
+    str
+        HTML that refers to nothing outside itself.
+    """
+    shown = max(epsilon for _, epsilon in comparison.releases)
+    releases = {
+        METHODS[name].title: release
+        for (name, epsilon), release in comparison.releases.items()
+        if epsilon == shown
+    }
+    people = table_for_people(comparison.table)
+    errors = comparison.table.assign(
+        method=[METHODS[name].title for name in comparison.table["method"]]
+    )
+    return "\n".join(
+        [
+            "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+            "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+            f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<p class='owner' role='alert'>{html.escape(OWNER_ONLY)}</p>",
+            f"<h1>{html.escape(title)}</h1><p>{html.escape(about)}</p>",
+            "<h2>How wrong, how slow, how large</h2>",
+            people.to_html(index=False, border=0),
+            _picture(error_bars(errors), "Mean relative error of the queries; less is better."),
+            f"<h2>What would be published, at epsilon {shown:g}</h2>",
+            _map(releases),
+            "<h2>What was spent</h2>",
+            comparison.dataset.ledger._repr_html_(),
+            "</body></html>",
+        ]
+    )
+
+
+def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a comparison as text, with units in the headings."""
+    return pd.DataFrame(
+        {
+            "method": [METHODS[name].title for name in table["method"]],
+            "epsilon": [f"{e:g}" for e in table["epsilon"]],
+            "mean relative error": [f"{e:.3f}" for e in table["rel_error"]],
+            "mean error (records)": [f"{e:,.1f}" for e in table["abs_error"]],
+            "build (s)": [f"{s:,.2f}" for s in table["build_s"]],
+            "query (µs)": [f"{t:,.1f}" for t in table["query_us"]],
+            "bytes": [f"{b:,}" for b in table["bytes"]],
+        }
+    )
+
+
+def _map(releases: dict) -> str:
+    if find_spec("offlinefolium") is None:
+        # folium itself would fetch its parts from the network whenever the page is opened
+        return _picture(surface_figure(releases), "Released counts, one colour scale for all.")
+    page = html.escape(to_html(compare_map(releases)))
+    return (
+        "<figure><iframe title='Map of the released counts' sandbox='allow-scripts' "
+        f'srcdoc="{page}"></iframe>'
+        "<figcaption>Choose a method at the top right; all share one colour scale.</figcaption>"
+        "</figure>"
+    )
+
+
+def _picture(figure: Figure, caption: str) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    text = html.escape(caption)
+    return (
+        f"<figure><img alt='{text}' src='data:image/png;base64,{data}'>"
+        f"<figcaption>{text}</figcaption></figure>"
+    )
