@@ -101,7 +101,7 @@ class ColourScale:
 
     Examples
     --------
-    >>> scale = ColourScale(top=40)
+    >>> scale = ColourScale(top=40.0)
     >>> scale.rgba(np.array([0.0, 40.0]))[:, :3]
     array([[ 68,   1,  84],
            [253, 231,  36]], dtype=uint8)

@@ -1,6 +1,7 @@
 """The explorer's left side: what is built, at what price."""
 
 import html
+import inspect
 from collections.abc import Iterable, Sequence
 
 import ipywidgets as w
@@ -57,7 +58,11 @@ class Controls(w.VBox):
         self.words = w.HTML()
         self.ticks = {
             key: w.Checkbox(
-                value=key in methods, description=method.title, indent=False, layout=_WIDE
+                value=key in methods,
+                description=method.title,
+                tooltip=(inspect.getdoc(type(method.builder())) or "").partition("\n")[0],
+                indent=False,
+                layout=_WIDE,
             )
             for key, method in METHODS.items()
         }
@@ -66,6 +71,7 @@ class Controls(w.VBox):
         )
         self.price = w.HTML()
         self.message = w.HTML()
+        self.progress = w.Output()
         self.teaching = w.Checkbox(
             description="Teaching mode: show the truth", indent=False, layout=_WIDE
         )
@@ -73,7 +79,7 @@ class Controls(w.VBox):
         truth = [] if city is None else [self.teaching]
         parts = [*own, self.epsilon, self.words, *self.ticks.values()]
         super().__init__(
-            [*parts, w.HBox([self.build, self.price]), self.message, *truth],
+            [*parts, w.HBox([self.build, self.price]), self.message, self.progress, *truth],
             layout={"flex": "0 0 280px", "width": "280px"},
         )
 

@@ -9,10 +9,10 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   let overlay = null;
 
   const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
+  const sign = { permanent: true, direction: "center", className: "snhkit-number" };
   const number = () => rectangles().forEach((layer, i) => {
-    layer.unbindTooltip();
-    const sign = { permanent: true, direction: "center", className: "snhkit-number" };
-    layer.bindTooltip(String(i + 1), sign);
+    if (layer.getTooltip()) layer.setTooltipContent(String(i + 1));
+    else layer.bindTooltip(String(i + 1), sign);
   });
   const hear = {
     boxes(value) {

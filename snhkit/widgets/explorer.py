@@ -11,7 +11,7 @@ import numpy as np
 from snhkit.data import city as find_city
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
-from snhkit.experiment.methods import METHODS
+from snhkit.experiment.methods import method
 from snhkit.geometry import Points, RangeQueries
 from snhkit.release import Release
 from snhkit.viz.maps import base_map
@@ -103,25 +103,43 @@ class Explorer(w.VBox):
         turn = [lon % 360 for lon in west], [lon % 360 for lon in east]
         return RangeQueries.from_degrees(self._session.region, south, turn[0], north, turn[1])
 
-    def build(self) -> None:
+    def __repr__(self) -> str:
+        return f"Explorer({self._session.title})"
+
+    def build(self, *methods: str) -> None:
         """Do what the button does: build the ticked methods, each an entry of the ledger.
+
+        Parameters
+        ----------
+        *methods : str
+            Keys of other methods to build than the ticked ones.
 
         Raises
         ------
         BudgetExceeded
             When a method would cost more than is left; those before it are built.
         """
-        chosen = self._controls.chosen
+        chosen = methods or self._controls.chosen
         if not chosen:
             raise InputError("Tick at least one method.")
         try:
             for k, key in enumerate(chosen, 1):
-                title = METHODS[key].title
+                title = method(key).title
                 self._controls.busy(f"Building {title} ({k} of {len(chosen)}) …")
-                self._session.build(key, self._controls.epsilon.value)
+                self._build_one(key)
         finally:
             self._controls.ready()
-            self._show_all()
+
+    def _build_one(self, key: str) -> None:
+        failure = None
+        with self._controls.progress:
+            try:
+                self._session.build(key, self._controls.epsilon.value)
+            except BaseException as error:  # the output area would print and swallow it
+                failure = error
+        self._show_all()
+        if failure is not None:
+            raise failure
 
     def _build_clicked(self, _: w.Button) -> None:
         try:
@@ -230,12 +248,11 @@ def explore(
     >>> explorer = explore(city="fargo", n=1_000, methods=["ug"])
     >>> explorer.build()
     >>> explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]
-    >>> explorer.releases["Uniform grid"].answer(explorer.boxes).shape
+    >>> explorer.releases["UG"].answer(explorer.boxes).shape
     (1,)
     """
-    unknown = sorted(set(methods) - set(METHODS))
-    if unknown:
-        raise InputError(f"explore: no method is called {unknown[0]!r}; there are {list(METHODS)}.")
+    for key in methods:
+        method(key)
     if points is None and public is not None:
         raise InputError("explore: public goes with points; a synthetic city has its own.")
     if points is not None:

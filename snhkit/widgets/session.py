@@ -53,8 +53,7 @@ class Session:
     def build(self, key: str, epsilon: float) -> None:
         """Release one method's answers for ``epsilon``; they replace the method's last ones."""
         method = METHODS[key]
-        builder = method.builder(n=self.dataset.n, epsilon=epsilon, sizes_m=(25, 100))
-        release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
+        release = self.dataset.release(method.builder(), epsilon=epsilon, public=self.public)
         self.releases[method.title] = release
         self.surfaces[method.title] = Surface.of(release)
 
@@ -120,7 +119,7 @@ def owned(records: Points | PrivateDataset, public: Points | None, budget: float
         dataset = PrivateDataset(records, budget=budget, unit="record", n="public")
     return Session(
         title="Your records",
-        about="Their number is taken as public. What is shown has been released and paid for.",
+        about="What is shown of them has been released and paid for.",
         dataset=dataset,
         public=public,
     )

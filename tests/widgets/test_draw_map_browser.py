@@ -1,0 +1,281 @@
+"""DrawMap's two scripts in Chromium, with a notebook's widget model played by the page."""
+
+import json
+
+import numpy as np
+import pytest
+
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.viz.maps import BOX_STYLE, base_map, compare_map, to_html
+from snhkit.viz.surface import ColourScale, Surface, surface_overlay
+from snhkit.widgets.draw_map import DrawMap
+
+pytestmark = [
+    pytest.mark.browser,
+    # Playwright's pipes and sockets are closed when its garbage is collected.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+CITY = Region.around(lat=37.76, lon=-122.43, side_m=12_000)
+TWO = [[37.74, -122.46, 37.76, -122.44], [37.77, -122.46, 37.78, -122.42]]
+HOST = """<body style="margin: 0; --jp-layout-color2: rgb(1, 2, 3)"><div id="view"></div></body>"""
+# get, set, on, off and save_changes are all that the widget's script uses of a model.
+START = """async ([code, values, id]) => {
+  const listeners = {};
+  const model = {
+    saved: [],
+    get: (name) => values[name],
+    set: (name, value) => { values[name] = value; },
+    save_changes: () => { model.saved.push(JSON.stringify(values.boxes)); },
+    on: (name, f) => (listeners[name] ||= []).push(f),
+    off: (name, f) => { listeners[name] = listeners[name].filter((g) => g !== f); },
+    fromPython: (name, value) => {
+      values[name] = value;
+      (listeners["change:" + name] || []).forEach((f) => f());
+    },
+    listening: () => Object.values(listeners).flat().length,
+  };
+  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  const widget = (await import(url)).default;
+  model.stop = widget.render({ model, el: document.getElementById(id) });
+  (window.models ||= {})[id] = model;
+}"""
+
+
+class Driven:
+    """A DrawMap on the page."""
+
+    def __init__(self, window, boxes=(), place="view"):
+        draw = DrawMap(base_map(CITY), boxes=list(boxes))
+        names = ("_html", "_token", "boxes", "overlay", "height")
+        values = {name: getattr(draw, name) for name in names}
+        self.token, self.window, self.place = draw._token, window, place
+        window.evaluate(START, [str(draw._esm), values, place])
+        self.attach()
+
+    def attach(self):
+        self.frame = self.window.locator(f"#{self.place} iframe").element_handle().content_frame()
+        self.frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+
+    def model(self, what, *args):
+        return self.window.evaluate(f"(args) => models.{self.place}.{what}(...args)", list(args))
+
+    @property
+    def boxes(self):
+        return self.model("get", "boxes")
+
+    def wait(self, count):
+        self.window.wait_for_function(
+            f"() => models.{self.place}.get('boxes').length === {count}", timeout=5_000
+        )
+        self.frame.wait_for_function(
+            f"""() => document.querySelectorAll("path[stroke='{BOX_STYLE["color"]}']").length"""
+            f" === {count}",
+            timeout=5_000,
+        )
+
+    def drag(self, *points):
+        mouse = self.window.mouse
+        mouse.move(*points[0])
+        mouse.down()
+        for point in points[1:]:
+            mouse.move(*point, steps=4)
+        mouse.up()
+
+    def draw(self, x0, y0, x1, y1):
+        self.frame.locator(".leaflet-draw-draw-rectangle").click()
+        at = self.frame.locator(".leaflet-container").bounding_box()
+        corners = [(x0, y0), ((x0 + x1) / 2, (y0 + y1) / 2), (x1, y1)]
+        self.drag(*((at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners))
+
+    def act(self, text):
+        links = self.frame.locator(".leaflet-draw-actions a", has_text=text)
+        links.locator("visible=true").first.click()
+
+    def map(self, what):
+        return self.frame.evaluate(
+            "(what) => { const map = window[Object.keys(window)"
+            ".find((k) => /^map_[0-9a-f]{32}$/.test(k))]; return eval(what); }".replace(
+                "eval(what)", what
+            )
+        )
+
+
+@pytest.fixture
+def host(window):
+    window.set_content(HOST)
+    return window
+
+
+def test_drawn_edited_and_deleted_boxes_arrive(host):
+    draw = Driven(host)
+    draw.draw(0.35, 0.3, 0.6, 0.6)
+    draw.wait(1)
+    (first,) = draw.boxes
+    shown = draw.map("[map.getSize().x, map.getBounds().getWest(), map.getBounds().getEast()]")
+    west = shown[1] + 0.35 * (shown[2] - shown[1])
+    assert first[1] == pytest.approx(west, abs=(shown[2] - shown[1]) / shown[0] * 2)
+
+    draw.frame.locator(".leaflet-draw-edit-edit").click()
+    at = draw.frame.locator(".leaflet-edit-resize").nth(2).bounding_box()
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    draw.drag((x, y), (x + 20, y + 15), (x + 40, y + 30))
+    draw.act("Save")
+    host.wait_for_function("(old) => models.view.saved.at(-1) !== old", arg=json.dumps([first]))
+    (edited,) = draw.boxes
+    assert edited != first
+    assert edited[1:3] == pytest.approx(first[1:3], abs=1e-6)  # its other corner stayed
+
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.frame.locator("path.snhkit-box").click()
+    draw.act("Cancel")
+    draw.wait(1)
+    assert draw.boxes == [edited]
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.frame.locator("path.snhkit-box").click()
+    draw.act("Save")
+    draw.wait(0)
+
+
+def test_boxes_from_python_are_shown_numbered_and_kept(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.draw(0.7, 0.2, 0.85, 0.4)
+    draw.wait(3)
+    assert draw.boxes[:2] == TWO
+    assert draw.frame.locator(".snhkit-number").all_inner_texts() == ["1", "2", "3"]
+    draw.model("fromPython", "boxes", TWO[1:])
+    draw.wait(1)
+    host.wait_for_timeout(400)  # Leaflet fades the old numbers out
+    assert draw.frame.locator(".snhkit-number").all_inner_texts() == ["1"]
+    saved = len(host.evaluate("models.view.saved"))
+    host.wait_for_timeout(300)
+    assert len(host.evaluate("models.view.saved")) == saved  # no echo
+
+
+def test_python_and_the_map_agree_after_a_change_in_the_middle_of_an_edit(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.frame.locator("path.snhkit-box").first.click()  # off the map, but not saved
+    draw.model("fromPython", "boxes", TWO[:1])
+    draw.act("Cancel")  # Leaflet.draw puts the deleted one back
+    host.wait_for_timeout(300)
+    draw.wait(draw.frame.locator("path.snhkit-box").count())
+
+
+def test_clear_all(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.act("Clear All")
+    draw.wait(0)
+
+
+def test_a_picture_comes_and_goes_under_the_boxes(host):
+    draw = Driven(host, boxes=TWO)
+    grid = Grid(CITY, 3)
+    surface = Surface(grid, np.arange(9.0).reshape(3, 3))
+    draw.model("fromPython", "overlay", surface_overlay(surface, ColourScale(4), "<b>Ramp"))
+    picture = draw.frame.locator("img.leaflet-image-layer")
+    picture.wait_for()
+    assert picture.get_attribute("alt") == "<b>Ramp: records per hectare, as colours"
+    assert draw.frame.locator(".snhkit-legend-title").inner_text() == "<b>Ramp"
+    assert draw.frame.locator(".snhkit-ticks span").all_inner_texts() == ["≤ 0", "1", "≥ 4"]
+    draw.wait(2)
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.frame.locator("path.snhkit-box").first.click()  # not the picture
+    draw.act("Save")
+    draw.wait(1)
+    draw.model("fromPython", "overlay", {})
+    picture.wait_for(state="detached")
+    assert not draw.frame.locator(".snhkit-legend").count()
+
+
+def test_only_the_other_half_with_the_token_is_heard(host):
+    host.evaluate("document.body.insertAdjacentHTML('beforeend', '<div id=other></div>')")
+    draw, other = Driven(host), Driven(host, place="other")
+    forged = "(token) => WHO.postMessage({token, kind: 'boxes', value: [[0, 0, 1, 1]]}, '*')"
+    host.evaluate(forged.replace("WHO", "window"), draw.token)  # right token, wrong window
+    other.frame.evaluate(forged.replace("WHO", "window.parent"), draw.token)
+    draw.frame.evaluate(forged.replace("WHO", "window.parent"), "0" * 32)  # and the reverse
+    host.wait_for_timeout(300)
+    assert draw.boxes == other.boxes == []
+    draw.frame.evaluate(forged.replace("WHO", "window.parent"), draw.token)
+    host.wait_for_function("() => models.view.get('boxes').length === 1")
+    assert other.boxes == []
+
+
+def test_the_frame_is_shut_in(host):
+    draw = Driven(host)
+    reach = "() => { try { return parent.document.title; } catch (e) { return e.name; } }"
+    assert draw.frame.evaluate(reach) == "SecurityError"
+    fetch = "() => fetch('http://127.0.0.1:9/').then(() => 'out', (e) => e.name)"
+    assert draw.frame.evaluate(fetch) == "TypeError"
+
+
+def test_a_map_in_a_hidden_tab_fits_when_it_is_shown(host):
+    host.evaluate("document.getElementById('view').style.display = 'none'")
+    draw = Driven(host)
+    host.evaluate("document.getElementById('view').style.display = ''")
+    host.wait_for_timeout(500)
+    south, west, north, east = CITY.bounds
+    inside = f"map.getBounds().contains([[{south}, {west}], [{north}, {east}]])"
+    assert draw.map(inside)
+    assert draw.map("map.getZoom() > 10")
+    host.set_viewport_size({"width": 400, "height": 800})
+    host.wait_for_timeout(500)
+    assert draw.map(inside)
+    assert draw.map("map.getSize().x") == 400
+
+
+def test_a_reloaded_frame_gets_boxes_and_view_back(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.frame.locator(".leaflet-control-zoom-in").click()
+    host.wait_for_timeout(600)
+    zoom = draw.map("map.getZoom()")
+    host.evaluate(
+        "() => { const f = document.querySelector('iframe'), p = f.parentNode;"
+        " f.remove(); p.appendChild(f); }"  # as when a cell is moved
+    )
+    draw.attach()
+    draw.wait(2)
+    assert draw.map("map.getZoom()") == zoom
+
+
+def test_it_takes_the_notebooks_colours_and_leaves_nothing_behind(host):
+    draw = Driven(host)
+    draw.frame.wait_for_function(
+        "() => getComputedStyle(document.querySelector('.leaflet-container')).backgroundColor"
+        " === 'rgb(1, 2, 3)'"
+    )
+    assert draw.model("listening") > 0
+    draw.model("stop")
+    assert draw.model("listening") == 0
+
+
+def test_the_comparison_map_switches_layer_and_legend(window, tmp_path):
+    class Told:
+        region = CITY
+
+        def answer(self, queries):
+            return np.arange(len(queries), dtype=float)
+
+    name = "<img src=x onerror='document.title = 1'>"
+    boxes = RangeQueries(CITY, [3_000], [3_000], [4_000], [4_000])
+    page = tmp_path / "map.html"
+    page.write_text(to_html(compare_map({"First": Told(), name: Told()}, boxes)), encoding="utf-8")
+    window.goto(page.as_uri())
+    title = window.locator(".snhkit-legend-title")
+    assert title.inner_text() == "First"
+    window.locator(".leaflet-control-layers-base input").nth(1).check()
+    assert title.inner_text() == name
+    assert window.locator("img.leaflet-image-layer").count() == 1
+    window.locator("path.snhkit-box").hover()
+    assert "First: 0.0" in window.locator(".leaflet-tooltip", has_text="Box 1").inner_text()
+    assert window.title() != "1"
+    # The picture lies where the outline is, to a pixel.
+    outline = window.locator("path.snhkit-outline").bounding_box()
+    picture = window.locator("img.leaflet-image-layer").bounding_box()
+    for side in ("x", "y", "width", "height"):
+        assert picture[side] == pytest.approx(outline[side], abs=2)

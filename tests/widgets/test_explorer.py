@@ -1,0 +1,249 @@
+import re
+from fractions import Fraction
+
+import ipywidgets
+import numpy as np
+import pytest
+
+from snhkit.data import synthetic_points
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.widgets import session
+from snhkit.widgets.explorer import explore
+
+BOX = [46.870, -96.800, 46.890, -96.780]
+QUICK = ("ug", "identity")
+
+
+def walk(widget):
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from walk(child)
+
+
+def text_of(explorer) -> str:
+    """All that the explorer has said to the browser, pictures left out."""
+    said = []
+    for widget in walk(explorer):
+        state = {k: v for k, v in widget.get_state().items() if k not in ("_html", "_esm")}
+        said.append(str({**state, "overlay": ""}))
+    return "\n".join(said)
+
+
+def find(explorer, kind, description):
+    (found,) = (
+        widget
+        for widget in walk(explorer)
+        if isinstance(widget, kind) and widget.description == description
+    )
+    return found
+
+
+def table(explorer) -> list[list[str]]:
+    (found,) = (
+        widget.value
+        for widget in walk(explorer)
+        if isinstance(widget, ipywidgets.HTML)
+        and "snhkit-answers" in widget.value
+        and "<table" in widget.value
+    )
+    return [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        for row in re.findall(r"<tr>(.*?)</tr>", found)
+    ]
+
+
+def press(explorer, description):
+    find(explorer, ipywidgets.Button, description).click()
+
+
+@pytest.fixture
+def fargo():
+    return explore(city="fargo", n=5_000, methods=QUICK)
+
+
+@pytest.fixture
+def owned():
+    """Somebody's records: the explorer cannot know that these are invented."""
+    points = synthetic_points("fargo", 5_003)
+    return explore(Points(points.region, points.xy), budget=1, methods=["ug"])
+
+
+def test_build_answer_and_pay(fargo):
+    press(fargo, "Build")
+    assert list(fargo.releases) == ["UG", "Identity"]
+    assert fargo.dataset.ledger.spent == Fraction(4, 10)
+    assert fargo.map.overlay["legend"]["title"] == "UG"
+    fargo.map.boxes = [BOX, [46.86, -96.81, 46.87, -96.80]]
+    told = {name: release.answer(fargo.boxes) for name, release in fargo.releases.items()}
+    head, *rows = table(fargo)
+    assert head == ["Box", "Size in metres", "UG, ε = 0.2", "Identity, ε = 0.2"]
+    for k, row in enumerate(rows):
+        shown = [float(cell.replace(",", "")) for cell in row[2:]]
+        assert shown == pytest.approx([told["UG"][k], told["Identity"][k]], abs=0.0501)
+    fargo.map.boxes = []
+    assert "No box yet" in table(fargo)[1][0]
+
+
+def test_boxes_are_where_they_were_drawn(fargo):
+    fargo.map.boxes = [BOX]
+    south, west, north, east = BOX
+    wanted = RangeQueries.from_degrees(fargo.dataset.region, south, west, north, east)
+    assert fargo.boxes.x == pytest.approx(wanted.x, abs=1e-6)
+    assert fargo.boxes.height == pytest.approx(wanted.height, abs=1e-6)
+    fargo.map.boxes = [[south, west - 360, north, east - 360]]  # a map scrolled once around
+    assert fargo.boxes.x == pytest.approx(wanted.x, abs=1e-6)
+
+
+def test_a_box_too_wide_is_refused_in_words(fargo):
+    fargo.map.boxes = [[0, -100, 1, 150]]
+    assert "must be west of east" in text_of(fargo)
+
+
+def test_a_spent_budget_refuses_with_its_reason():
+    explorer = explore(city="fargo", n=1_000, budget=0.3, methods=QUICK)
+    press(explorer, "Build")
+    assert list(explorer.releases) == ["UG"]
+    assert "Identity: asked 0.2, left 0.1, short by 0.1" in text_of(explorer)
+    assert explorer.dataset.ledger.spent == Fraction(2, 10)
+    assert not find(explorer, ipywidgets.Button, "Build").disabled
+    with pytest.raises(BudgetExceeded, match="short by"):
+        explorer.build("ug")
+
+
+def test_the_price_is_said_before(fargo):
+    assert "spends 0.4 of the 2 left" in text_of(fargo)
+    find(fargo, ipywidgets.Checkbox, "Identity").value = False
+    find(fargo, ipywidgets.SelectionSlider, "Epsilon ε").value = 0.8
+    assert "spends 0.8 of the 2 left" in text_of(fargo)
+    assert "2.23 times as likely" in text_of(fargo)
+
+
+def test_nothing_ticked(fargo):
+    for name in ("UG", "Identity"):
+        find(fargo, ipywidgets.Checkbox, name).value = False
+    press(fargo, "Build")
+    assert "Tick at least one method" in text_of(fargo)
+
+
+def test_the_truth_is_shown_in_teaching_mode_only(fargo):
+    fargo.build()
+    fargo.map.boxes = [BOX]
+    truth = f"{exact_counts(synthetic_points('fargo', 5_000), fargo.boxes)[0]:,}"
+    assert int(truth.replace(",", "")) > 100
+    assert "Truth" not in text_of(fargo)
+    assert f">{truth}<" not in text_of(fargo)
+    teaching = find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth")
+    teaching.value = True
+    assert table(fargo)[1][-1] == truth
+    assert "only because these records are invented" in text_of(fargo)
+    find(fargo, ipywidgets.ToggleButtons, "").value = "Truth"
+    assert fargo.map.overlay["legend"]["title"] == "Truth"
+    teaching.value = False
+    assert "Truth" not in text_of(fargo)
+    assert fargo.map.overlay["legend"]["title"] == "UG"
+
+
+def test_somebodys_truth_is_never_shown(owned):
+    owned.build()
+    owned.map.boxes = [BOX]
+    with pytest.raises(ValueError, match=r"\(1|not enough values"):
+        find(owned, ipywidgets.Checkbox, "Teaching mode: show the truth")
+    with pytest.raises(InputError, match="invented records only"):
+        owned._session.truth(owned.boxes)
+    with pytest.raises(InputError, match="invented records only"):
+        owned._session.true_surface()
+    assert "5003" not in text_of(owned).replace(",", "")
+    assert "ynthetic" not in text_of(owned)
+
+
+def test_a_data_set_keeps_its_own_ledger():
+    points = synthetic_points("fargo", 1_000)
+    dataset = PrivateDataset(points, budget=1, unit="user", max_per_user=3, n="private")
+    explorer = explore(dataset, methods=["ug"])
+    explorer.build()
+    assert explorer.dataset is dataset
+    assert dataset.ledger.spent == Fraction(1, 5)
+    assert "of one person" in text_of(explorer)
+
+
+def test_another_city_is_another_data_set_and_coming_back_forgives_nothing(fargo):
+    fargo.build("ug")
+    fargo.map.boxes = [BOX]
+    first = fargo.dataset
+    city = find(fargo, ipywidgets.Dropdown, "City")
+    city.value = "tulsa"
+    assert fargo.dataset.ledger.spent == 0
+    assert fargo.releases == {}
+    assert (fargo.map.boxes, fargo.map.overlay) == ([], {})
+    assert "Tulsa, synthetic" in text_of(fargo)
+    city.value = "fargo"
+    assert fargo.dataset is first
+    assert fargo.dataset.ledger.spent == Fraction(1, 5)
+    fargo.map.boxes = [BOX]
+    find(fargo, ipywidgets.Dropdown, "Records").value = 10_000
+    assert fargo.map.boxes == [BOX]
+    assert fargo.dataset.ledger.spent == 0
+
+
+def test_boxes_can_be_typed_and_removed(fargo):
+    typed = find(fargo, ipywidgets.Text, "Type a box")
+    typed.value = ", ".join(map(str, BOX))
+    press(fargo, "Add")
+    assert fargo.map.boxes == [BOX]
+    assert typed.value == ""
+    typed.value = "46.89, -96.8, 46.87, -96.78"
+    press(fargo, "Add")
+    assert "must lie below north" in text_of(fargo)
+    assert fargo.map.boxes == [BOX]
+    typed.value = "46.86 -96.81 46.87 -96.80"
+    press(fargo, "Add")
+    assert "must lie below north" not in text_of(fargo)
+    press(fargo, "Remove last")
+    assert fargo.map.boxes == [BOX]
+    press(fargo, "Clear")
+    assert fargo.map.boxes == []
+
+
+def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatch, caplog):
+    def broken(self, key, epsilon):
+        raise ZeroDivisionError("row 17 is at 46.87654")
+
+    monkeypatch.setattr(session.Session, "build", broken)
+    press(fargo, "Build")
+    assert "Traceback" in caplog.text  # ipywidgets writes what a button raises to the log
+    assert "Something broke (ZeroDivisionError)" in text_of(fargo)
+    assert "46.87654" not in text_of(fargo)
+    assert not find(fargo, ipywidgets.Button, "Build").disabled
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"methods": ["ugg"]}, "no method 'ugg'"),
+        ({"city": "atlantis"}, "no city is called 'atlantis'"),
+        ({"n": 0}, "n must lie in"),
+        ({"public": synthetic_points("fargo", 10)}, "public goes with points"),
+        ({"points": synthetic_points("fargo", 10)}, "say budget"),
+        (
+            {
+                "points": PrivateDataset(
+                    synthetic_points("fargo", 10), budget=1, unit="record", n="public"
+                ),
+                "budget": 1,
+            },
+            "has a budget already",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, says):
+    with pytest.raises(InputError, match=says):
+        explore(**wrong)
+
+
+def test_releases_cannot_be_slipped_in(fargo):
+    fargo.releases["mine"] = None
+    assert fargo.releases == {}
+    assert isinstance(fargo.boxes, type(None))
+    assert np.size(fargo.map.boxes) == 0
