@@ -100,7 +100,8 @@ def noisy_histogram(
     Raises
     ------
     InputError
-        If this is not a Histogram, or epsilon and sensitivity are not what noise can be drawn for.
+        If this is not a Histogram, epsilon or sensitivity is not positive, or their quotient is
+        above 2**50.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def noisy_histogram(
             f"noisy_histogram: only the cells of a partition cost epsilon once; "
             f"give the Histogram that Grid.count makes, not a {type(histogram).__name__}."
         )
-    epsilon = exact(epsilon)
+    epsilon = _share(epsilon)
     counts = histogram.counts
     noise = discrete_laplace(counts.shape, _scale(epsilon, sensitivity), entropy)
     return counts + noise, Spend(epsilon, f"counts of {counts.size:,} cells", "parallel")
@@ -143,7 +144,7 @@ def noisy_count(
     Raises
     ------
     InputError
-        If epsilon and sensitivity are not what noise can be drawn for.
+        If epsilon or sensitivity is not positive, or their quotient is above 2**50.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def noisy_count(
     >>> type(noisy).__name__, str(spend)
     ('int', '1 for number of records')
     """
-    epsilon = exact(epsilon)
+    epsilon = _share(epsilon)
     noise = discrete_laplace(1, _scale(epsilon, sensitivity), entropy)
     return int(count) + int(noise[0]), Spend(epsilon, what)
 
@@ -195,7 +196,7 @@ def discrete_laplace(
         raise InputError(
             "discrete_laplace: sensitivity / epsilon must be at most 2**50, and as a fraction both "
             "its numbers below 2**62, for the 64-bit integers the noise is drawn with. "
-            "Give an epsilon with fewer digits, or a smaller max_per_user."
+            "Give a larger epsilon, or a smaller max_per_user."
         )
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
@@ -268,8 +269,22 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     raise _broken()
 
 
+def _share(epsilon: Epsilon) -> Fraction:
+    """A part of an epsilon, which may have more digits than the epsilon that was asked for."""
+    return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
+
+
 def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    return _whole(sensitivity, "sensitivity", least=1) / epsilon
+    """Sensitivity / epsilon; rounded up by a part in 2**40 or so where it has too many digits.
+
+    Then there is that little more noise than was paid for, never less.
+    """
+    scale = _whole(sensitivity, "sensitivity", least=1) / epsilon
+    if max(scale.numerator, scale.denominator) < MAX_PART:
+        return scale
+    size = scale.numerator.bit_length() - scale.denominator.bit_length()
+    parts = 2 ** min(max(41 - size, 0), 61)
+    return Fraction(math.ceil(scale * parts), parts)
 
 
 def _whole(value: int, name: str, least: int) -> int:

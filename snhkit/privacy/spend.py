@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from snhkit.errors import InputError
 from snhkit.privacy.budget import written
 
 __all__ = ["Spend", "total"]
@@ -24,6 +25,11 @@ class Spend:
         Parallel where many numbers cost epsilon once, since a record is in only one of them.
         Only ``noisy_histogram`` says so.
 
+    Raises
+    ------
+    InputError
+        If epsilon is not a fraction above 0, or composition is another word.
+
     Examples
     --------
     >>> print(Spend(Fraction(1, 5), "number of records"))
@@ -33,6 +39,14 @@ class Spend:
     epsilon: Fraction
     what: str
     composition: Literal["sequential", "parallel"] = "sequential"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
+            raise InputError(f"Spend: epsilon must be a Fraction above 0, not {self.epsilon!r}.")
+        if self.composition not in ("sequential", "parallel"):
+            raise InputError(
+                f"Spend: composition must be 'sequential' or 'parallel', not {self.composition!r}."
+            )
 
     def __str__(self) -> str:
         once = ", in parallel" if self.composition == "parallel" else ""

@@ -2,6 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from snhkit.errors import InputError, SnhkitError
@@ -11,10 +13,12 @@ from snhkit.privacy import (
     Spend,
     SystemEntropy,
     discrete_laplace,
+    exact,
     noisy_count,
     noisy_histogram,
 )
-from snhkit.privacy.noise import uniform_below
+from snhkit.privacy.budget import MAX_PART
+from snhkit.privacy.noise import _scale, uniform_below
 
 TOP = 2**64 - 1
 
@@ -133,6 +137,33 @@ def test_the_cost_of_a_count():
 def test_only_a_partition_is_taken(histogram: Histogram):
     with pytest.raises(InputError, match=r"Histogram that Grid\.count makes, not a ndarray"):
         noisy_histogram(histogram.counts, Fraction(1), 1, SystemEntropy())  # pyright: ignore
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 10**6), max_value=1000, max_denominator=2**200),
+    st.integers(1, 10**6),
+)
+def test_an_epsilon_of_many_digits_gets_hardly_more_noise_and_never_less(epsilon, sensitivity):
+    exactly, drawn = sensitivity / epsilon, _scale(epsilon, sensitivity)
+    assert exactly <= drawn <= exactly * (1 + Fraction(1, 2**39))
+    assert max(drawn.numerator, drawn.denominator) < MAX_PART
+
+
+@pytest.mark.parametrize("epsilon", [exact(1 / 3), Fraction(10**30 + 1, 10**31), Fraction(10**40)])
+def test_a_share_of_many_digits_is_drawn_for_and_costs_what_it_says(epsilon):
+    share = epsilon * Fraction(19, 2_000_003)
+    _, spend = noisy_count(3, share, 1_000, SystemEntropy(), "n")
+    assert spend.epsilon == share
+
+
+def test_scales_that_fit_are_not_rounded():
+    assert _scale(exact(1 / 3), 7) == 7 / exact(1 / 3)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), float("nan")])
+def test_noise_needs_a_positive_epsilon(epsilon):
+    with pytest.raises(InputError, match="epsilon must be"):
+        noisy_count(1, epsilon, 1, SystemEntropy(), "n")
 
 
 @pytest.mark.parametrize("sensitivity", [0, -1, 1.5, True])

@@ -12,7 +12,7 @@ NOISE = ROOT / "privacy" / "noise.py"
 SECRET = {"urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace"}
 
 # Not privacy noise: a shape drawn from a public seed; a token that names a page.
-ALLOWED = {"data/layout.py": {"laplace"}, "widgets/draw_map.py": {"secrets"}}
+ALLOWED = {"data/ground.py": {"laplace"}, "widgets/draw_map.py": {"secrets"}}
 
 
 def names(tree: ast.AST) -> set[str]:
@@ -105,5 +105,5 @@ def test_no_float_enters_the_sampler():
     floats = {"float", "float64", "float32", "exp", "log", "log1p", "sqrt", "random", "uniform"}
     assert names(tree) & floats == {"random"}  # np.random.PCG64, of which words are taken
     divisions = [n for n in ast.walk(tree) if isinstance(n, ast.Div)]
-    assert len(divisions) == 2  # sensitivity / epsilon, a Fraction; count / 64 words of signs
+    assert len(divisions) == 2  # sensitivity / epsilon, a Fraction; count / 64, words of signs
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is float]

@@ -1,0 +1,25 @@
+from fractions import Fraction
+
+import pytest
+
+from snhkit.errors import InputError
+from snhkit.privacy import Spend, total
+
+
+def test_spends_add_up_exactly():
+    tenths = [Spend(Fraction(1, 10), "a count")] * 10
+    assert total(tenths) == 1
+    assert total([]) == 0
+    assert str(tenths[0]) == "0.1 for a count"
+    assert str(Spend(Fraction(1, 3), "cells", "parallel")) == "1/3 for cells, in parallel"
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1, 5), 0.1, 1])
+def test_a_spend_is_a_fraction_above_0(epsilon):
+    with pytest.raises(InputError, match="a Fraction above 0"):
+        Spend(epsilon, "a count")
+
+
+def test_composition_is_one_of_two_words():
+    with pytest.raises(InputError, match="'sequential' or 'parallel', not 'free'"):
+        Spend(Fraction(1), "a count", "free")  # pyright: ignore[reportArgumentType]
