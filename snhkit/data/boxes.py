@@ -75,8 +75,8 @@ def answered(rows: pd.DataFrame, counts: NDArray[np.float64], suffix: str) -> st
     if "geometry" in full and suffix in (".geojson", ".json"):
         return full.to_json(drop_id=True)  # pyright: ignore[reportCallIssue]
     if "geometry" in full:
-        full = full.assign(**full.geometry.to_crs(4326).bounds.set_axis(["west", "south", "east", "north"], axis=1))
-        full = pd.DataFrame(full.drop(columns="geometry"))
+        bounds = full.geometry.bounds.set_axis(["west", "south", "east", "north"], axis=1)
+        full = pd.DataFrame(full.drop(columns="geometry")).join(bounds[list(_SIDES)])
     return full.to_csv(index=False, lineterminator="\n").rstrip("\n")
 
 

@@ -6,10 +6,12 @@ import warnings
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
-from snhkit.data import ReadReport, ReadWarning, read_points
+from snhkit.data import ReadReport, ReadWarning, read_points, text
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -17,8 +19,8 @@ PARIS = Region.around(lat=48.86, lon=2.35, side_m=10_000)
 FRISCO = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 
 
-def read_csv(tmp_path, text, region=PARIS, **said):
-    (tmp_path / "trips.csv").write_text(text)
+def read_csv(tmp_path, content, region=PARIS, **said):
+    (tmp_path / "trips.csv").write_text(content)
     reports: list[ReadReport] = []
     return read_points(tmp_path / "trips.csv", region, report=reports.append, **said), *reports
 
@@ -67,14 +69,21 @@ def test_frames_and_arrays_count_from_zero():
 
 
 def test_rows_without_a_user_are_unusable_where_there_are_users(tmp_path):
-    text = "lat,lon,user\n48.86,2.35,ann\n48.86,2.35,\n48.87,2.35,bob\n0,0,cy\n48.86,2.35,ann\n"
-    points, report = read_csv(tmp_path, text)
+    content = "lat,lon,user\n0,0,cy\n48.86,2.35,\n48.86,2.35,ann\n48.87,2.35,bob\n48.86,2.35,ann\n"
+    points, report = read_csv(tmp_path, content)
     assert points.user is not None
     assert points.user.tolist() == [0, 1, 0]
     assert (report.unusable, report.unusable_rows, report.outside) == (1, (3,), 1)
     frame = pd.DataFrame({"lat": 48.86, "lon": 2.35, "uid": [3.0, np.nan, 5.0]})
-    frame.to_parquet(tmp_path / "a.parquet")
-    for source in (frame, tmp_path / "a.parquet", frame.to_numpy()):
+    frame.to_parquet(tmp_path / "null.parquet")
+    arrays = {name: pa.array(frame[name].to_numpy()) for name in frame}  # nan, not null
+    pq.write_table(pa.table(arrays), tmp_path / "nan.parquet")
+    for source in (
+        frame,
+        tmp_path / "null.parquet",
+        tmp_path / "nan.parquet",
+        frame.to_numpy(),
+    ):
         said = {"lat": 0, "lon": 1, "user": 2}
         reports: list[ReadReport] = []
         kept = read_points(source, PARIS, report=reports.append, **said)
@@ -196,8 +205,21 @@ def test_several_layers_are_a_question(tmp_path):
 
 
 def test_packed_or_not_is_seen_from_the_content(tmp_path):
-    text = b"lat,lon\n48.86,2.35\n"
-    (tmp_path / "a.csv").write_bytes(gzip.compress(text))
-    (tmp_path / "b.csv.gz").write_bytes(text)
+    content = b"lat,lon\n48.86,2.35\n"
+    (tmp_path / "a.csv").write_bytes(gzip.compress(content))
+    (tmp_path / "b.csv.gz").write_bytes(content)
     for name in ("a.csv", "b.csv.gz"):
         assert len(read_points(tmp_path / name, PARIS)) == 1
+
+
+def test_a_row_may_lie_across_blocks_and_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_BLOCK", 100)
+    rows = '48.86,2.35,"some\nlines\nof text"\n' * 50
+    points, report = read_csv(tmp_path, f"lat,lon,note\n{rows}x,y,z\n")
+    assert len(points) == 50
+    assert report.unusable_rows == (52,)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    with pytest.raises(InputError, match="columns are 'a', 'b'"):
+        read_csv(tmp_path, "\ufeffa,b\n1,2\n")
