@@ -5,6 +5,7 @@ to which the popularity of the venues is tuned belong to the real city.
 """
 
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
@@ -155,8 +156,6 @@ def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.
 @lru_cache(maxsize=32)
 def _exponent(place: City, world: World) -> float:
     """Zipf exponent at which the published entropy is met at the published number of records."""
-    from scipy.optimize import root_scalar
-
     n = place.n_at_entropy
     draws = min(60, 40_000 // n + 1)
 
@@ -166,9 +165,25 @@ def _exponent(place: City, world: World) -> float:
         drawn = (_positions(rng, place, world, _visits(rng, shares, n)) for _ in range(draws))
         return float(np.mean([_entropy(xy) for xy in drawn])) - place.entropy_512_nats
 
-    found = root_scalar(excess, bracket=(0.0, 6.0), xtol=5e-4)
     # Rounded, so that another machine's last bits do not change the records.
-    return round(found.root, 3)
+    return round(_root(excess, 0.4, 4.0, 0.002), 3)
+
+
+def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
+    """Where a falling function is nearly 0, by false position (the Illinois rule)."""
+    at_low, at_high, kept = function(low), function(high), 0
+    middle = low
+    for _ in range(40):
+        middle = low + (high - low) * at_low / (at_low - at_high)
+        value = function(middle)
+        if abs(value) < near:
+            break
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2 if kept == 1 else at_high
+        else:
+            high, at_high, at_low = middle, value, at_low / 2 if kept == -1 else at_low
+        kept = 1 if value > 0 else -1
+    return middle
 
 
 def _entropy(xy: NDArray[np.float64], cells: int = 512) -> float:
