@@ -116,9 +116,11 @@ def _generator(place: City, world: World, seed: int) -> np.random.Generator:
 
 def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
     """Which place each of n records is at; stratified, so that each gets nearly its share of n."""
-    cumulative = np.cumsum(shares)
+    order = np.argsort(-shares, kind="stable")
+    cumulative = np.cumsum(shares[order])
     strata = (np.arange(n) + rng.uniform(size=n)) / n * cumulative[-1]
-    return np.minimum(np.searchsorted(cumulative, strata, side="right"), len(shares) - 1)
+    found = np.searchsorted(cumulative, strata, side="right")
+    return order[np.minimum(found, len(shares) - 1)]
 
 
 def _positions(
