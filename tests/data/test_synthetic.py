@@ -12,7 +12,7 @@ def entropy_512(xy):
     return entropy(np.histogram2d(*xy.T, bins=512)[0].ravel())
 
 
-# The standard deviation from seed to seed is 0.04 nats at Fargo's 270 records, at most 0.012 elsewhere.
+# From seed to seed the standard deviation is 0.04 nats at Fargo (270 records), else up to 0.012.
 @pytest.mark.parametrize("world", ["private", "public"])
 @pytest.mark.parametrize("key", CITIES)
 def test_entropy_is_the_published_one(key, world):
