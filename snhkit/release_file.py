@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -96,6 +97,10 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
     kind: type[Model] = getattr(import_module(module), name)
     model = kind.restore(Region(**about["region"]), arrays, about["settings"])
     n = about["n"]
+    for text in (about["epsilon"], *(spend[0] for spend in about["spends"])):
+        # Fraction("1e999999999") would never end
+        if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
+            raise InputError("an epsilon is not a fraction of whole numbers.")
     return Release(
         method=str(about["method"]),
         hyperparameters=dict(about["hyperparameters"]),

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 
@@ -26,6 +27,8 @@ def exact_counts(points: Points, queries: RangeQueries) -> NDArray[np.int64]:
     >>> exact_counts(Points(city, [[1, 1], [2, 1]]), RangeQueries(city, [1], [0], [1], [5]))
     array([1])
     """
+    if points.region != queries.region:
+        raise InputError("exact_counts: the points lie in another region than the boxes.")
     return count_in_boxes(
         points.xy, queries.x, queries.y, queries.x + queries.width, queries.y + queries.height
     )

@@ -46,6 +46,8 @@ class Grid:
     m: int
 
     def __post_init__(self) -> None:
+        if isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer)):
+            raise InputError(f"Grid: m must be a whole number of cells a side, not {self.m!r}.")
         if not 1 <= self.m <= math.isqrt(MAX_CELLS):
             raise InputError(
                 f"Grid: {self.m:,} cells a side asked for; "
@@ -69,7 +71,8 @@ class Grid:
         """Count the points of each cell."""
         if points.region != self.region:
             raise InputError("Grid: the points lie in another region than the grid.")
-        i, j = np.minimum((points.xy / self.cell_m).astype(np.int64), self.m - 1).T
+        # Against the edges themselves: x / cell_m may round to below an edge's own number.
+        i, j = np.searchsorted(self.edges()[:-1], points.xy.T, side="right") - 1
         flat = np.bincount(i * self.m + j, minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
 

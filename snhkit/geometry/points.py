@@ -61,6 +61,11 @@ class Points:
                 raise InputError(
                     f"Points: user must have shape ({len(xy)},) like xy's rows, not {user.shape}."
                 )
+            if user.size and user.dtype.kind not in "iu":
+                raise InputError(
+                    "Points: user must be whole numbers, one a person and none missing; number "
+                    "names with numpy.unique(names, return_inverse=True)[1]."
+                )
             user = user.astype(np.int64)
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", xy)

@@ -81,7 +81,10 @@ class RangeQueries:
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
         """Squares of ``side_m`` metres (one, or shape (q,)) around ``centres``, shape (q, 2)."""
         centres = np.asarray(centres, float).reshape(-1, 2)
-        side = np.broadcast_to(np.asarray(side_m, float), len(centres))
+        side = np.asarray(side_m, float)
+        if side.shape not in ((), (len(centres),)):
+            raise InputError(f"squares: {len(centres)} centres, but {side.size} sides.")
+        side = np.broadcast_to(side, len(centres))
         low = centres - side[:, None] / 2
         return cls(region, low[:, 0], low[:, 1], side, side)
 
@@ -110,8 +113,9 @@ class RangeQueries:
         """
         low, high = map(float, side_m)
         region = near if isinstance(near, Region) else near.region
-        if count < 0:
-            raise InputError(f"sample: count must not be negative, it is {count}.")
+        for name, value in (("count", count), ("seed", seed)):
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise InputError(f"sample: {name} must be a whole number from 0, not {value!r}.")
         if not 0 < low <= high <= region.side_m:
             raise InputError(
                 f"sample: side_m must be (low, high) with 0 < low <= high <= {region.side_m:g} "
@@ -151,10 +155,16 @@ class RangeQueries:
         _refuse(~((w >= -180) & (w <= 540)), "west", w, "a longitude in [-180, 180]")
         _refuse(~((e >= -180) & (e <= 540)), "east", e, "a longitude in [-180, 180]")
         _refuse(s > n, "south", s, "no greater than north")
-        span = (e - w) % 360
-        _refuse(span > 180, "west", w, "west of east")
-        mid_lat, mid_lon = (s + n) / 2, w + span / 2
-        x0, x1 = region.to_xy(mid_lat, w)[:, 0], region.to_xy(mid_lat, w + span)[:, 0]
+        span = np.where(e - w == 360, 360, (e - w) % 360)
+        _refuse((span > 180) & (span < 360), "west", w, "west of east")
+        # Cut to a little more than the region: the middle of a longer edge lies far from it.
+        south_in, west_in, north_in, east_in = region.bounds
+        lat_pad, lon_pad = (north_in - south_in) / 10, (east_in - west_in) / 10
+        middle = np.where(span == 360, region.lon, region.near_centre(w + span / 2))
+        s, n = np.clip([s, n], south_in - lat_pad, north_in + lat_pad)
+        w, e = np.clip([middle - span / 2, middle + span / 2], west_in - lon_pad, east_in + lon_pad)
+        mid_lat, mid_lon = (s + n) / 2, (w + e) / 2
+        x0, x1 = region.to_xy(mid_lat, w)[:, 0], region.to_xy(mid_lat, e)[:, 0]
         y0, y1 = region.to_xy(s, mid_lon)[:, 1], region.to_xy(n, mid_lon)[:, 1]
         return cls(region, x0, y0, np.maximum(x1 - x0, 0), np.maximum(y1 - y0, 0))
 
@@ -192,4 +202,6 @@ class RangeQueries:
 def _refuse(bad: NDArray[np.bool_], name: str, values: NDArray, wanted: str) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise InputError(f"box {row}: {name} = {values[row]:g}, must be {wanted}.")
+        raise InputError(
+            f"box {row} (counting from 0): {name} = {values[row]:g}, must be {wanted}."
+        )

@@ -111,7 +111,7 @@ class Region:
 
     def contains(self, xy: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether each place, shape (n, 2) in metres, lies in the half-open square."""
-        return ((xy >= 0) & (xy < self.side_m)).all(axis=-1)
+        return np.all((xy >= 0) & (xy < self.side_m), axis=-1)
 
     def ring(self, points_per_side: int = 16) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Latitude and longitude along the border, anticlockwise from the lower-left, closed."""

@@ -55,7 +55,6 @@ def test_bounds_may_be_infinite_or_crossed():
     assert count_in_boxes(xy, low, low, high, high).tolist() == [2, 1, 0]
 
 
-@pytest.mark.xfail(reason="exact_counts does not compare regions", strict=True)
 def test_another_region_is_refused():
     other = Region.around(lat=1, lon=0, side_m=8)
     with pytest.raises(InputError, match="another region"):

@@ -42,9 +42,6 @@ def test_shapes_that_disagree_are_refused(xy, user, message):
         Points(CITY, xy, user)
 
 
-@pytest.mark.xfail(
-    reason="astype(int64) quotes a name, or makes one person of all NaN", strict=True
-)
 @pytest.mark.parametrize("user", [["alice"], [np.nan], [1.5]])
 def test_users_are_whole_numbers_and_no_name_is_quoted(user):
     with pytest.raises(InputError, match="user must be whole numbers") as refusal:

@@ -115,7 +115,6 @@ class TestDegrees:
         assert boxes.x + boxes.width / 2 == pytest.approx(middle[0], abs=0.1)
         assert boxes.y + boxes.height / 2 == pytest.approx(middle[1], abs=1)
 
-    @pytest.mark.xfail(reason="the middles of long edges lie far from the region", strict=True)
     @pytest.mark.parametrize(
         ("south", "west", "north", "east"),
         [
