@@ -26,9 +26,9 @@ def default_cell_width(n: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
-    34.8
+    29.0
     """
-    return float(np.clip(1.5 * 69.99 * max(n, 1) ** -0.1499 * epsilon**-0.3869, 5, 500))
+    return float(np.clip(1.25 * 69.99 * max(n, 1) ** -0.1499 * epsilon**-0.3869, 5, 500))
 
 
 def chosen_grid(

@@ -150,7 +150,8 @@ class SNHModel:
         blocks = arrays["blocks"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the blocks must be square, not {blocks.shape}.")
-        expected = jax.eval_shape(network.init, jax.random.key(0))
+        nodes = jax.ShapeDtypeStruct((len(network.nodes()),), np.float32)
+        expected = jax.eval_shape(network.init, jax.random.key(0), nodes)
         shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
         if {name: a.shape for name, a in params.items()} != shapes:
             raise InputError("the parameters do not fit the network that the file describes.")

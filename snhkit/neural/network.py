@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
@@ -13,14 +15,20 @@ __all__ = ["MLP", "FeatureGrid", "Network", "Params", "network_from", "network_s
 
 Params = dict[str, jax.Array]
 
+_LEAST = 0.05  # of the output scale: below it softplus is too flat to learn from
+
 
 class Network(Protocol):
     """A function of position with parameters; frozen, to be a static argument of jitted code."""
 
     name: ClassVar[str]
 
-    def init(self, key: jax.Array) -> Params:
-        """Parameters to start from."""
+    def nodes(self) -> NDArray[np.float64]:
+        """Places in [0, 1], shape (v, 2), whose noisy counts ``init`` starts from."""
+        ...
+
+    def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
+        """Parameters to start from, given counts in units of the output scale, shape (v,)."""
         ...
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
@@ -48,7 +56,11 @@ class MLP:
         _between("depth", self.depth, 2, 100)
         _between("width", self.width, 1, 4096)
 
-    def init(self, key: jax.Array) -> Params:
+    def nodes(self) -> NDArray[np.float64]:
+        """None: it starts from chance."""
+        return np.empty((0, 2))
+
+    def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """LeCun-normal weights, zero biases."""
         ends = [2, *[self.width] * (self.depth - 1), 1]
         params: Params = {}
@@ -69,16 +81,18 @@ class MLP:
 
 @dataclass(frozen=True)
 class FeatureGrid:
-    """Learned features on grids of several widths, mixed by one hidden layer; never negative.
+    """Learned features on grids of two widths, corrections to a fine map; never negative.
 
     A fully connected network needs very many steps before it can tell one street from the next.
-    Features that live at a place learn it at once, and the coarse ones hold the noise of the fine
-    ones down.
+    Here a fine map starts from the noisy counts themselves, and features that live at a place,
+    mixed by one hidden layer, learn with it.
 
     Parameters
     ----------
     levels : tuple of int
-        Grid intervals a side, coarse to fine; features lie on the corners and are interpolated.
+        Intervals a side of the feature grids; features lie on the corners and are interpolated.
+    fine : int
+        Intervals a side of the fine map.
     features : int
         Numbers a corner.
     hidden : int
@@ -89,7 +103,8 @@ class FeatureGrid:
     After Mueller et al., "Instant neural graphics primitives", SIGGRAPH 2022, with dense grids.
     """
 
-    levels: tuple[int, ...] = (64, 256, 512)
+    levels: tuple[int, ...] = (64, 256)
+    fine: int = 768
     features: int = 2
     hidden: int = 16
     name: ClassVar[str] = "feature-grid"
@@ -98,13 +113,18 @@ class FeatureGrid:
         object.__setattr__(self, "levels", tuple(self.levels))
         if not self.levels:
             raise InputError("levels must name at least one grid.")
-        for level in self.levels:
+        for level in (*self.levels, self.fine):
             _between("levels", level, 1, 4096)
         _between("features", self.features, 1, 64)
         _between("hidden", self.hidden, 1, 4096)
 
-    def init(self, key: jax.Array) -> Params:
-        """Nearly flat features, and an output that starts small."""
+    def nodes(self) -> NDArray[np.float64]:
+        """The corners of the fine map."""
+        edge = np.linspace(0, 1, self.fine + 1)
+        return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
+        """Nearly flat features, and a fine map that gives back the counts at its corners."""
         keys = jax.random.split(key, len(self.levels) + 2)
         width = self.features * len(self.levels)
         params = {
@@ -113,8 +133,9 @@ class FeatureGrid:
         }
         params["w0"] = jax.random.normal(keys[-2], (width, self.hidden)) * jnp.sqrt(2 / width)
         params["b0"] = jnp.zeros(self.hidden)
-        params["w1"] = jax.random.normal(keys[-1], (self.hidden, 1)) / jnp.sqrt(self.hidden)
-        params["b1"] = jnp.full(1, -2.0, jnp.float32)
+        params["w1"] = 0.1 * jax.random.normal(keys[-1], (self.hidden, 1))
+        count = jnp.maximum(at_nodes, _LEAST)[:, None]
+        params["fine"] = count + jnp.log(-jnp.expm1(-count))  # the inverse of softplus
         return params
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
@@ -123,7 +144,8 @@ class FeatureGrid:
             _interpolated(params[f"grid{i}"], level, at) for i, level in enumerate(self.levels)
         ]
         h = jax.nn.swish(jnp.concatenate(parts, axis=1) @ params["w0"] + params["b0"])
-        return jax.nn.softplus((h @ params["w1"] + params["b1"])[:, 0])
+        fine = _interpolated(params["fine"], self.fine, at)
+        return jax.nn.softplus((h @ params["w1"] + fine)[:, 0])
 
 
 def _interpolated(table: jax.Array, level: int, at: jax.Array) -> jax.Array:

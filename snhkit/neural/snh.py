@@ -82,9 +82,9 @@ class SNH:
     workload_floor: float = 0.5
     clip_labels: bool = False
     scaling: Literal["area", "linear"] = "area"
-    steps: int = 500
+    steps: int = 200
     batch: int = 4096
-    learning_rate: float = 0.01
+    learning_rate: float = 0.02
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -145,6 +145,7 @@ class SNH:
         labels = np.maximum(training.labels, 0) if self.clip_labels else training.labels
         params = train(
             self.network,
+            self._at_nodes(table, sizes) / scale,
             (training.corners + sizes[:, None, None] / 2) / grid.region.side_m,
             labels / scale,
             training.weights * smoothing / np.maximum(labels, smoothing),
@@ -165,6 +166,14 @@ class SNH:
             blocks=_blocks(table, self.sizes_m[1]),
         )
         return publish(self, terms, (*bought, spend), model, n)
+
+    def _at_nodes(self, table: SummedArea, sizes: np.ndarray) -> np.ndarray:
+        """Noisy counts of squares of each size around the network's nodes, shape (k, v)."""
+        region = table.grid.region
+        nodes = self.network.nodes() * region.side_m
+        inside = [np.clip(nodes, size / 2, region.side_m - size / 2) for size in sizes]
+        squares = [RangeQueries.squares(region, c, s) for c, s in zip(inside, sizes, strict=True)]
+        return np.stack([table.sums(boxes) for boxes in squares])
 
     def _augment(self, table: SummedArea, sizes: np.ndarray, public: Points | None) -> TrainingSet:
         rng = np.random.default_rng(self.seed)

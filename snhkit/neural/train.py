@@ -19,6 +19,7 @@ _STEPS_A_CALL = 25  # between two looks at the clock: progress shows, and Ctrl-C
 
 def train(
     network: MLP | FeatureGrid,
+    at_nodes: NDArray,
     at: NDArray,
     labels: NDArray,
     weights: NDArray,
@@ -34,6 +35,8 @@ def train(
     ----------
     network : Network
         The architecture.
+    at_nodes : ndarray, shape (k, v)
+        Noisy counts at the network's nodes, in units of the output scale, to start from.
     at : ndarray, shape (k, t, 2)
         Centres of the training squares in [0, 1).
     labels : ndarray, shape (k, t)
@@ -54,7 +57,8 @@ def train(
     """
     k, count = labels.shape
     start, batches = jax.random.split(jax.random.key(seed))
-    params = jax.vmap(network.init)(jax.random.split(start, k))
+    keys = jax.random.split(start, k)
+    params = jax.vmap(network.init)(keys, jnp.asarray(at_nodes, jnp.float32))
     state = jax.vmap(_ADAM.init)(params)
     data = tuple(jnp.asarray(a, jnp.float32) for a in (at, labels, weights))
     keys = jax.random.split(batches, steps)

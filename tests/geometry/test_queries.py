@@ -80,7 +80,7 @@ class TestSample:
     @pytest.mark.parametrize(
         ("near", "count", "side_m", "message"),
         [
-            (CITY, -1, (25, 100), "negative"),
+            (CITY, -1, (25, 100), "whole number"),
             (CITY, 1, (0, 100), "0 < low <= high"),
             (CITY, 1, (100, 25), "0 < low <= high"),
             (CITY, 1, (25, 13_201), "<= 13200 metres"),
