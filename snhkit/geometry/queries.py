@@ -203,5 +203,5 @@ def _refuse(bad: NDArray[np.bool_], name: str, values: NDArray, wanted: str) -> 
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"box {row} (counting from 0): {name} = {values[row]:g}, must be {wanted}."
+            f"box {row}: {name} = {values[row]:g}, must be {wanted} (boxes count from 0)."
         )
