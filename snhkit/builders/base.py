@@ -1,5 +1,6 @@
 """What every builder is given, and what it gives back."""
 
+import math
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -9,13 +10,17 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry.grid import MAX_CELLS
 from snhkit.privacy import Entropy, PrivacyUnit, Spend, noisy_count, noisy_histogram
 from snhkit.release import Model, Release
 
-__all__ = ["N_SHARE", "Builder", "Terms", "noisy_grid", "publish", "with_n"]
+__all__ = ["MOST_CELLS", "N_SHARE", "Builder", "Terms", "noisy_grid", "publish", "with_n"]
 
 N_SHARE = Fraction(1, 20)
 """The share of epsilon that buys an unknown number of records."""
+
+MOST_CELLS = math.isqrt(MAX_CELLS)
+"""Cells a side of the finest grid there is."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,21 @@ def publish(
 
 def positive(name: str, value: float) -> None:
     """Raise InputError unless a hyperparameter is a positive, finite number."""
-    if isinstance(value, bool) or not np.isfinite(value) or not value > 0:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (number and np.isfinite(value) and value > 0):
         raise InputError(f"{name} must be a positive number, not {value!r}.")
 
 
+def whole(name: str, value: int, least: int) -> None:
+    """Raise InputError unless a hyperparameter is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be a whole number, at least {least}, not {value!r}.")
+
+
 def _plain(value: Any) -> Any:
-    """The same with tuples as lists, as JSON has it, so that a file gives back what went in."""
+    """The same in JSON's own types, so that a file can hold it and gives back what went in."""
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, (tuple, list)) else value

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from snhkit.builders.base import Terms, with_n
+from snhkit.builders.base import MOST_CELLS, Terms, with_n
 from snhkit.geometry import Grid, Points
 from snhkit.privacy import Spend
 
@@ -51,4 +51,6 @@ def chosen_grid(
         return Grid.of_width(records.region, cell_m), terms, (), terms.n
     n, left, bought = with_n(records, terms)
     width = default_cell_width(n, left.record_epsilon)
+    # n is paid for: too large a region must get wider cells, not a refusal.
+    width = max(width, records.region.side_m / MOST_CELLS)
     return Grid.of_width(records.region, width), left, bought, n

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from snhkit.builders.base import Terms, noisy_grid, positive, publish, with_n
+from snhkit.builders.base import MOST_CELLS, Terms, noisy_grid, positive, publish, with_n
 from snhkit.builders.grid_model import GridModel
 from snhkit.geometry import Grid, Points, Region
 from snhkit.release import Release
@@ -40,8 +40,8 @@ class UniformGrid:
         positive("c", self.c)
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """The rule's m, for epsilon per record."""
-        return max(1, math.ceil(math.sqrt(n * epsilon / self.c)))
+        """The rule's m, for epsilon per record; at most as many as a grid can have."""
+        return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MOST_CELLS)
 
     def check(self, region: Region, terms: Terms) -> None:
         """Any terms will do."""
