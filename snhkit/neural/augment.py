@@ -39,7 +39,7 @@ def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
     >>> query_sizes(25, 100, 3)
     array([37.5, 62.5, 87.5])
     """
-    return low + (high - low) / k * (np.arange(k) + 0.5)
+    return low + (high - low) / k * (np.arange(k, dtype=np.float64) + 0.5)
 
 
 def aligned(

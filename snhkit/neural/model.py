@@ -83,6 +83,8 @@ class SNHModel:
         return SummedArea(Grid(self.region, len(self.blocks)), self.blocks)
 
     def _answer_frame(self, boxes: RangeQueries) -> NDArray[np.float64]:
+        if not len(boxes):
+            return np.zeros(0)
         per_side = tiles_needed(boxes, *self.bounds_m)
         chunk = np.cumsum(per_side.prod(axis=1)) // _TILES_A_CHUNK
         starts = np.flatnonzero(np.diff(chunk, prepend=-1))
@@ -150,7 +152,7 @@ class SNHModel:
         blocks = arrays["blocks"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the blocks must be square, not {blocks.shape}.")
-        nodes = jax.ShapeDtypeStruct((len(network.nodes()),), np.float32)
+        nodes = jax.ShapeDtypeStruct((network.node_count,), np.float32)
         expected = jax.eval_shape(network.init, jax.random.key(0), nodes)
         shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
         if {name: a.shape for name, a in params.items()} != shapes:

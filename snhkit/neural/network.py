@@ -15,6 +15,7 @@ __all__ = ["MLP", "FeatureGrid", "Network", "Params", "network_from", "network_s
 
 Params = dict[str, jax.Array]
 
+_MOST_LEVELS = 16
 _LEAST = 0.05  # of the output scale: below it softplus is too flat to learn from
 
 
@@ -22,6 +23,11 @@ class Network(Protocol):
     """A function of position with parameters; frozen, to be a static argument of jitted code."""
 
     name: ClassVar[str]
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes there are, known without making them."""
+        ...
 
     def nodes(self) -> NDArray[np.float64]:
         """Places in [0, 1], shape (v, 2), whose noisy counts ``init`` starts from."""
@@ -55,6 +61,11 @@ class MLP:
     def __post_init__(self) -> None:
         _between("depth", self.depth, 2, 100)
         _between("width", self.width, 1, 4096)
+
+    @property
+    def node_count(self) -> int:
+        """None."""
+        return 0
 
     def nodes(self) -> NDArray[np.float64]:
         """None: it starts from chance."""
@@ -111,12 +122,17 @@ class FeatureGrid:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
-        if not self.levels:
-            raise InputError("levels must name at least one grid.")
+        if not 1 <= len(self.levels) <= _MOST_LEVELS:
+            raise InputError(f"levels must name 1 to {_MOST_LEVELS} grids, not {len(self.levels)}.")
         for level in (*self.levels, self.fine):
             _between("levels", level, 1, 4096)
         _between("features", self.features, 1, 64)
         _between("hidden", self.hidden, 1, 4096)
+
+    @property
+    def node_count(self) -> int:
+        """Corners of the fine map."""
+        return (self.fine + 1) ** 2
 
     def nodes(self) -> NDArray[np.float64]:
         """The corners of the fine map."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from snhkit.builders.base import Terms, noisy_grid, positive, publish, with_n
+from snhkit.builders.base import Terms, noisy_grid, positive, publish, whole, with_n
 from snhkit.builders.cell_width import chosen_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
@@ -94,10 +94,14 @@ class SNH:
         object.__setattr__(self, "sizes_m", (float(low), float(high)))
         if self.cell_m is not None:
             positive("cell_m", self.cell_m)
-        for name in ("k", "samples", "steps", "batch", "learning_rate"):
-            positive(name, getattr(self, name))
-        if not self.workload_floor >= 0:
-            raise InputError(f"workload_floor must not be negative, it is {self.workload_floor}.")
+        for name in ("k", "samples", "steps", "batch"):
+            whole(name, getattr(self, name), least=1)
+        whole("seed", self.seed, least=0)
+        positive("learning_rate", self.learning_rate)
+        if not 0 <= self.workload_floor < np.inf:
+            raise InputError(
+                f"workload_floor must be a number, not negative, not {self.workload_floor!r}."
+            )
         if self.positions not in ("scattered", "aligned"):
             raise InputError(f"positions must be 'scattered' or 'aligned', not {self.positions!r}.")
         if self.scaling not in ("area", "linear"):
@@ -177,7 +181,9 @@ class SNH:
 
     def _augment(self, table: SummedArea, sizes: np.ndarray, public: Points | None) -> TrainingSet:
         rng = np.random.default_rng(self.seed)
-        workload = public and RangeQueries.sample(public, len(public), self.sizes_m, self.seed)
+        workload = None
+        if public is not None:
+            workload = RangeQueries.sample(public, len(public), self.sizes_m, self.seed)
         if self.positions == "aligned":
             return aligned(table, sizes, workload, self.workload_floor)
         return scattered(table, sizes, workload, self.workload_floor, self.samples, rng)

@@ -62,7 +62,7 @@ def train(
     state = jax.vmap(_ADAM.init)(params)
     data = tuple(jnp.asarray(a, jnp.float32) for a in (at, labels, weights))
     keys = jax.random.split(batches, steps)
-    rates = optax.cosine_decay_schedule(learning_rate, steps)(jnp.arange(steps))
+    rates = jnp.asarray(optax.cosine_decay_schedule(learning_rate, steps)(jnp.arange(steps)))
     run = partial(_run, network, min(batch, count))
     with tqdm(total=steps, desc=f"training {k} networks", unit="step", leave=False) as bar:
         for first in range(0, steps, _STEPS_A_CALL):
@@ -103,8 +103,8 @@ def _run(
             x, y, w = (jax.vmap(lambda a, i: a[i])(a, rows) for a in (at, labels, weights))
         else:
             x, y, w = at, labels, weights
-        *carry, value = jax.vmap(update)(*carry, x, y, w)
-        return tuple(carry), value.mean()
+        params, state, value = jax.vmap(update)(*carry, x, y, w)
+        return (params, state), value.mean()
 
     (params, state), losses = jax.lax.scan(step, (params, state), (keys, rates))
     return params, state, losses[-1]
