@@ -46,7 +46,7 @@ def encode(release: Release) -> bytes:
         "versions": dict(release.versions),
     }
     arrays = {name: np.ascontiguousarray(a) for name, a in release.model.arrays().items()}
-    return save(arrays, metadata={"snhkit": json.dumps(about, sort_keys=True)})
+    return save(arrays, metadata={"snhkit": json.dumps(about)})
 
 
 def load(path: str | os.PathLike[str]) -> Release:
