@@ -1,0 +1,306 @@
+"""What every builder must do; a new one is added to ``BUILDERS``, and nothing else."""
+
+import copy
+import dataclasses
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snhkit import load
+from snhkit.builders import Identity, UniformGrid
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.geometry import Histogram, Points, RangeQueries, Region
+from snhkit.neural import MLP, SNH, FeatureGrid
+from snhkit.privacy import Spend, noise, total
+from snhkit.release import Release
+
+TINY_SNH = SNH(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+BUILDERS = {
+    "UG": UniformGrid(),
+    "Identity-30": Identity(30),
+    "Identity": Identity(),
+    "SNH": TINY_SNH,
+}
+IMPOSSIBLE = {
+    "Identity, more cells than a grid has": Identity(0.01),
+    "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
+    "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
+}
+TERMS = {
+    "record": {"unit": "record", "n": "public"},
+    "record, n bought": {"unit": "record", "n": "private"},
+    "user": {"unit": "user", "max_per_user": 3, "n": "public"},
+    "user, n bought": {"unit": "user", "max_per_user": 3, "n": "private"},
+}
+every_terms = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+
+
+@pytest.fixture(params=BUILDERS.values(), ids=BUILDERS)
+def builder(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def released(builder: Any, records: Points, epsilon: Any = 1, **options: Any) -> Release:
+    terms = {"unit": "record", "n": "public"} | options
+    seed, public = terms.pop("seed", None), terms.pop("public", None)
+    data = PrivateDataset(records, budget=1_000, **terms)
+    return data.release(builder, epsilon=epsilon, seed=seed, public=public)
+
+
+def boxes_of(city: Region) -> RangeQueries:
+    """Squares of every size, thin ones, and ones that stick out."""
+    rng = np.random.default_rng(8)
+    low, size = rng.uniform(-100, 400, (2, 60)), rng.uniform(0, 500, (2, 60))
+    return RangeQueries(city, *low, *size)
+
+
+def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable) -> None:
+    """Put ``new`` for a noise function under that name in each module that imported it."""
+    original = getattr(noise, name)
+    for module in list(sys.modules.values()):
+        if module.__name__.startswith("snhkit") and vars(module).get(name) is original:
+            monkeypatch.setattr(module, name, new)
+
+
+class TestAccount:
+    @every_terms
+    def test_what_was_paid_is_spent_to_the_last_digit(self, builder, records, terms):
+        data = PrivateDataset(records, budget=1, **terms)
+        release = data.release(builder, epsilon="0.3")
+        assert release.epsilon == total(release.spends) == Fraction(3, 10)
+        (entry,) = data.ledger.entries
+        assert (entry.state, entry.epsilon, entry.spends) == (
+            "settled",
+            Fraction(3, 10),
+            release.spends,
+        )
+        assert data.ledger.remaining == Fraction(7, 10)
+
+    @pytest.mark.parametrize("terms", [TERMS["record, n bought"], TERMS["user, n bought"]])
+    def test_an_unknown_n_costs_a_twentieth(self, builder, records, terms):
+        release = released(builder, records, "0.3", **terms)
+        if release.n is None:
+            pytest.skip("needs no n")
+        assert release.spends[0] == Spend(Fraction(3, 200), "number of records")
+
+    @every_terms
+    def test_each_draw_is_paid_for_and_as_wide_as_its_price(
+        self, builder, records, terms, monkeypatch
+    ):
+        drawn, draw = [], noise.discrete_laplace
+
+        def recording(shape, scale, entropy):
+            drawn.append(scale)
+            return draw(shape, scale, entropy)
+
+        replace_everywhere(monkeypatch, "discrete_laplace", recording)
+        spends = released(builder, records, "0.3", **terms).spends
+        sensitivity = terms.get("max_per_user", 1)
+        assert drawn == [sensitivity / spend.epsilon for spend in spends]
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
+    def test_what_fails_after_payment_stays_paid(self, builder, records, error, monkeypatch):
+        def failing(*_):
+            raise error("299 records")
+
+        replace_everywhere(monkeypatch, "discrete_laplace", failing)
+        data = PrivateDataset(records, budget=1, unit="record", n="public")
+        with pytest.raises(error):
+            data.release(builder, epsilon="0.3")
+        (entry,) = data.ledger.entries
+        assert (entry.state, entry.reason, entry.spends) == ("failed", error.__name__, ())
+        assert data.ledger.remaining == Fraction(7, 10)
+
+    @pytest.mark.parametrize("impossible", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+    def test_what_cannot_work_is_refused_before_payment(self, impossible, records):
+        data = PrivateDataset(records, budget=1, unit="record", n="public")
+        with pytest.raises(InputError):
+            data.release(impossible, epsilon="0.3")
+        assert data.ledger.entries == ()
+
+
+class TestWhatIsKept:
+    @every_terms
+    def test_records_are_seen_through_noise_only(self, builder, records, terms, monkeypatch):
+        """With the noise functions giving the same numbers, other records change nothing."""
+
+        def same_histogram(histogram, epsilon, sensitivity, entropy):
+            counts = np.random.default_rng(5).integers(-3, 9, histogram.counts.shape)
+            return counts, Spend(epsilon, "cells", "parallel")
+
+        replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
+        replace_everywhere(
+            monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))
+        )
+        replace_everywhere(monkeypatch, "discrete_laplace", None)
+        xy = np.random.default_rng(9).uniform(0, 400, records.xy.shape)
+        few = len(records) if terms["n"] == "public" else 7
+        # One record a person, or else choosing among them would make another public n.
+        users = np.arange(len(records))
+        one, other = (
+            released(builder, Points(records.region, a[:m], users[:m]), **terms, seed=1)
+            for a, m in ((records.xy, len(records)), (xy, few))
+        )
+        assert one.to_bytes() == other.to_bytes()
+
+    def test_the_constructor_only_stores(self, builder):
+        names = {c.__name__: c for c in (FeatureGrid, MLP, type(builder))}
+        assert eval(repr(builder), names) == builder  # noqa: S307 - our own words
+        assert dataclasses.replace(builder) == builder
+        assert hash(dataclasses.replace(builder)) == hash(builder)
+        for field in dataclasses.fields(builder):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(builder, field.name, getattr(builder, field.name))
+
+    def test_neither_builder_nor_release_keeps_records(self, builder, records):
+        mine = Points(records.region, records.xy.copy())
+        before = copy.deepcopy(vars(builder))
+        release = released(builder, mine)
+        release.answer(boxes_of(records.region))
+        gone = [weakref.ref(mine), weakref.ref(mine.xy)]
+        del mine
+        gc.collect()
+        assert [ref() for ref in gone] == [None, None]
+        assert vars(builder) == before
+
+    @pytest.mark.parametrize("public", [False, True])
+    def test_no_leaf_of_a_release_holds_a_record(self, builder, records, public):
+        places = Points(records.region, records.xy[::-1] * 0.999)
+        release = released(builder, records, public=places if public else None)
+        release.answer(boxes_of(records.region))  # fills what is cached
+        found = list(leaves(release))
+        assert any(isinstance(leaf, np.ndarray) for leaf in found)
+        assert not any(isinstance(leaf, (Points, Histogram, PrivateDataset)) for leaf in found)
+        for leaf in found:
+            assert not holds(leaf, records.xy)
+
+    def test_the_search_finds_a_record(self, records):
+        for place in (records.xy[5, 1], records.xy[7:8] / 400, records.xy.astype(np.float32)):
+            assert any(holds(leaf, records.xy) for leaf in leaves({"a": [(1, place)]}))
+        assert any(isinstance(leaf, Points) for leaf in leaves([records]))
+
+
+def leaves(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """A thing and all that hangs on it."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, type):
+        return
+    seen.add(id(thing))
+    yield thing
+    if isinstance(thing, Mapping):
+        parts = [*thing.keys(), *thing.values()]
+    elif isinstance(thing, (list, tuple, set, frozenset)):
+        parts = list(thing)
+    else:
+        parts = list(getattr(thing, "__dict__", {}).values())
+    for part in parts:
+        yield from leaves(part, seen)
+
+
+def holds(leaf: Any, xy: np.ndarray) -> bool:
+    """Whether a coordinate, in metres or in sides of the region, is among a leaf's numbers.
+
+    Numbers of 16 bits are too few to tell a coordinate from a coincidence.
+    """
+    if not isinstance(leaf, (float, np.ndarray, np.generic)):
+        return False
+    numbers = np.asarray(leaf)
+    if numbers.dtype.kind != "f" or numbers.dtype.itemsize < 4:
+        return False
+    return any(np.isin((xy / side).astype(numbers.dtype), numbers).any() for side in (1, 400))
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("count", [0, 1, 60])
+    def test_one_finite_number_a_box(self, builder, records, count):
+        answers = released(builder, records).answer(boxes_of(records.region)[:count])
+        assert answers.shape == (count,)
+        assert answers.dtype == np.float64
+        assert np.isfinite(answers).all()
+
+    def test_nothing_where_there_is_no_area(self, builder, records):
+        """Without width or height, or outside: alone, so that no other box hides a mistake."""
+        release, city = released(builder, records), records.region
+        empty = RangeQueries(city, [10, 10, 0, 100], [10, 10, 0, 100], [0, 5, 0, 0], [5, 0, 400, 0])
+        outside = RangeQueries(
+            city, [-90, 400, 10, 10, -5e6], [10, 10, -80, 400, -5e6], [90, 9, 9, 9, 9], [80] * 5
+        )
+        assert release.answer(empty).tolist() == [0] * 4
+        np.testing.assert_allclose(release.answer(outside), 0, atol=1e-12)
+
+    def test_what_sticks_out_counts_nothing(self, builder, records):
+        release, boxes = released(builder, records), boxes_of(records.region)
+        x0, y0 = np.clip([boxes.x, boxes.y], 0, 400)
+        x1, y1 = np.clip([boxes.x + boxes.width, boxes.y + boxes.height], 0, 400)
+        cut = RangeQueries(records.region, x0, y0, x1 - x0, y1 - y0)
+        np.testing.assert_allclose(release.answer(boxes), release.answer(cut), rtol=0, atol=1e-3)
+
+    def test_the_order_of_boxes_does_not_matter(self, builder, records):
+        release, boxes = released(builder, records), boxes_of(records.region)
+        order = np.random.default_rng(1).permutation(len(boxes))
+        together = release.answer(boxes)
+        np.testing.assert_allclose(release.answer(boxes[order]), together[order], atol=1e-3)
+        np.testing.assert_allclose(release.answer(boxes[7:8]), together[7:8], atol=1e-3)
+
+    def test_boxes_of_another_region_are_refused(self, builder, records):
+        elsewhere = RangeQueries(Region.around(lat=45, lon=7, side_m=401), [1], [1], [9], [9])
+        with pytest.raises(InputError, match=r"boxes are given in .*401.* release is of .*400"):
+            released(builder, records).answer(elsewhere)
+
+    @pytest.mark.parametrize("public", [False, True])
+    @pytest.mark.parametrize("terms", [TERMS["record"], TERMS["user, n bought"]])
+    @pytest.mark.parametrize("epsilon", ["0.001", 100])
+    @pytest.mark.parametrize("which", ["none", "one", "one spot"])
+    def test_extremes(self, builder, records, which, epsilon, terms, public):
+        spots = {"none": np.empty((0, 2)), "one": [[400 - 1e-9, 0]], "one spot": [[7, 9]] * 500}
+        xy = spots[which]
+        few = Points(records.region, xy, np.arange(len(xy)) // 2)
+        places = Points(records.region, [[0, 0], [7, 9]]) if public else None
+        answers = released(builder, few, epsilon, public=places, **terms).answer(
+            boxes_of(records.region)
+        )
+        assert np.isfinite(answers).all()
+
+
+class TestFile:
+    @every_terms
+    def test_saved_and_loaded_it_is_the_same(self, builder, records, terms, tmp_path):
+        release = released(builder, records, "1/3", **terms)
+        again = load(release.save(tmp_path / "city.snh"))
+        for field in dataclasses.fields(Release):
+            if field.name != "model":
+                assert getattr(again, field.name) == getattr(release, field.name), field.name
+        assert again.region == release.region
+        for field in dataclasses.fields(builder):
+            given = getattr(builder, field.name)
+            if not isinstance(given, (tuple, FeatureGrid, MLP)):
+                assert again.hyperparameters[field.name] == given
+        boxes = boxes_of(records.region)
+        assert (again.answer(boxes) == release.answer(boxes)).all()
+        assert again.to_bytes() == release.to_bytes()
+        assert repr(again) == repr(release)
+
+
+class TestSeeds:
+    def test_a_seed_repeats_the_release_and_is_told(self, builder, records):
+        data = PrivateDataset(records, budget=10, unit="record", n="public")
+        one, same, other, free = (
+            data.release(builder, epsilon=1, seed=seed) for seed in (4, 4, 5, None)
+        )
+        assert one.to_bytes() == same.to_bytes()
+        boxes = boxes_of(records.region)
+        assert (one.answer(boxes) != other.answer(boxes)).any()
+        assert [r.replayable for r in (one, same, other, free)] == [True, True, True, False]
+        assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
+
+    def test_without_a_seed_no_two_releases_are_alike(self, builder, records):
+        """36 cells or more at scale 1 agree with probability below 1e-19."""
+        one, other = (released(builder, records).answer(boxes_of(records.region)) for _ in "ab")
+        assert (one != other).any()

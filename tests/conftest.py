@@ -1,0 +1,20 @@
+"""A small city with records of a few people, for the tests of builders and releases."""
+
+import numpy as np
+import pytest
+
+from snhkit.geometry import Points, Region
+
+
+@pytest.fixture(scope="session")
+def city() -> Region:
+    return Region.around(lat=45, lon=7, side_m=400)
+
+
+@pytest.fixture(scope="session")
+def records(city: Region) -> Points:
+    """300 records of 40 people, two thirds of them around two places."""
+    rng = np.random.default_rng(3)
+    near = np.repeat([[100, 130], [310, 290]], 100, axis=0) + rng.normal(0, 20, (200, 2))
+    xy = np.concatenate([np.clip(near, 0, 399), rng.uniform(0, 400, (100, 2))])
+    return Points(city, xy, rng.integers(40, size=300))
