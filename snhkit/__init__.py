@@ -51,7 +51,28 @@ _HOME = {
     "synthetic_points": "data",
 }
 
-__all__ = sorted(_HOME)
+__all__ = [
+    "CITIES",
+    "METHODS",
+    "SNH",
+    "Budget",
+    "Identity",
+    "Ledger",
+    "Points",
+    "PrivateDataset",
+    "RangeQueries",
+    "Region",
+    "Release",
+    "UniformGrid",
+    "city",
+    "compare",
+    "compare_map",
+    "exact_counts",
+    "explore",
+    "load",
+    "read_points",
+    "synthetic_points",
+]
 __version__: str
 
 
@@ -66,4 +87,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

@@ -2,22 +2,29 @@
 
 import json
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from snhkit.data.table import parsing
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 
-__all__ = ["answered", "read_boxes"]
+__all__ = ["BoxRows", "answered", "read_boxes"]
 
 _SIDES = ("south", "west", "north", "east")
 _MAX_BYTES = 2**30
+_GEOJSON = (".geojson", ".json")
+
+BoxRows = pd.DataFrame | dict[str, Any]
+"""A file of boxes as it was: the rows of a table, all text, or a GeoJSON document."""
 
 
-def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueries, pd.DataFrame]:
+def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueries, BoxRows]:
     """Read boxes from a CSV file with columns south, west, north, east, or from GeoJSON.
 
     Parameters
@@ -31,14 +38,14 @@ def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueri
     -------
     queries : RangeQueries
         The boxes, in the file's order.
-    rows : DataFrame or GeoDataFrame
-        The file's rows as they are, for ``answered``.
+    rows : BoxRows
+        What the file holds, for ``answered``.
 
     Raises
     ------
     InputError
-        If the file is missing, too large or not of these kinds, a column is missing, or a box
-        is not one; rows are counted from 1, after the header.
+        If the file is missing, too large or not of these kinds, a column is missing, there is a
+        ``count`` already, or a box is not one.
     """
     path = Path(path)
     if not path.is_file():
@@ -46,24 +53,30 @@ def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueri
     if path.stat().st_size > _MAX_BYTES:
         raise InputError(f"{path}: larger than {_MAX_BYTES:,} bytes; split it.")
     suffix = path.suffix.lower()
-    if suffix in (".geojson", ".json"):
-        return _from_geojson(path, region)
-    if suffix == ".csv":
-        return _from_csv(path, region)
-    raise InputError(f"{path}: boxes come in a .csv, .geojson or .json file.")
+    if suffix not in (".csv", *_GEOJSON):
+        raise InputError(f"{path}: boxes come in a .csv, .geojson or .json file.")
+    try:
+        return (_from_csv if suffix == ".csv" else _from_geojson)(path, region)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
-def answered(rows: pd.DataFrame, counts: NDArray[np.float64], suffix: str) -> str:
-    """The rows with a column ``count``, as the text of a .csv, .geojson or .json file.
+def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
+    """The rows with their ``count``, as the text of a .csv or a .geojson or .json file.
 
     Parameters
     ----------
-    rows : DataFrame or GeoDataFrame
+    rows : BoxRows
         From ``read_boxes``.
     counts : ndarray, shape (q,)
         A release's answers.
     suffix : str
-        Which kind of file; rows without shapes become .csv.
+        Which kind of file. Shapes may become a table of their bounds, a table has no shapes.
+
+    Raises
+    ------
+    InputError
+        If a table is to become GeoJSON.
 
     Examples
     --------
@@ -71,57 +84,79 @@ def answered(rows: pd.DataFrame, counts: NDArray[np.float64], suffix: str) -> st
     south,count
     37.5,12.346
     """
-    full = rows.assign(count=np.round(counts, 3))
-    if "geometry" in full and suffix in (".geojson", ".json"):
-        return full.to_json(drop_id=True)  # pyright: ignore[reportCallIssue]
-    if "geometry" in full:
-        bounds = full.geometry.bounds.set_axis(["west", "south", "east", "north"], axis=1)
-        full = pd.DataFrame(full.drop(columns="geometry")).join(bounds[list(_SIDES)])
-    return full.to_csv(index=False, lineterminator="\n").rstrip("\n")
+    counts = np.round(counts, 3) + 0.0  # no -0.0
+    if isinstance(rows, pd.DataFrame):
+        if suffix in _GEOJSON:
+            raise InputError(f"boxes from a table are answered as .csv, not as {suffix}.")
+        return _csv(rows.assign(count=counts))
+    properties = [feature.get("properties") or {} for feature in rows["features"]]
+    if suffix == ".csv":
+        sides = _frame(rows).bounds.set_axis(["west", "south", "east", "north"], axis=1)
+        table = pd.DataFrame(properties, index=sides.index, dtype=object)
+        return _csv(table.assign(**{side: sides[side] for side in _SIDES}, count=counts))
+    features = [
+        feature | {"properties": told | {"count": count}}
+        for feature, told, count in zip(rows["features"], properties, counts.tolist(), strict=True)
+    ]
+    return json.dumps(rows | {"features": features})
+
+
+def _csv(table: pd.DataFrame) -> str:
+    return table.to_csv(index=False, lineterminator="\n").rstrip("\n")
 
 
 def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
-    try:
+    with parsing("the file", "CSV"):
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (ValueError, OSError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise InputError(f"{path}: not a CSV file ({error}).") from None
+    if not isinstance(rows.index, pd.RangeIndex):
+        raise InputError("rows have more fields than the header has names.")
     names = {str(c).strip().lower(): c for c in rows.columns}
     missing = [side for side in _SIDES if side not in names]
     if missing:
         raise InputError(
-            f"{path}: no column {', '.join(missing)}; it has {', '.join(map(str, rows.columns))}. "
+            f"no column {', '.join(missing)}; it has {', '.join(map(str, rows.columns))[:300]}. "
             f"Boxes need the columns {', '.join(_SIDES)}, in degrees."
         )
+    _refuse_count("count" in rows)
     sides = []
     for side in _SIDES:
         numbers = pd.to_numeric(rows[names[side]], errors="coerce").to_numpy(float)
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
-            text = rows[names[side]].iloc[bad[0]]
-            raise InputError(f"{path}: row {bad[0] + 1}: {side} = {text!r}, must be degrees.")
+            text = str(rows[names[side]].iloc[bad[0]])[:60]
+            raise InputError(
+                f"box {bad[0]} (counting from 0): {side} = {text!r}, must be a number of degrees."
+            )
         sides.append(numbers)
-    return _placed(path, region, sides), rows
+    return RangeQueries.from_degrees(region, *sides), rows
 
 
-def _from_geojson(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
+def _from_geojson(path: Path, region: Region) -> tuple[RangeQueries, dict[str, Any]]:
+    with parsing("the file", "a GeoJSON FeatureCollection"):
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
+        crs = json.dumps(document.get("crs") or "CRS84")
+        frame = _frame(document)
+        properties = [f.get("properties") or {} for f in document["features"]]
+        if not all(isinstance(told, dict) for told in properties):
+            raise InputError("the properties of a feature are no JSON object.")
+    _refuse_count(any("count" in told for told in properties))
+    if not re.search(r"CRS84|\b4326\b", crs):
+        raise InputError(f"its shapes are to be in degrees (EPSG:4326), not in {crs[:100]}.")
+    other = np.flatnonzero(~frame.geom_type.isin(["Polygon", "MultiPolygon"]))
+    if other.size:
+        kind = frame.geom_type.iloc[other[0]]
+        raise InputError(f"box {other[0]} (counting from 0): a polygon is needed, not {kind}.")
+    return RangeQueries.from_geodataframe(region, frame), document
+
+
+def _frame(document: dict[str, Any]):
     import geopandas as gpd
 
-    try:
-        with path.open(encoding="utf-8") as stream:
-            features = json.load(stream)["features"]
-        rows = gpd.GeoDataFrame.from_features(features, crs="EPSG:4326")
-    except (ValueError, LookupError, TypeError, RecursionError, OSError) as error:
-        raise InputError(
-            f"{path}: not a GeoJSON FeatureCollection ({type(error).__name__})."
-        ) from None
-    try:
-        return RangeQueries.from_geodataframe(region, rows), rows
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    # Geometries alone: a property of whatever name or type cannot disturb them.
+    bare = [{"geometry": f["geometry"], "properties": {}} for f in document["features"]]
+    return gpd.GeoDataFrame.from_features(bare, columns=["geometry"], crs="EPSG:4326")
 
 
-def _placed(path: Path, region: Region, sides: list[NDArray[np.float64]]) -> RangeQueries:
-    try:
-        return RangeQueries.from_degrees(region, *sides)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+def _refuse_count(present: bool) -> None:
+    if present:
+        raise InputError("there is a column 'count' already; rename it, or it would be lost.")

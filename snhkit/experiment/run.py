@@ -94,7 +94,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
         seconds = time.perf_counter() - start
         releases[name, float(epsilon)] = release
         row = compare({name: release}, queries, truth=records)
-        row.insert(row.columns.get_loc("query_us"), "build_s", seconds)
+        row.insert(4, "build_s", seconds)  # before query_us
         tables.append(row)
     table = pd.concat(tables, ignore_index=True)
     table.attrs = tables[0].attrs

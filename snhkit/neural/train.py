@@ -90,7 +90,8 @@ def _run(
     def loss(p: Params, x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
         return jnp.mean(w * (network.apply(p, x) - y) ** 2)
 
-    def step(carry: tuple, now: tuple[jax.Array, jax.Array]):
+    def step(carry: tuple[Params, optax.OptState], now: tuple[jax.Array, jax.Array]):
+        params, state = carry
         key, rate = now
 
         def update(p: Params, s: optax.OptState, x: jax.Array, y: jax.Array, w: jax.Array):
@@ -103,7 +104,7 @@ def _run(
             x, y, w = (jax.vmap(lambda a, i: a[i])(a, rows) for a in (at, labels, weights))
         else:
             x, y, w = at, labels, weights
-        params, state, value = jax.vmap(update)(*carry, x, y, w)
+        params, state, value = jax.vmap(update)(params, state, x, y, w)
         return (params, state), value.mean()
 
     (params, state), losses = jax.lax.scan(step, (params, state), (keys, rates))
