@@ -152,7 +152,7 @@ class TestWhatIsKept:
 
     def test_the_constructor_only_stores(self, builder):
         names = {c.__name__: c for c in (FeatureGrid, MLP, type(builder))}
-        assert eval(repr(builder), names) == builder  # noqa: S307 - our own words
+        assert eval(repr(builder), names) == builder
         assert dataclasses.replace(builder) == builder
         assert hash(dataclasses.replace(builder)) == hash(builder)
         for field in dataclasses.fields(builder):

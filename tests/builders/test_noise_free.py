@@ -1,0 +1,97 @@
+"""At an enormous epsilon no noise is left: P(noise != 0) < exp(-900,000)."""
+
+import numpy as np
+import pytest
+
+from snhkit.builders import Identity, UniformGrid
+from snhkit.builders.base import MOST_CELLS, Terms
+from snhkit.builders.cell_width import chosen_grid, default_cell_width
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.geometry.grid import SummedArea
+from snhkit.privacy import PrivacyUnit, SystemEntropy
+
+EPSILON = 10**6
+# Identity() takes its narrowest cells, 5 m; the rule of UG makes ceil(sqrt(300 * 1e6 / 2e6)).
+CASES = {
+    "UG": (UniformGrid(c=2e6), 13),
+    "Identity-30": (Identity(30), 14),
+    "Identity": (Identity(), 80),
+}
+grid_builders = pytest.mark.parametrize(("builder", "m"), CASES.values(), ids=CASES)
+
+
+@grid_builders
+def test_the_answer_is_the_exact_fractional_one(builder, m, records):
+    data = PrivateDataset(records, budget=EPSILON, unit="record", n="public")
+    release = data.release(builder, epsilon=EPSILON)
+    grid = Grid(records.region, m)
+    assert release.model.grid == grid
+    boxes = RangeQueries.sample(records, 500, (1, 200), seed=1)
+    exact = SummedArea(grid, grid.count(records).counts).sums(boxes)
+    assert (release.answer(boxes) == exact).all()
+
+
+@grid_builders
+def test_boxes_of_whole_cells_get_the_true_count(builder, m, records):
+    data = PrivateDataset(records, budget=EPSILON, unit="record", n="public")
+    release = data.release(builder, epsilon=EPSILON)
+    edges = Grid(records.region, m).edges()
+    low, high = np.sort(np.random.default_rng(2).integers(0, m + 1, (2, 2, 100)), axis=0)
+    x, y = edges[low]
+    width, height = edges[high] - edges[low]
+    boxes = RangeQueries(records.region, x, y, width, height)
+    # a record on an edge would be a matter of rounding; there is none
+    np.testing.assert_allclose(release.answer(boxes), exact_counts(records, boxes), atol=1e-9)
+
+
+def test_a_bought_n_is_then_the_true_one(records):
+    data = PrivateDataset(records, budget=EPSILON, unit="record", n="private")
+    release = data.release(UniformGrid(c=2e6), epsilon=EPSILON)
+    assert release.n == 300
+    assert release.model.grid.m == 12  # ceil(sqrt(300 * 0.95e6 / 2e6)): a twentieth is gone
+
+
+def test_for_persons_the_rule_counts_epsilon_per_record(records):
+    data = PrivateDataset(records, budget=2, unit="user", max_per_user=4, n="public")
+    release = data.release(UniformGrid(c=1), epsilon=2)
+    assert release.model.grid.m == int(np.ceil(np.sqrt(data.n * 2 / 4)))
+
+
+class TestTheRules:
+    """By hand: sqrt(n epsilon / 10), and 87.4875 n**-0.1499 epsilon**-0.3869 within [5, 500]."""
+
+    @pytest.mark.parametrize(
+        ("n", "epsilon", "m"), [(0, 1, 1), (10, 1, 1), (1_000, 0.9, 10), (10**9, 10**6, 8_192)]
+    )
+    def test_uniform_grid(self, n, epsilon, m):
+        assert UniformGrid().cells_per_side(n, epsilon) == m
+
+    @pytest.mark.parametrize(
+        ("n", "epsilon", "width"),
+        [(1, 1, 87.4875), (0, 1, 87.4875), (10**6, 1, 11.03), (1, 10**6, 5), (1, "1e-9", 500)],
+    )
+    def test_cell_width(self, n, epsilon, width):
+        assert default_cell_width(n, float(epsilon)) == pytest.approx(width, rel=1e-3)
+
+    def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid(self):
+        """Not a refusal: n may be paid for by then."""
+        country = Region.around(lat=45, lon=7, side_m=200_000)
+        terms = Terms(EPSILON, PrivacyUnit.of("record"), SystemEntropy(), n=10**6)
+        grid, *_ = chosen_grid(Points(country, []), terms, None)
+        assert grid.m == MOST_CELLS
+
+
+@pytest.mark.parametrize("wrong", [0, -1, np.nan, np.inf, True, "30"])
+@pytest.mark.parametrize("make", [UniformGrid, Identity])
+def test_a_wrong_number_is_named(make, wrong):
+    with pytest.raises(InputError, match=r"(c|cell_m) must be a positive number"):
+        make(wrong)
+
+
+def test_numbers_of_numpy_can_be_saved(records):
+    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    release = data.release(Identity(np.float32(30)), epsilon=1)
+    assert release.hyperparameters == {"cell_m": 30.0}
+    assert release.to_bytes()
