@@ -1,12 +1,59 @@
 """What people type on the command line, checked and turned into values."""
 
 import math
+import os
+from pathlib import Path
 
 import click
 
 from snhkit.errors import InputError
 
-__all__ = ["Epsilons", "LatLon", "Methods", "Range"]
+__all__ = ["Epsilons", "InputFile", "LatLon", "Methods", "OutputFile", "Positive", "Range"]
+
+
+class InputFile(click.ParamType):
+    """A file that exists."""
+
+    name = "FILE"
+
+    def convert(self, value, param, ctx):
+        """Say so at once, not after other files were read."""
+        path = Path(value).expanduser()
+        if not path.is_file():
+            what = "is not a file" if path.exists() else "does not exist"
+            self.fail(f"{str(path)!r} {what}.", param, ctx)
+        return path
+
+
+class OutputFile(click.ParamType):
+    """A file that can be written."""
+
+    name = "FILE"
+
+    def convert(self, value, param, ctx):
+        """Say so at once, not after minutes of building."""
+        path = Path(value).expanduser()
+        if path.is_dir():
+            self.fail(f"{str(path)!r} is a folder.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {str(path.parent)!r}.", param, ctx)
+        if not os.access(path.parent, os.W_OK):
+            self.fail(f"the folder {str(path.parent)!r} cannot be written.", param, ctx)
+        return path
+
+
+class Positive(click.ParamType):
+    """One number above 0, with its unit for a name."""
+
+    def __init__(self, unit: str) -> None:
+        self.name = unit
+
+    def convert(self, value, param, ctx):
+        """A finite one."""
+        numbers = _numbers(value)
+        if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
+            self.fail(f"{value!r} is not a number greater than 0.", param, ctx)
+        return numbers[0]
 
 
 class LatLon(click.ParamType):
@@ -20,7 +67,7 @@ class LatLon(click.ParamType):
             return value
         numbers = _numbers(value)
         if numbers is None or len(numbers) != 2:
-            self.fail(f"{value!r} is not LAT,LON in degrees, like 37.7637,-122.4337", param, ctx)
+            self.fail(f"{value!r} is not LAT,LON in degrees, like 37.7637,-122.4337.", param, ctx)
         return numbers
 
 
@@ -35,7 +82,7 @@ class Range(click.ParamType):
             return value
         numbers = _numbers(value)
         if numbers is None or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1]:
-            self.fail(f"{value!r} is not L,U in metres with 0 < L <= U, like 25,100", param, ctx)
+            self.fail(f"{value!r} is not L,U in metres with 0 < L <= U, like 25,100.", param, ctx)
         return numbers
 
 
@@ -53,7 +100,7 @@ class Epsilons(click.ParamType):
         parts = tuple(part.strip() for part in str(value).split(","))
         try:
             if len({exact(part) for part in parts}) < len(parts):
-                self.fail(f"{value!r} names an epsilon twice", param, ctx)
+                self.fail(f"{value!r} names an epsilon twice.", param, ctx)
         except InputError as error:
             self.fail(str(error), param, ctx)
         return parts
@@ -70,7 +117,7 @@ class Methods(click.ParamType):
 
         if isinstance(value, tuple):
             return value
-        if value.strip() == "all":
+        if value.strip().lower() == "all":
             return tuple(METHODS)
         names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
         try:

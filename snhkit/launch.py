@@ -2,12 +2,12 @@
 
 import contextlib
 import importlib.util
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from snhkit.errors import InputError
+from snhkit.files import write_whole
 
 __all__ = ["copy_notebooks", "explore_in_jupyter"]
 
@@ -27,7 +27,7 @@ def copy_notebooks(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for notebook in sorted(source.glob("*.ipynb")):
             if not (folder / notebook.name).exists():
-                shutil.copyfile(notebook, folder / notebook.name)
+                write_whole(folder / notebook.name, notebook.read_bytes())
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from None
     return folder
