@@ -120,12 +120,13 @@ def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
     _refuse_count("count" in rows)
     sides = []
     for side in _SIDES:
-        numbers = pd.to_numeric(rows[names[side]], errors="coerce").to_numpy(float)
+        numbers = np.asarray(pd.to_numeric(rows[names[side]], errors="coerce"), float)
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
             text = str(rows[names[side]].iloc[bad[0]])[:60]
             raise InputError(
-                f"box {bad[0]} (counting from 0): {side} = {text!r}, must be a number of degrees."
+                f"box {bad[0]}: {side} = {text!r}, must be a number of degrees "
+                "(boxes count from 0)."
             )
         sides.append(numbers)
     return RangeQueries.from_degrees(region, *sides), rows
@@ -145,7 +146,7 @@ def _from_geojson(path: Path, region: Region) -> tuple[RangeQueries, dict[str, A
     other = np.flatnonzero(~frame.geom_type.isin(["Polygon", "MultiPolygon"]))
     if other.size:
         kind = frame.geom_type.iloc[other[0]]
-        raise InputError(f"box {other[0]} (counting from 0): a polygon is needed, not {kind}.")
+        raise InputError(f"box {other[0]}: a polygon is needed, not {kind} (boxes count from 0).")
     return RangeQueries.from_geodataframe(region, frame), document
 
 
