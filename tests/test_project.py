@@ -1,0 +1,80 @@
+"""The source tree agrees with itself."""
+
+import inspect
+import json
+import re
+import statistics
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import snhkit
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "snhkit"
+CONDA = {"matplotlib": "matplotlib-base"}
+"""Names on PyPI to names on conda-forge, where they differ."""
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "pyproject.toml").is_file(), reason="not run from the source tree"
+)
+
+
+def _bounds(requirements: list[str]) -> dict[str, str]:
+    """Name to what follows it."""
+    split = [re.fullmatch(r"([\w.-]+)(.*)", text.replace(" ", "")) for text in requirements]
+    assert all(split), requirements
+    return {found[1]: found[2] for found in split if found}
+
+
+def test_environment_yml_is_pyprojects_equal():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["lab"], *extras["offline"], *extras["test"]]
+    wanted = [text for text in wanted if not text.startswith("snhkit[")]
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    conda = [line for line in environment["dependencies"] if isinstance(line, str)]
+    (pip,) = [line["pip"] for line in environment["dependencies"] if isinstance(line, dict)]
+    from_conda, from_pip = _bounds(conda), _bounds([p for p in pip if not p.startswith("-")])
+    assert from_conda.pop("python") == project["requires-python"]
+    assert from_conda.pop("pip") == ""
+    assert not set(from_conda) & set(from_pip)
+    in_pypi_names = {pypi: from_conda.pop(name) for pypi, name in CONDA.items()}
+    assert in_pypi_names | from_conda | from_pip == _bounds(wanted)
+    assert "-e . --no-deps" in pip
+
+
+@pytest.mark.parametrize("name", snhkit.__all__)
+def test_every_public_thing_is_documented(name):
+    thing = getattr(snhkit, name)
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        first = (thing.__doc__ or "").partition("\n")[0]
+        assert first.endswith(".")
+        assert len(first) < 100
+
+
+@pytest.mark.parametrize("notebook", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda p: p.name)
+def test_notebooks_hold_no_outputs(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert code
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+
+
+def test_the_package_names_no_address_on_the_network():
+    files = [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".js", ".css", ".html")]
+    assert files
+    address = re.compile(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?/")
+    told = {p.name: m[0] for p in files if (m := address.search(p.read_text(encoding="utf-8")))}
+    assert not told
+
+
+def test_files_are_small():
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert {name: count for name, count in lines.items() if count > 350} == {}
+    assert statistics.median(lines.values()) < 120
