@@ -1,7 +1,5 @@
 """DrawMap's two scripts in Chromium, with a notebook's widget model played by the page."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -39,6 +37,10 @@ START = """async ([code, values, id]) => {
   model.stop = widget.render({ model, el: document.getElementById(id) });
   (window.models ||= {})[id] = model;
 }"""
+MAP = (
+    "const map = window[Object.keys(window).find((k) => /^map_[0-9a-f]{32}$/.test(k))];"
+    " const numbers = [...document.querySelectorAll('.snhkit-number')].map((e) => e.innerText);"
+)
 
 
 class Driven:
@@ -65,12 +67,12 @@ class Driven:
 
     def wait(self, count):
         self.window.wait_for_function(
-            f"() => models.{self.place}.get('boxes').length === {count}", timeout=5_000
+            f"() => models.{self.place}.get('boxes').length === {count}", timeout=20_000
         )
         self.frame.wait_for_function(
             f"""() => document.querySelectorAll("path[stroke='{BOX_STYLE["color"]}']").length"""
             f" === {count}",
-            timeout=5_000,
+            timeout=20_000,
         )
 
     def drag(self, *points):
@@ -92,12 +94,10 @@ class Driven:
         links.locator("visible=true").first.click()
 
     def map(self, what):
-        return self.frame.evaluate(
-            "(what) => { const map = window[Object.keys(window)"
-            ".find((k) => /^map_[0-9a-f]{32}$/.test(k))]; return eval(what); }".replace(
-                "eval(what)", what
-            )
-        )
+        return self.frame.evaluate(f"() => {{ {MAP} return {what}; }}")
+
+    def until(self, what):
+        self.frame.wait_for_function(f"() => {{ {MAP} return {what}; }}", timeout=20_000)
 
 
 @pytest.fixture
@@ -120,7 +120,9 @@ def test_drawn_edited_and_deleted_boxes_arrive(host):
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     draw.drag((x, y), (x + 20, y + 15), (x + 40, y + 30))
     draw.act("Save")
-    host.wait_for_function("(old) => models.view.saved.at(-1) !== old", arg=json.dumps([first]))
+    host.wait_for_function(
+        "(old) => JSON.stringify(models.view.get('boxes')) !== JSON.stringify(old)", arg=[first]
+    )
     (edited,) = draw.boxes
     assert edited != first
     assert edited[1:3] == pytest.approx(first[1:3], abs=1e-6)  # its other corner stayed
@@ -142,11 +144,10 @@ def test_boxes_from_python_are_shown_numbered_and_kept(host):
     draw.draw(0.7, 0.2, 0.85, 0.4)
     draw.wait(3)
     assert draw.boxes[:2] == TWO
-    assert draw.frame.locator(".snhkit-number").all_inner_texts() == ["1", "2", "3"]
+    draw.until("numbers.join() === '1,2,3'")
     draw.model("fromPython", "boxes", TWO[1:])
     draw.wait(1)
-    host.wait_for_timeout(400)  # Leaflet fades the old numbers out
-    assert draw.frame.locator(".snhkit-number").all_inner_texts() == ["1"]
+    draw.until("numbers.join() === '1'")  # Leaflet fades the old numbers out
     saved = len(host.evaluate("models.view.saved"))
     host.wait_for_timeout(300)
     assert len(host.evaluate("models.view.saved")) == saved  # no echo
@@ -226,30 +227,28 @@ def test_a_map_in_a_hidden_tab_fits_when_it_is_shown(host):
     host.evaluate("document.getElementById('view').style.display = 'none'")
     draw = Driven(host)
     host.evaluate("document.getElementById('view').style.display = ''")
-    host.wait_for_timeout(500)
     south, west, north, east = CITY.bounds
     inside = f"map.getBounds().contains([[{south}, {west}], [{north}, {east}]])"
-    assert draw.map(inside)
-    assert draw.map("map.getZoom()") > 11.5  # and no smaller than it must be
+    draw.until(f"{inside} && map.getZoom() > 11.5")  # and no smaller than it must be
     host.set_viewport_size({"width": 400, "height": 800})
-    host.wait_for_timeout(500)
-    assert draw.map(inside)
-    assert draw.map("map.getSize().x") == 400
+    draw.until(f"{inside} && map.getSize().x === 400")
 
 
 def test_a_reloaded_frame_gets_boxes_and_view_back(host):
     draw = Driven(host, boxes=TWO)
     draw.wait(2)
+    draw.until("map.getZoom() > 11.5")  # fitted
+    near = f"Math.abs(map.getZoom() - {draw.map('map.getZoom()') + 1}) < 1e-6"
     draw.frame.locator(".leaflet-control-zoom-in").click()
-    host.wait_for_timeout(600)
-    zoom = draw.map("map.getZoom()")
+    draw.until(f"{near} && !map._animatingZoom")
+    host.wait_for_timeout(500)  # the frame tells the notebook of its view
     host.evaluate(
         "() => { const f = document.querySelector('iframe'), p = f.parentNode;"
         " f.remove(); p.appendChild(f); }"  # as when a cell is moved
     )
     draw.attach()
     draw.wait(2)
-    assert draw.map("map.getZoom()") == zoom
+    draw.until(near)
 
 
 def test_it_takes_the_notebooks_colours_and_leaves_nothing_behind(host):

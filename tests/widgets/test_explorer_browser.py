@@ -238,6 +238,7 @@ def test_a_person_draws_a_box_and_reads_what_python_computed(lab, window, ask):
     assert drawn == pytest.approx([south, west, north, east], abs=3 * pixel)
     assert max(page.numbers()[1]) > 0
 
+    size = page.rows()[2][1]
     page.frame.locator(".leaflet-draw-edit-edit").click()
     at = page.frame.locator(".leaflet-edit-resize").last.bounding_box()
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
@@ -246,7 +247,7 @@ def test_a_person_draws_a_box_and_reads_what_python_computed(lab, window, ask):
     window.wait_for_function(
         "(old) => document.querySelector('.snhkit-answers tbody tr:nth-child(2) td').innerText"
         " !== old",
-        arg=page.rows()[2][1],
+        arg=size,
     )
     assert agrees(page, ask)["boxes"][1] != drawn
 
