@@ -3,6 +3,8 @@
 import base64
 import html
 import io
+from datetime import UTC, datetime
+from importlib.metadata import version
 from importlib.util import find_spec
 
 import pandas as pd
@@ -16,14 +18,31 @@ from snhkit.viz.plots import error_bars, surface_figure
 __all__ = ["report_html", "table_for_people"]
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+:root { color-scheme: light }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem;
        color: #1a1a1a; background: #fff }
-.owner { background: #b00020; color: #fff; padding: .6rem 1rem; font-weight: 600 }
-table { border-collapse: collapse } th, td { padding: .25rem .8rem; text-align: right }
-th:first-child, td:first-child { text-align: left } thead th { border-bottom: 2px solid #1a1a1a }
-iframe { width: 100%; height: 34rem; border: 1px solid #767676 } img { max-width: 100% }
-figcaption { color: #444 }
+.owner { background: #b00020; color: #fff; padding: .6rem 1rem; font-weight: 600; margin: 0 }
+.owner + .owner { border-top: 1px solid #fff }
+h1 { margin: 1.5rem 0 .25rem; line-height: 1.2 } h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem }
+p { max-width: 46rem; margin: .25rem 0 .75rem } .owner { max-width: none }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
+th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #ddd }
+thead th { border-bottom: 2px solid #1a1a1a; vertical-align: bottom }
+tbody th { font-weight: 400 } th:first-child, td:first-child { text-align: left; padding-left: 0 }
+caption { text-align: left; padding-bottom: .25rem } .ledger td, .ledger th { text-align: left }
+figure { margin: 1rem 0 } iframe { width: 100%; height: 38rem; border: 1px solid #767676 }
+img { max-width: 100% } figcaption { max-width: 46rem }
+figcaption, footer { color: #595959; font-size: .9rem }
+footer { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: .5rem }
 """
+_REPLAYABLE = (
+    "The noise came from a seed: whoever knows it can take the noise away. Do not publish."
+)
+_MEASURE = (
+    "Mean relative error of the queries; less is better. A query's is "
+    "|answer - truth| / max(truth, 0.1 % of the records)."
+)
 
 
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
@@ -49,24 +68,28 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
         for (name, epsilon), release in comparison.releases.items()
         if epsilon == shown
     }
-    people = table_for_people(comparison.table)
+    notes = [OWNER_ONLY]
+    if any(release.replayable for release in releases.values()):
+        notes.append(_REPLAYABLE)
     errors = comparison.table.assign(
         method=[METHODS[name].title for name in comparison.table["method"]]
     )
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return "\n".join(
         [
             "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
             "<meta name='viewport' content='width=device-width, initial-scale=1'>",
             f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>",
-            f"<p class='owner' role='alert'>{html.escape(OWNER_ONLY)}</p>",
+            *(f"<p class='owner' role='alert'>{html.escape(note)}</p>" for note in notes),
             f"<h1>{html.escape(title)}</h1><p>{html.escape(about)}</p>",
             "<h2>How wrong, how slow, how large</h2>",
-            people.to_html(index=False, border=0),
-            _picture(error_bars(errors), "Mean relative error of the queries; less is better."),
-            f"<h2>What would be published, at epsilon {shown:g}</h2>",
+            _wide(table_for_people(comparison.table).to_html(index=False, border=0)),
+            _picture(error_bars(errors), _MEASURE),
+            f"<h2>What the releases say, at epsilon {shown:g}</h2>",
             _map(releases),
             "<h2>What was spent</h2>",
-            comparison.dataset.ledger._repr_html_(),
+            _wide(comparison.dataset.ledger._repr_html_(), "ledger"),
+            f"<footer>snhkit {version('snhkit')}, {made}</footer>",
             "</body></html>",
         ]
     )
@@ -85,6 +108,11 @@ def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
             "bytes": [f"{b:,}" for b in table["bytes"]],
         }
     )
+
+
+def _wide(table: str, kind: str = "") -> str:
+    """A table that scrolls on a narrow screen instead of breaking the page."""
+    return f"<div class='wide {kind}'>{table}</div>"
 
 
 def _map(releases: dict) -> str:
