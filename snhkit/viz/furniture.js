@@ -21,7 +21,7 @@ const snhkit = {
 
   graticule(map) {
     const pane = "snhkit-graticule";
-    map.createPane(pane).style.zIndex = 340;
+    map.createPane(pane).style.zIndex = 410;
     map.getPane(pane).style.pointerEvents = "none";
     const lines = L.layerGroup([], { pane }).addTo(map);
     const niceStep = (span) => {
