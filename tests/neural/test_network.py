@@ -58,7 +58,7 @@ def test_impossible_networks_are_refused(settings):
 
 class TestFeatureGrid:
     def test_it_starts_from_the_counts_at_its_nodes(self):
-        """But for the nearly flat features: they move it by 0.002 at most here, measured."""
+        """But for the nearly flat features: they move it by 0.0025 at most here."""
         counts = np.random.default_rng(2).uniform(0.05, 30, GRID.node_count)
         params = GRID.init(KEY, jnp.asarray(counts, jnp.float32))
         np.testing.assert_allclose(GRID.apply(params, GRID.nodes()), counts, atol=0.01)
