@@ -166,7 +166,11 @@ class Release:
             lines["Warning"] = (
                 "replayable: the noise came from a seed. For research, not to publish."
             )
-        return lines
+        # A file's words must not steer the reader's terminal.
+        return {
+            name: "".join(c if c.isprintable() else "\ufffd" for c in text)
+            for name, text in lines.items()
+        }
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.card().items())

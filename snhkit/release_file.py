@@ -69,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> Release:
         with safe_open(path, framework="numpy") as file:
             text = (file.metadata() or {}).get("snhkit")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, AttributeError, TypeError, ValueError) as error:
         raise ReleaseFileError(f"{path}: not a safetensors file ({error}).") from None
     if text is None:
         raise ReleaseFileError(f"{path}: a safetensors file, but not a release of snhkit.")
@@ -96,17 +96,21 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
     module, name = _KINDS[about["kind"]]
     kind: type[Model] = getattr(import_module(module), name)
     model = kind.restore(Region(**about["region"]), arrays, about["settings"])
-    n = about["n"]
+    n = None if about["n"] is None else int(about["n"])
+    if n is not None and n < 0:
+        raise InputError(f"n must not be negative, not {n}.")
     for text in (about["epsilon"], *(spend[0] for spend in about["spends"])):
         # Fraction("1e999999999") would never end
         if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
             raise InputError("an epsilon is not a fraction of whole numbers.")
+    if not Fraction(about["epsilon"]):
+        raise InputError("epsilon must be greater than 0.")
     return Release(
         method=str(about["method"]),
         hyperparameters=dict(about["hyperparameters"]),
         epsilon=Fraction(about["epsilon"]),
         unit=PrivacyUnit(**about["unit"]),
-        n=None if n is None else int(n),
+        n=n,
         replayable=bool(about["replayable"]),
         spends=tuple(Spend(Fraction(e), str(w), c) for e, w, c in about["spends"]),
         model=model,
