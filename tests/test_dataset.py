@@ -1,0 +1,149 @@
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit.builders import Identity, UniformGrid
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.geometry import Points, RangeQueries, Region
+from snhkit.privacy import Budget, Spend
+
+
+def dataset(records, **changes) -> PrivateDataset:
+    return PrivateDataset(records, **({"budget": 1, "unit": "record", "n": "public"} | changes))
+
+
+class TestWhatMustBeSaid:
+    @pytest.mark.parametrize("missing", ["unit", "n"])
+    def test_unit_and_n_have_no_default(self, records, missing):
+        given = {"unit": "record", "n": "public"}
+        del given[missing]
+        with pytest.raises(TypeError, match=missing):
+            PrivateDataset(records, 1, **given)
+
+    def test_epsilon_has_no_default(self, records):
+        with pytest.raises(TypeError, match="epsilon"):
+            dataset(records).release(Identity(30))
+
+    @pytest.mark.parametrize(
+        ("changes", "told"),
+        [
+            ({"n": 300}, "n must be 'public' or 'private', not 300"),
+            ({"n": True}, "n must be"),
+            ({"unit": "row"}, "unit must be 'record' or 'user', not 'row'"),
+            ({"unit": "user"}, "needs max_per_user"),
+            ({"max_per_user": 3}, "takes no max_per_user"),
+            ({"budget": 0}, "greater than 0"),
+            ({"budget": float("inf")}, "finite"),
+        ],
+    )
+    def test_wrong_words_are_named(self, records, changes, told):
+        with pytest.raises(InputError, match=told):
+            dataset(records, **changes)
+
+    def test_users_must_be_known(self, records):
+        nobody = Points(records.region, records.xy)
+        with pytest.raises(InputError, match="whose each record is"):
+            dataset(nobody, unit="user", max_per_user=3)
+
+
+class TestN:
+    def test_public(self, records):
+        assert dataset(records).n == 300
+
+    def test_private(self, records):
+        data = dataset(records, n="private")
+        with pytest.raises(InputError, match="n is private"):
+            _ = data.n
+        release = data.release(UniformGrid(), epsilon=1)
+        assert release.spends[0] == Spend(Fraction(1, 20), "number of records")
+
+    @pytest.mark.parametrize("n", ["public", "private"])
+    def test_no_display_tells_it(self, records, n):
+        data = dataset(records, n=n)
+        data.release(Identity(30), epsilon="0.5")
+        for text in (repr(data), data._repr_html_(), repr(data.ledger)):
+            assert "300" not in text
+
+
+class TestUser:
+    def test_of_each_person_at_most_so_many_records_count(self, records):
+        data = dataset(records, unit="user", max_per_user=3, budget=10**6)
+        kept = np.minimum(np.bincount(records.user), 3).sum()
+        assert data.n == kept < 300
+        release = data.release(Identity(30), epsilon=10**6)  # no noise is left
+        assert release.model.values.sum() == kept
+        assert release.unit.sensitivity == 3
+
+    def test_the_choice_is_made_once_and_is_secret(self, records):
+        """Twice the same 40 x 3 of 300 records by chance: far below 1e-9."""
+        boxes = RangeQueries.sample(records.region, 100, seed=1)
+        one, other = (dataset(records, unit="user", max_per_user=3, budget=10**7) for _ in "ab")
+        answers = [
+            data.release(Identity(5), epsilon=10**6).answer(boxes) for data in (one, one, other)
+        ]
+        assert (answers[0] == answers[1]).all()
+        assert (answers[0] != answers[2]).any()
+
+
+class TestBudget:
+    def test_it_adds_up_exactly_and_then_refuses(self, records):
+        data = dataset(records, budget=Budget("0.3"))
+        for _ in range(3):
+            data.release(Identity(100), epsilon=0.1)
+        assert data.ledger.remaining == 0
+        with pytest.raises(BudgetExceeded, match=r"asked 0\.01, left 0, short by 0\.01"):
+            data.release(Identity(100), epsilon=0.01)
+        assert len(data.ledger.entries) == 3
+
+    def test_what_is_too_dear_looks_at_nothing(self, records):
+        @dataclass(frozen=True)
+        class Spy:
+            def check(self, region, terms):
+                pass
+
+            def build(self, records, terms):
+                pytest.fail("looked at the records")
+
+        data = dataset(records)
+        with pytest.raises(BudgetExceeded, match=r"Spy: asked 1\.5, left 1, short by 0\.5"):
+            data.release(Spy(), epsilon=1.5)
+
+    def test_a_builder_that_overspends_hands_over_nothing(self, records):
+        @dataclass(frozen=True)
+        class Greedy(Identity):
+            def build(self, records, terms):
+                release = super().build(records, terms)
+                more = (*release.spends, Spend(Fraction(1, 10**9), "a little more"))
+                object.__setattr__(release, "spends", more)
+                return release
+
+        data = dataset(records)
+        with pytest.raises(BudgetExceeded, match="must not be released"):
+            data.release(Greedy(30), epsilon="0.5")
+        assert [(e.state, e.epsilon) for e in data.ledger.entries] == [("failed", Fraction(1, 2))]
+
+    @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), "much", True])
+    def test_no_release_without_a_price(self, records, epsilon):
+        data = dataset(records)
+        with pytest.raises(InputError, match="epsilon"):
+            data.release(Identity(30), epsilon=epsilon)
+        assert data.ledger.entries == ()
+
+
+class TestRefusedBeforePayment:
+    def test_public_points_of_another_region(self, records):
+        other = Points(Region.around(lat=45, lon=7, side_m=401), [[1, 1]])
+        data = dataset(records)
+        with pytest.raises(InputError, match="another region"):
+            data.release(Identity(30), epsilon=1, public=other)
+        assert data.ledger.entries == ()
+
+    @pytest.mark.parametrize("seed", [-1, 0.5, True, "7"])
+    def test_a_seed_that_is_none(self, records, seed):
+        data = dataset(records)
+        with pytest.raises(InputError, match="seed must be a whole number"):
+            data.release(Identity(30), epsilon=1, seed=seed)
+        assert data.ledger.entries == ()
