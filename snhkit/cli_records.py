@@ -1,11 +1,13 @@
 """Which records a command is about, and where they lie."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from snhkit.cli_types import InputFile, LatLon, Positive
+from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     from snhkit.geometry import Points, Region
@@ -65,15 +67,22 @@ def read(
     user: str | None = None,
 ) -> "tuple[Points, Points | None]":
     """Private records, and public points."""
-    from snhkit.data import read_points
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
         raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
     region = Region.around(*center, side_m=1000 * side_km)
-    tell = lambda report: click.echo(report, err=True)  # noqa: E731
-    records = read_points(data, region, lat=lat, lon=lon, user=user, report=tell)
-    return records, None if public is None else read_points(public, region, report=tell)
+    records = _points(data, region, lat=lat, lon=lon, user=user)
+    return records, None if public is None else _points(public, region)
+
+
+def _points(path: Path, region: "Region", **columns: str | None) -> "Points":
+    from snhkit.data import read_points
+
+    try:
+        return read_points(path, region, **columns, report=lambda told: click.echo(told, err=True))
+    except InputError as error:  # which speaks Python: lat=1
+        raise InputError(re.sub(r"\b(lat|lon|user)=", r"--\1 ", str(error))) from None
 
 
 def region_sentence(region: "Region") -> str:

@@ -197,6 +197,17 @@ def test_answer_says_how_many_boxes_miss_the_region(run, tmp_path):
     assert err == "1 of 2 boxes lie outside the region.\n"
 
 
+def test_advice_on_columns_is_given_in_options(run, tmp_path):
+    lat, lon = REGION.to_latlon(np.full((9, 2), 1_000.0))
+    np.save(tmp_path / "swapped.npy", np.stack([lon, lat], axis=1))
+    words = ["compare", "--data", "swapped.npy", *WHERE, "--methods", "ug", "--queries", 5]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "look swapped" in err
+    assert "pass --lat 1, --lon 0." in err
+    assert run(*words, "--lat", 1, "--lon", 0)[0] == 0
+
+
 def test_cities_are_listed(run):
     code, out, _ = run("cities")
     assert code == 0
