@@ -65,6 +65,8 @@ def _ranked_below(
     limit: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """How many of ranks[first:last] are below limit; ranks are a permutation of 0..n-1."""
+    if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
+        return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)
     for bit in range(len(ranks).bit_length() - 1, -1, -1):
         ones = (ranks >> bit & 1).astype(bool)

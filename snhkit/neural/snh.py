@@ -78,7 +78,7 @@ class SNH:
     k: int = 8
     network: FeatureGrid | MLP = field(default_factory=FeatureGrid)
     positions: Literal["scattered", "aligned"] = "scattered"
-    samples: int = 2**19
+    samples: int = 2**18
     workload_floor: float = 0.5
     clip_labels: bool = False
     scaling: Literal["area", "linear"] = "area"
