@@ -77,9 +77,9 @@ def test_other_columns_keep_their_text(written):
     )
 
 
-@pytest.mark.parametrize("name", ["b.geojson", "b.JSON"])
-def test_geojson(written, name):
-    queries, rows = read_boxes(written(name, _collection(SHAPE)), CITY)
+@pytest.mark.parametrize(("name", "mark"), [("b.geojson", ""), ("b.JSON", "\ufeff")])
+def test_geojson(written, name, mark):
+    queries, rows = read_boxes(written(name, mark + json.dumps(_collection(SHAPE))), CITY)
     _assert_the_box(queries)
     back = json.loads(answered(rows, np.array([2.0]), ".json"))
     assert back["features"][0] == _collection(SHAPE)["features"][0] | {"properties": {"count": 2.0}}
