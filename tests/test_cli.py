@@ -297,7 +297,14 @@ def test_a_mistake_ends_in_one_clear_line_and_code_2(run, tmp_path, words, told)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("place", ["nowhere/x", "locked/x", "."])
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("nowhere/x", "there is no folder 'nowhere'"),
+        ("locked/x", "'locked' cannot be written"),
+        (".", "'.' is a folder"),
+    ],
+)
 @pytest.mark.parametrize(
     "words",
     [
@@ -309,7 +316,7 @@ def test_a_mistake_ends_in_one_clear_line_and_code_2(run, tmp_path, words, told)
     ids=lambda words: f"{words[0]} {words[-1]}",
 )
 def test_where_nothing_can_be_written_nothing_is_begun(
-    run, trips, tmp_path, monkeypatch, words, place
+    run, trips, tmp_path, monkeypatch, words, place, told
 ):
     (tmp_path / "locked").mkdir()
     allowed = os.access
@@ -324,6 +331,7 @@ def test_where_nothing_can_be_written_nothing_is_begun(
     code, _, err = run(*words, place, *records)
     assert code == 2
     assert words[-1] in err
+    assert told in err
     assert not begun
     assert _files(tmp_path) == ["locked", "t.csv"]
 
