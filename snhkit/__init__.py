@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import UniformGrid as UniformGrid
     from snhkit.data import CITIES as CITIES
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from snhkit.widgets.explorer import explore as explore
 
 _HOME = {
+    "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
     "Identity": "builders",
@@ -55,6 +57,7 @@ __all__ = [
     "CITIES",
     "METHODS",
     "SNH",
+    "AdaptiveGrid",
     "Budget",
     "Identity",
     "Ledger",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from snhkit import load
-from snhkit.builders import Identity, UniformGrid
+from snhkit.builders import AdaptiveGrid, Identity, UniformGrid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
@@ -26,6 +26,7 @@ BUILDERS = {
     "UG": UniformGrid(),
     "Identity-30": Identity(30),
     "Identity": Identity(),
+    "AG": AdaptiveGrid(),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
