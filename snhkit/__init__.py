@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
+    from snhkit.builders import PrivTree as PrivTree
     from snhkit.builders import UniformGrid as UniformGrid
     from snhkit.data import CITIES as CITIES
     from snhkit.data import city as city
@@ -37,6 +38,7 @@ _HOME = {
     "Ledger": "privacy",
     "METHODS": "experiment",
     "Points": "geometry",
+    "PrivTree": "builders",
     "PrivateDataset": "dataset",
     "RangeQueries": "geometry",
     "Region": "geometry",
@@ -62,6 +64,7 @@ __all__ = [
     "Identity",
     "Ledger",
     "Points",
+    "PrivTree",
     "PrivateDataset",
     "RangeQueries",
     "Region",

@@ -3,6 +3,7 @@
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
 from snhkit.builders.identity import Identity
+from snhkit.builders.privtree import PrivTree
 from snhkit.builders.uniform import UniformGrid
 
-__all__ = ["AdaptiveGrid", "Builder", "Identity", "Terms", "UniformGrid"]
+__all__ = ["AdaptiveGrid", "Builder", "Identity", "PrivTree", "Terms", "UniformGrid"]

@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Protocol
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, UniformGrid
+from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, UniformGrid
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -51,6 +51,12 @@ def _ag(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = 
     return AdaptiveGrid()
 
 
+def _privtree(
+    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+) -> Builder:
+    return PrivTree()
+
+
 def _snh(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
     return SNH(cell_m, sizes_m)
 
@@ -59,6 +65,7 @@ METHODS: dict[str, Method] = {
     "ug": Method("UG", _ug),
     "identity": Method("Identity", _identity),
     "ag": Method("AG", _ag),
+    "privtree": Method("PrivTree", _privtree),
     "snh": Method("SNH", _snh),
 }
 
