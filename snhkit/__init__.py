@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import PrivTree as PrivTree
+    from snhkit.builders import QuadTree as QuadTree
     from snhkit.builders import UniformGrid as UniformGrid
     from snhkit.data import CITIES as CITIES
     from snhkit.data import city as city
@@ -40,6 +41,7 @@ _HOME = {
     "Points": "geometry",
     "PrivTree": "builders",
     "PrivateDataset": "dataset",
+    "QuadTree": "builders",
     "RangeQueries": "geometry",
     "Region": "geometry",
     "Release": "release",
@@ -66,6 +68,7 @@ __all__ = [
     "Points",
     "PrivTree",
     "PrivateDataset",
+    "QuadTree",
     "RangeQueries",
     "Region",
     "Release",

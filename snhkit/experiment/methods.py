@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Protocol
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, UniformGrid
+from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -57,6 +57,12 @@ def _privtree(
     return PrivTree()
 
 
+def _quadtree(
+    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+) -> Builder:
+    return QuadTree()
+
+
 def _snh(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
     return SNH(cell_m, sizes_m)
 
@@ -66,6 +72,7 @@ METHODS: dict[str, Method] = {
     "identity": Method("Identity", _identity),
     "ag": Method("AG", _ag),
     "privtree": Method("PrivTree", _privtree),
+    "quadtree": Method("QuadTree", _quadtree),
     "snh": Method("SNH", _snh),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from snhkit import load, privacy
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree, UniformGrid
+from snhkit.builders import AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
@@ -29,6 +29,8 @@ BUILDERS = {
     "Identity": Identity(),
     "AG": AdaptiveGrid(),
     "PrivTree": PrivTree(),
+    "QuadTree": QuadTree(),
+    "QuadTree-3": QuadTree(3),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
