@@ -25,6 +25,7 @@ def main(folder: Path) -> None:
     data = snh.PrivateDataset(records, budget=1000, unit="record", n="public")
     builders = {"UG": snh.UniformGrid()}
     builders |= {f"Identity {w} m": snh.Identity(w) for w in WIDTHS_M}
+    builders |= {"AG": snh.AdaptiveGrid(), "PrivTree": snh.PrivTree(), "QuadTree": snh.QuadTree()}
     builders |= {"Identity": snh.Identity(), "SNH": snh.SNH()}
     for epsilon in (0.05, 0.1, 0.2, 0.4, 0.8):
         for name, builder in builders.items():

@@ -7,7 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
+    from snhkit.builders import PrivTree as PrivTree
+    from snhkit.builders import QuadTree as QuadTree
     from snhkit.builders import UniformGrid as UniformGrid
     from snhkit.data import CITIES as CITIES
     from snhkit.data import city as city
@@ -29,13 +32,16 @@ if TYPE_CHECKING:
     from snhkit.widgets.explorer import explore as explore
 
 _HOME = {
+    "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
     "Points": "geometry",
+    "PrivTree": "builders",
     "PrivateDataset": "dataset",
+    "QuadTree": "builders",
     "RangeQueries": "geometry",
     "Region": "geometry",
     "Release": "release",
@@ -55,11 +61,14 @@ __all__ = [
     "CITIES",
     "METHODS",
     "SNH",
+    "AdaptiveGrid",
     "Budget",
     "Identity",
     "Ledger",
     "Points",
+    "PrivTree",
     "PrivateDataset",
+    "QuadTree",
     "RangeQueries",
     "Region",
     "Release",

@@ -33,9 +33,8 @@ class Model(Protocol):
         """Where it can be asked."""
         ...
 
-    @property
-    def cell_m(self) -> float:
-        """The width in metres at which it is best drawn."""
+    def cells(self) -> RangeQueries:
+        """The cells that it is best drawn in: its own, if it has any."""
         ...
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
@@ -120,12 +119,12 @@ class Release:
         return self.model.answer(queries)
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
-        """The region in square cells with their estimated counts, to be drawn or joined.
+        """The region in cells with their estimated counts, to be drawn or joined.
 
         Parameters
         ----------
         cell_m : float, optional
-            Width in metres; the method's own by default.
+            Of square cells, in metres; by default the method's own cells, of whatever shape.
 
         Returns
         -------
@@ -135,11 +134,11 @@ class Release:
         import geopandas as gpd
         import shapely
 
-        grid = Grid.of_width(self.region, self.model.cell_m if cell_m is None else cell_m)
-        squares = grid.boxes()
-        rings = squares.corners_in_degrees()[..., ::-1]
+        own = cell_m is None
+        boxes = self.model.cells() if own else Grid.of_width(self.region, cell_m).boxes()
+        rings = boxes.corners_in_degrees()[..., ::-1]
         return gpd.GeoDataFrame(
-            {"count": self.answer(squares)}, geometry=shapely.polygons(rings), crs="EPSG:4326"
+            {"count": self.answer(boxes)}, geometry=shapely.polygons(rings), crs="EPSG:4326"
         )
 
     def to_bytes(self) -> bytes:

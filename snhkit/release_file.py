@@ -24,6 +24,7 @@ FORMAT = 1
 # The file names a kind; only this table says which code that is.
 _KINDS = {
     "grid": ("snhkit.builders.grid_model", "GridModel"),
+    "partition": ("snhkit.builders.partition_model", "PartitionModel"),
     "snh": ("snhkit.neural.model", "SNHModel"),
 }
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})

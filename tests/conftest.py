@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from snhkit.geometry import Points, Region
+
+# A busy machine is no failure.
+settings.register_profile("snhkit", deadline=None)
+settings.load_profile("snhkit")
 
 
 @pytest.fixture(scope="session")

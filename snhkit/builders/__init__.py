@@ -1,7 +1,10 @@
 """One file a method: frozen hyperparameters that turn records into a release."""
 
+from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
 from snhkit.builders.identity import Identity
+from snhkit.builders.privtree import PrivTree
+from snhkit.builders.quadtree import QuadTree
 from snhkit.builders.uniform import UniformGrid
 
-__all__ = ["Builder", "Identity", "Terms", "UniformGrid"]
+__all__ = ["AdaptiveGrid", "Builder", "Identity", "PrivTree", "QuadTree", "Terms", "UniformGrid"]

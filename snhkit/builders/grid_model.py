@@ -36,10 +36,9 @@ class GridModel:
         """Where it can be asked."""
         return self.grid.region
 
-    @property
-    def cell_m(self) -> float:
-        """Width of its cells in metres."""
-        return self.grid.cell_m
+    def cells(self) -> RangeQueries:
+        """Its own cells."""
+        return self.grid.boxes()
 
     @cached_property
     def _table(self) -> SummedArea:

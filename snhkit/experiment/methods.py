@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Protocol
 
-from snhkit.builders import Builder, Identity, UniformGrid
+from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -47,6 +47,22 @@ def _identity(
     return Identity(cell_m)
 
 
+def _ag(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
+    return AdaptiveGrid()
+
+
+def _privtree(
+    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+) -> Builder:
+    return PrivTree()
+
+
+def _quadtree(
+    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+) -> Builder:
+    return QuadTree()
+
+
 def _snh(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
     return SNH(cell_m, sizes_m)
 
@@ -54,6 +70,9 @@ def _snh(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None =
 METHODS: dict[str, Method] = {
     "ug": Method("UG", _ug),
     "identity": Method("Identity", _identity),
+    "ag": Method("AG", _ag),
+    "privtree": Method("PrivTree", _privtree),
+    "quadtree": Method("QuadTree", _quadtree),
     "snh": Method("SNH", _snh),
 }
 

@@ -2,8 +2,9 @@
 
 from snhkit.geometry.counts import exact_counts
 from snhkit.geometry.grid import Grid, Histogram
+from snhkit.geometry.partition import Partition
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
-__all__ = ["Grid", "Histogram", "Points", "RangeQueries", "Region", "exact_counts"]
+__all__ = ["Grid", "Histogram", "Partition", "Points", "RangeQueries", "Region", "exact_counts"]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
+
+if TYPE_CHECKING:
+    from snhkit.geometry.partition import Partition
 
 __all__ = ["Grid", "Histogram", "SummedArea"]
 
@@ -95,17 +99,19 @@ class Grid:
 class Histogram:
     """True counts of the cells of a partition; each point is in exactly one cell.
 
-    Only this type may claim parallel composition, and only ``Grid.count`` makes it.
+    Only this type may claim parallel composition, and only ``Grid.count`` and ``Partition.count``
+    make it.
 
     Parameters
     ----------
-    grid : Grid
-        The partition.
-    counts : ndarray of int, shape (m, m)
-        ``counts[i, j]`` for the i-th column from the west and j-th row from the south.
+    partition : Grid or Partition
+        The cells.
+    counts : ndarray of int, shape (m, m) or (c,)
+        For a grid ``counts[i, j]`` is for the i-th column from the west and j-th row from the
+        south; otherwise one number a cell.
     """
 
-    grid: Grid
+    partition: Union[Grid, "Partition"]
     counts: NDArray[np.int64]
 
 

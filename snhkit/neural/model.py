@@ -66,6 +66,10 @@ class SNHModel:
     blocks: NDArray
     kind: ClassVar[str] = "snh"
 
+    def cells(self) -> RangeQueries:
+        """The cells of the noisy grid it was trained on."""
+        return Grid.of_width(self.region, self.cell_m).boxes()
+
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""
         side = self.region.side_m

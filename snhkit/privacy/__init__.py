@@ -12,6 +12,7 @@ from snhkit.privacy.noise import (
     noisy_histogram,
 )
 from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "exact",
     "noisy_count",
     "noisy_histogram",
+    "noisy_splits",
     "total",
     "written",
 ]

@@ -82,14 +82,14 @@ class ReplayableEntropy:
 def noisy_histogram(
     histogram: Histogram, epsilon: Epsilon, sensitivity: int, entropy: Entropy
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Counts of a partition's cells with noise, shape (m, m), and what they cost together.
+    """Counts of a partition's cells with noise, in their shape, and what they cost together.
 
     A record lies in one cell only, so all the cells cost epsilon once (parallel composition).
 
     Parameters
     ----------
     histogram : Histogram
-        True counts, made by ``Grid.count``.
+        True counts, made by ``Grid.count`` or ``Partition.count``.
     epsilon : Fraction
         The cost of the whole histogram.
     sensitivity : int
@@ -114,8 +114,8 @@ def noisy_histogram(
     """
     if not isinstance(histogram, Histogram):
         raise InputError(
-            f"noisy_histogram: only the cells of a partition cost epsilon once; "
-            f"give the Histogram that Grid.count makes, not a {type(histogram).__name__}."
+            "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
+            f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
     epsilon = _share(epsilon)
     counts = histogram.counts

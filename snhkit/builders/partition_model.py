@@ -1,0 +1,72 @@
+"""Answers from irregular cells, taking each to be uniform inside."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Partition, RangeQueries, Region
+from snhkit.geometry.densities import DensityTable
+
+__all__ = ["PartitionModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionModel:
+    """Irregular cells with estimated counts.
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells, made without looking at records but through noise.
+    values : ndarray, shape (c,)
+        Estimated counts.
+    """
+
+    partition: Partition
+    values: NDArray
+    kind: ClassVar[str] = "partition"
+
+    @property
+    def region(self) -> Region:
+        """Where it can be asked."""
+        return self.partition.region
+
+    def cells(self) -> RangeQueries:
+        """Its own cells."""
+        return self.partition.boxes()
+
+    @cached_property
+    def _table(self) -> DensityTable:
+        return DensityTable(self.partition, self.values)
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
+        return self._table.sums(queries)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Edges in metres, shape (c, 4): x0, y0, x1, y1; and the counts."""
+        p = self.partition
+        return {"edges": np.stack([p.x0, p.y0, p.x1, p.y1], axis=1), "values": self.values}
+
+    def settings(self) -> dict[str, Any]:
+        """Nothing: the arrays say it all."""
+        return {}
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "PartitionModel":
+        """Rebuild from a file; that the cells are a partition is proven again."""
+        if set(arrays) != {"edges", "values"}:
+            raise InputError(f"a partition has 'edges' and 'values', not {sorted(arrays)}.")
+        edges, values = arrays["edges"], arrays["values"]
+        if edges.ndim != 2 or edges.shape[1] != 4 or values.shape != edges.shape[:1]:
+            raise InputError(
+                f"edges must have shape (c, 4) and values (c,), not {edges.shape}, {values.shape}."
+            )
+        return cls(Partition(region, *edges.T), values)

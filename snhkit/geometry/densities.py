@@ -1,0 +1,107 @@
+"""Sums over any boxes of what irregular cells hold, without a loop over either."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.partition import Partition
+from snhkit.geometry.queries import RangeQueries
+
+__all__ = ["DensityTable"]
+
+_CHUNK = 65_536  # boxes at a time, so that memory depends on the cells alone
+
+
+class DensityTable:
+    """Sums over any boxes of a partition's values; part of a cell holds its share by area.
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+    values : ndarray, shape (c,)
+        One number a cell.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> table = DensityTable(Partition(city, [0, 0], [0, 1], [4, 4], [1, 4]), np.array([8, 12]))
+    >>> table.sums(RangeQueries(city, x=[0, 1], y=[0, 0], width=[4, 2], height=[4, 2]))
+    array([20.,  6.])
+
+    Notes
+    -----
+    The integral of a step function up to (X, Y) is the sum of w (X - x) (Y - y) over the corners
+    (x, y) to the lower left of it, where w is how much the steps change there. Multiplied out,
+    these are four sums over dominated corners; a wavelet matrix gives them for all boxes at once,
+    in log2(boxes) passes. Numbers are rounded at about 1e-16 times the largest density times the
+    region's area.
+    """
+
+    def __init__(self, partition: Partition, values: NDArray) -> None:
+        if values.shape != (len(partition),):
+            raise InputError(f"values must have shape ({len(partition)},), not {values.shape}.")
+        self.region = partition.region
+        corner, w = partition.corner_sums(values / partition.areas)
+        # Measured from the centre the products are smaller, and so is their rounding.
+        x, y = (corner - self.region.side_m / 2).T
+        self._x, self._y = corner.T
+        self._weights = np.stack([w, w * x, w * y, w * x * y])
+
+    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """The sum over each box, shape (q,); what lies outside the region counts nothing."""
+        if queries.region != self.region:
+            raise InputError("the boxes are given in another region than the one asked.")
+        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+        side = self.region.side_m
+        west, east = np.clip(q.x, 0, side), np.clip(q.x + q.width, 0, side)
+        south, north = np.clip(q.y, 0, side), np.clip(q.y + q.height, 0, side)
+        x = np.concatenate([east, east, west, west])
+        y = np.concatenate([north, south, north, south])
+        ne, se, nw, sw = self._upto(x, y).reshape(4, -1)
+        return (ne - se) - (nw - sw)  # in this order a box without area gets exactly 0
+
+    def _upto(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over [0, x) by [0, y)."""
+        heights = np.unique(y)
+        rank = np.searchsorted(heights, self._y, side="right")
+        below_some = rank < len(heights)
+        first = np.searchsorted(self._x[below_some], x)
+        w, wx, wy, wxy = _dominated(
+            rank[below_some],
+            self._weights[:, below_some],
+            first,
+            np.searchsorted(heights, y, side="right"),
+        )
+        x, y = x - self.region.side_m / 2, y - self.region.side_m / 2
+        return (w * y - wy) * x - (wx * y - wxy)
+
+
+def _dominated(
+    rank: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    last: NDArray[np.int64],
+    limit: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Sums of weights[:, :last] where rank[:last] is below limit, shape (k, q)."""
+    found = np.zeros((len(weights), len(last)))
+    first = np.zeros_like(last)
+    below = np.zeros((len(weights), len(rank) + 1))
+    for bit in range(int(limit.max(initial=0)).bit_length() - 1, -1, -1):
+        zero = (rank >> bit & 1) == 0
+        zeros_before = np.concatenate([[0], np.cumsum(zero)])
+        right = (limit >> bit & 1).astype(bool)
+        a, b = zeros_before[first], zeros_before[last]
+        left, zeros = np.flatnonzero(zero), int(zeros_before[-1])
+        order = np.concatenate([left, np.flatnonzero(~zero)])
+        rank, weights = rank[order], weights[:, order]
+        # Sorted by this bit, those without it come first and in order: a to b of them are ours.
+        np.cumsum(weights[:, :zeros], axis=1, out=below[:, 1 : zeros + 1])
+        found[:, right] += below[:, b[right]] - below[:, a[right]]
+        first = np.where(right, zeros + first - a, a)
+        last = np.where(right, zeros + last - b, b)
+    return found

@@ -1,0 +1,58 @@
+"""The squares of a quadtree, numbered so that a square's quarters follow each other."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.partition import MAX_DEPTH
+from snhkit.geometry.points import Points
+
+__all__ = ["square_of", "squares_at"]
+
+# Spreads the bits of a number so that another's fit between them.
+_SPREAD = (
+    (16, 0x0000FFFF0000FFFF),
+    (8, 0x00FF00FF00FF00FF),
+    (4, 0x0F0F0F0F0F0F0F0F),
+    (2, 0x3333333333333333),
+    (1, 0x5555555555555555),
+)
+
+
+def square_of(points: Points, depth: int) -> NDArray[np.int64]:
+    """The number of the square that has each point, shape (n,), where a side is cut in 2^depth.
+
+    Square k of one depth has the quarters 4 k to 4 k + 3 of the next (Morton order).
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> points = Points(city, [[0, 0], [0, 3], [3, 0], [3, 3]])
+    >>> square_of(points, 1), square_of(points, 2)
+    (array([0, 1, 2, 3]), array([ 0,  5, 10, 15]))
+    """
+    if not 0 <= depth <= MAX_DEPTH:
+        raise InputError(f"square_of: depth goes from 0 to {MAX_DEPTH}, not {depth}.")
+    cells = 1 << depth
+    # A place a rounding error below the region's edge must not fall out of it.
+    at = np.minimum((points.xy * (cells / points.region.side_m)).astype(np.int64), cells - 1)
+    for shift, mask in _SPREAD:
+        at = (at | at << shift) & mask
+    return at[:, 0] << 1 | at[:, 1]
+
+
+def squares_at(number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Column and row of squares, each of shape (c,), from their numbers.
+
+    Examples
+    --------
+    >>> squares_at(np.array([0, 1, 2, 15]))
+    (array([0, 0, 1, 3]), array([0, 1, 0, 3]))
+    """
+    at = np.stack([number >> 1, number]) & _SPREAD[-1][1]
+    for (shift, _), (_, mask) in zip(
+        _SPREAD[::-1], [*_SPREAD[-2::-1], (0, 0xFFFFFFFF)], strict=True
+    ):
+        at = (at | at >> shift) & mask
+    return at[0], at[1]

@@ -1,0 +1,192 @@
+"""A region cut into rectangles of any sizes: proven to be disjoint, counted, and asked."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.counts import count_in_boxes
+from snhkit.geometry.grid import Grid, Histogram
+from snhkit.geometry.points import Points
+from snhkit.geometry.queries import RangeQueries
+from snhkit.geometry.region import Region
+
+__all__ = ["MAX_DEPTH", "Partition"]
+
+MAX_DEPTH = 24
+"""Halvings of a region's side at which dyadic squares still have distinct edges."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """Half-open rectangles [x0, x1) by [y0, y1) that cover a region and overlap nowhere.
+
+    Parameters
+    ----------
+    region : Region
+        What is cut.
+    x0, y0, x1, y1 : array, shape (c,)
+        Edges in metres; neighbours share the same numbers to the last bit.
+
+    Raises
+    ------
+    InputError
+        If the rectangles leave a gap, overlap or stick out.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
+    >>> halves.count(Points(city, [[3, 0], [3, 1], [0, 3]])).counts
+    array([1, 2])
+
+    Notes
+    -----
+    That is proven, not believed. Put +1 on the lower-left and upper-right corner of each rectangle
+    and -1 on its two others. These numbers determine how many rectangles lie over each place, so
+    they cancel everywhere but at the region's own corners if and only if every place is covered
+    once.
+    """
+
+    region: Region
+    x0: NDArray[np.float64]
+    y0: NDArray[np.float64]
+    x1: NDArray[np.float64]
+    y1: NDArray[np.float64]
+    _corners: "_Corners" = field(init=False)
+
+    def __init__(
+        self, region: Region, x0: ArrayLike, y0: ArrayLike, x1: ArrayLike, y1: ArrayLike
+    ) -> None:
+        edges = [np.asarray(a, np.float64) for a in (x0, y0, x1, y1)]
+        if len({a.shape for a in edges}) > 1 or edges[0].ndim != 1 or not edges[0].size:
+            raise InputError(f"Partition: edges must be as long: {[a.shape for a in edges]}.")
+        for name, a in zip(("x0", "y0", "x1", "y1"), edges, strict=True):
+            # A copy that cannot be changed: what was proven stays true.
+            a = a.copy()
+            a.flags.writeable = False
+            object.__setattr__(self, name, a)
+        object.__setattr__(self, "region", region)
+        flat = ~((self.x0 < self.x1) & (self.y0 < self.y1))
+        if flat.any():
+            raise InputError(f"Partition: cell {np.flatnonzero(flat)[0]} has no area.")
+        corners = _Corners(self)
+        corners.prove_tiling(region.side_m)
+        object.__setattr__(self, "_corners", corners)
+
+    @classmethod
+    def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
+        """Cut the cells of a grid each into ``pieces[i, j]`` by ``pieces[i, j]``, shape (m, m).
+
+        The pieces of a cell follow each other, x-major like the grid's cells.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=4)
+        >>> Partition.split(Grid(city, 2), np.array([[1, 2], [1, 1]])).x1
+        array([2., 1., 1., 2., 2., 4., 4.])
+        """
+        if pieces.shape != (grid.m, grid.m) or not (pieces >= 1).all():
+            raise InputError(f"split: pieces must be ({grid.m}, {grid.m}) numbers from 1.")
+        k = pieces.ravel()
+        cell = np.repeat(np.arange(k.size), k**2)
+        nth = np.arange(cell.size) - np.repeat(np.cumsum(k**2) - k**2, k**2)
+        k = k[cell]
+        edges = grid.edges()
+        x0, x1 = _pieces(edges, cell // grid.m, nth // k, k)
+        y0, y1 = _pieces(edges, cell % grid.m, nth % k, k)
+        return cls(grid.region, x0, y0, x1, y1)
+
+    @classmethod
+    def dyadic(
+        cls,
+        region: Region,
+        depth: NDArray[np.int64],
+        column: NDArray[np.int64],
+        row: NDArray[np.int64],
+    ) -> "Partition":
+        """Squares of a quadtree: one in a grid of 2^depth cells a side for each entry, shape (c,).
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=4)
+        >>> column, row = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+        >>> Partition.dyadic(city, np.array([1, 1, 1, 1]), column, row).x0
+        array([0., 0., 2., 2.])
+        """
+        if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
+            raise InputError(f"dyadic: depths go from 0 to {MAX_DEPTH}.")
+        finest = MAX_DEPTH - depth
+        low = np.stack([column << finest, row << finest])
+        high = low + (1 << finest)
+        # A division by a power of two is exact, so an edge is the same number at every depth.
+        (x0, y0), (x1, y1) = (region.side_m * (a / 2.0**MAX_DEPTH) for a in (low, high))
+        return cls(region, x0, y0, x1, y1)
+
+    def __len__(self) -> int:
+        return len(self.x0)
+
+    def __repr__(self) -> str:
+        return f"Partition({len(self):,} cells)"
+
+    @property
+    def areas(self) -> NDArray[np.float64]:
+        """Square metres of each cell, shape (c,)."""
+        return (self.x1 - self.x0) * (self.y1 - self.y0)
+
+    def count(self, points: Points) -> Histogram:
+        """Count the points of each cell; each point is in exactly one."""
+        if points.region != self.region:
+            raise InputError("Partition: the points lie in another region than the cells.")
+        counts = count_in_boxes(points.xy, self.x0, self.y0, self.x1, self.y1)
+        return Histogram(self, counts)
+
+    def boxes(self) -> RangeQueries:
+        """The cells as boxes."""
+        return RangeQueries(self.region, self.x0, self.y0, self.x1 - self.x0, self.y1 - self.y0)
+
+    def corner_sums(
+        self, weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where cells of unlike weight meet, shape (p, 2), and the signed sum there, shape (p,).
+
+        For one weight a cell, shape (c,): the mixed second derivative of the step function that
+        takes these weights.
+        """
+        return self._corners.sums(weight)
+
+
+def _pieces(
+    edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both edges of a piece of a cell; the last one ends where the cell does, to the last bit."""
+    low, high = edges[cell], edges[cell + 1]
+    start = low + (high - low) * (piece / pieces)
+    end = low + (high - low) * ((piece + 1) / pieces)
+    return start, np.where(piece + 1 == pieces, high, end)
+
+
+class _Corners:
+    """The distinct corners of rectangles, in order of x and then y."""
+
+    def __init__(self, cells: Partition) -> None:
+        x = np.concatenate([cells.x0, cells.x0, cells.x1, cells.x1])
+        y = np.concatenate([cells.y0, cells.y1, cells.y0, cells.y1])
+        self.order = np.lexsort((y, x))
+        x, y = x[self.order], y[self.order]
+        new = np.ones(x.size, bool)
+        new[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
+        self.start = np.flatnonzero(new)
+        self.xy = np.stack([x[new], y[new]], axis=1)
+
+    def sums(self, weight: NDArray) -> tuple[NDArray[np.float64], NDArray]:
+        signed = np.concatenate([weight, -weight, -weight, weight])[self.order]
+        total = np.add.reduceat(signed, self.start)
+        return self.xy[total != 0], total[total != 0]
+
+    def prove_tiling(self, side: float) -> None:
+        at, left = self.sums(np.ones(self.order.size // 4, np.int64))
+        expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
+        if np.column_stack([at, left]).tolist() != expected:
+            raise InputError("Partition: the cells leave a gap, overlap or stick out.")

@@ -1,0 +1,65 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit import PrivateDataset
+from snhkit.builders import PrivTree
+from snhkit.errors import InputError
+from snhkit.geometry import Points, RangeQueries, exact_counts
+
+
+def released(records: Points, epsilon, builder=PrivTree(), **unit):  # noqa: B008 - frozen
+    data = PrivateDataset(records, budget="1e6", **({"unit": "record", "n": "public"} | unit))
+    return data.release(builder, epsilon=epsilon)
+
+
+def test_half_pays_for_the_structure_and_half_for_the_counts(records):
+    structure, counts = released(records, "0.3").spends
+    assert (structure.epsilon, structure.composition) == (Fraction(3, 20), "sequential")
+    assert (counts.epsilon, counts.composition) == (Fraction(3, 20), "parallel")
+
+
+def test_n_is_not_needed(records):
+    release = released(records, 1, n="private")
+    assert release.n is None
+    assert len(release.spends) == 2
+
+
+def test_without_noise_it_is_exact_on_its_squares(records):
+    release = released(records, 1_000, PrivTree(max_depth=6))
+    cells = release.model.cells()
+    assert cells.width.min() == 400 / 2**6
+    shifted = RangeQueries(
+        cells.region, cells.x - 1e-9, cells.y - 1e-9, cells.width, cells.height
+    )  # no record lies within a nanometre of an edge
+    np.testing.assert_allclose(release.answer(cells), exact_counts(records, shifted), atol=1e-6)
+
+
+def test_crowds_lie_in_small_squares(records):
+    release = released(records, 20)
+    cells = release.model.cells()
+    around = np.abs(cells.x - 100) + np.abs(cells.y - 130) < 30
+    assert cells.width[around].mean() < cells.width[~around].mean() / 2
+    assert len(release.cells()) == len(cells)
+
+
+def test_larger_squares_are_sums_of_smaller_ones(records):
+    release = released(records, 5)
+    city = records.region
+    quarters = RangeQueries(city, [0, 0, 200, 200], [0, 200, 0, 200], [200] * 4, [200] * 4)
+    everything = release.answer(RangeQueries(city, [0], [0], [400], [400]))
+    values = release.model.arrays()["values"]
+    np.testing.assert_allclose(everything, [values.sum()], atol=1e-6)
+    np.testing.assert_allclose(release.answer(quarters).sum(), everything, atol=1e-6)
+
+
+@pytest.mark.parametrize("max_depth", [-1, 25, 2.5, True, None])
+def test_depth_is_a_whole_number_that_edges_can_tell(max_depth):
+    with pytest.raises(InputError, match="max_depth must be"):
+        PrivTree(max_depth=max_depth)
+
+
+def test_depth_nought_is_one_count(records):
+    release = released(records, 1_000, PrivTree(max_depth=0))
+    assert release.answer(release.model.cells()) == pytest.approx([300])

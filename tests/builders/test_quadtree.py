@@ -1,0 +1,84 @@
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snhkit import PrivateDataset
+from snhkit.builders import QuadTree
+from snhkit.builders.quadtree import consistent
+from snhkit.errors import InputError
+from snhkit.geometry import Grid
+from snhkit.privacy import total
+
+
+@given(st.integers(0, 3), st.integers(0, 2**32))
+def test_consistency_is_weighted_least_squares(height, seed):
+    rng = np.random.default_rng(seed)
+    m = 2**height
+    levels = [rng.normal(0, 10, (2**d, 2**d)) for d in range(height + 1)]
+    variances = rng.uniform(0.1, 9, height + 1).tolist()
+    rows, seen = [], []
+    for level, variance in zip(levels, variances, strict=True):
+        side = m // len(level)
+        for i, j in np.ndindex(level.shape):
+            covered = np.zeros((m, m))
+            covered[i * side : (i + 1) * side, j * side : (j + 1) * side] = 1
+            rows.append(covered.ravel() / variance**0.5)
+            seen.append(level[i, j] / variance**0.5)
+    best, *_ = np.linalg.lstsq(np.array(rows), np.array(seen), rcond=None)
+    np.testing.assert_allclose(consistent(levels, variances).ravel(), best, atol=1e-8)
+
+
+def test_what_agrees_already_stays():
+    leaves = np.arange(64.0).reshape(8, 8)
+    levels = [leaves]
+    while len(levels[0]) > 1:
+        half = len(levels[0]) // 2
+        levels.insert(0, levels[0].reshape(half, 2, half, 2).sum(axis=(1, 3)))
+    np.testing.assert_allclose(consistent(levels, [4, 3, 2, 1]), leaves)
+
+
+def test_shares_grow_by_the_cube_root_of_two_and_add_up():
+    shares = QuadTree.shares(10)
+    assert sum(shares) == 1
+    for above, below in pairwise(shares):
+        assert float(below / above) == pytest.approx(2 ** (1 / 3), abs=0.02)
+
+
+def test_each_level_costs_its_share(records):
+    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    spends = data.release(QuadTree(2), epsilon="0.5").spends
+    assert [s.epsilon for s in spends] == [Fraction(share) / 2 for share in QuadTree.shares(2)]
+    assert [s.what for s in spends] == [f"counts of {4**d} cells" for d in range(3)]
+    assert total(spends) == Fraction(1, 2)
+
+
+def test_without_noise_it_is_exact(records):
+    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    release = data.release(QuadTree(4), epsilon=10_000)
+    counts = Grid(records.region, 16).count(records).counts
+    np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
+    assert len(release.cells()) == 256
+
+
+def test_a_given_height_needs_no_n(records):
+    data = PrivateDataset(records, budget=2, unit="record", n="private")
+    assert data.release(QuadTree(3), epsilon=1).n is None
+    assert data.release(QuadTree(), epsilon=1).n is not None
+
+
+def test_more_records_or_epsilon_make_it_taller_within_limits():
+    heights = [QuadTree().height_for(13_200, n, e) for n, e in ((10**4, 0.1), (10**6, 1), (0, 1))]
+    assert heights[0] < heights[1]
+    assert heights[2] >= 0
+    assert QuadTree().height_for(200_000, 10**9, 1_000) == 13
+    assert QuadTree().height_for(1, 1, 0.001) == 0
+
+
+@pytest.mark.parametrize("height", [-1, 14, 10**6, 2.5, True])
+def test_heights_that_no_grid_has_are_refused(height):
+    with pytest.raises(InputError, match="height must be"):
+        QuadTree(height)

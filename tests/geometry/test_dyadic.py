@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snhkit.errors import InputError
+from snhkit.geometry import Partition, Points, Region
+from snhkit.geometry.dyadic import square_of, squares_at
+
+CITY = Region.around(lat=0, lon=0, side_m=13.2)
+
+
+@given(st.integers(0, 24), st.integers(0, 2**32))
+def test_numbers_are_columns_and_rows_with_their_bits_mixed(depth, seed):
+    column, row = np.random.default_rng(seed).integers(0, 2**depth, (2, 20))
+    middle = (np.stack([column, row], axis=1) + 0.5) * CITY.side_m / 2**depth
+    number = square_of(Points(CITY, middle), depth)
+    for c, r, got in zip(column.tolist(), row.tolist(), number.tolist(), strict=True):
+        bits = [f"{c:024b}"[i] + f"{r:024b}"[i] for i in range(24)]
+        assert got == int("".join(bits), 2)
+    back = squares_at(number)
+    assert (back[0] == column).all()
+    assert (back[1] == row).all()
+
+
+def test_the_edge_of_the_region_is_inside():
+    last = np.nextafter(CITY.side_m, 0)
+    assert square_of(Points(CITY, [[last, last]]), 24).tolist() == [4**24 - 1]
+    with pytest.raises(InputError, match="from 0 to 24, not 25"):
+        square_of(Points(CITY, [[0, 0]]), 25)
+
+
+def test_all_squares_of_a_depth_are_a_partition():
+    number = np.arange(4**3)
+    cells = Partition.dyadic(CITY, np.full(64, 3), *squares_at(number))
+    points = Points(CITY, np.random.default_rng(0).uniform(0, CITY.side_m, (500, 2)))
+    assert (cells.count(points).counts == np.bincount(square_of(points, 3), minlength=64)).all()

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
+
+CITY = Region.around(lat=0, lon=0, side_m=13.2)  # thirds and sevenths of it are not exact
+
+
+def cut(rng: np.random.Generator, cells: int) -> Partition:
+    """Rectangles made by cutting one of them in two, at random, again and again."""
+    boxes = [(0.0, 0.0, CITY.side_m, CITY.side_m)]
+    while len(boxes) < cells:
+        x0, y0, x1, y1 = boxes.pop(rng.integers(len(boxes)))
+        share = rng.uniform(0.2, 0.8)
+        x, y = x0 + share * (x1 - x0), y0 + share * (y1 - y0)
+        if rng.integers(2):
+            boxes += [(x0, y0, x, y1), (x, y0, x1, y1)]
+        else:
+            boxes += [(x0, y0, x1, y), (x0, y, x1, y1)]
+    return Partition(CITY, *np.transpose(boxes))
+
+
+def edges(cells: Partition) -> list[np.ndarray]:
+    return [a.copy() for a in (cells.x0, cells.y0, cells.x1, cells.y1)]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40))
+def test_whatever_cuts_a_region_is_a_partition(seed, count):
+    cells = cut(np.random.default_rng(seed), count)
+    assert len(cells) == count
+    assert cells.areas.sum() == pytest.approx(CITY.side_m**2)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 20), st.integers(0, 3), st.booleans())
+def test_one_edge_moved_by_one_bit_is_no_partition(seed, count, which, up):
+    rng = np.random.default_rng(seed)
+    moved = edges(cut(rng, count))
+    row = rng.integers(count)
+    moved[which][row] = np.nextafter(moved[which][row], np.inf if up else -np.inf)
+    with pytest.raises(InputError, match="gap, overlap or stick out"):
+        Partition(CITY, *moved)
+
+
+def test_a_cell_twice_or_missing_is_no_partition():
+    cells = np.stack(edges(Partition.split(Grid(CITY, 3), np.full((3, 3), 2))))
+    twice = np.concatenate([cells, cells[:, :1]], axis=1)
+    # The area is right, but one cell lies over another and leaves a gap.
+    over = cells.copy()
+    over[:, 0] = over[:, 5]
+    for wrong in (twice, cells[:, 1:], over):
+        with pytest.raises(InputError, match="gap, overlap"):
+            Partition(CITY, *wrong)
+
+
+def test_cells_without_area_and_edges_that_do_not_match_are_refused():
+    side = CITY.side_m
+    for x1 in ([0.0, side], [np.nan, side]):
+        with pytest.raises(InputError, match="cell 0 has no area"):
+            Partition(CITY, [0, 0], [0, 0], x1, [side, side])
+    for x1 in ([side, side], side, []):
+        with pytest.raises(InputError, match="as long"):
+            Partition(CITY, [0], [0], x1, [side])
+
+
+def test_what_was_proven_cannot_be_changed():
+    mine = np.array([0.0])
+    cells = Partition(CITY, mine, [0], [CITY.side_m], [CITY.side_m])
+    mine[0] = 5
+    assert cells.x0[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        cells.x0[0] = 5
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40))
+def test_each_point_is_counted_once_in_the_cell_that_has_it(seed, count):
+    rng = np.random.default_rng(seed)
+    cells = cut(rng, count)
+    on_corners = np.stack([cells.x0, cells.y0], axis=1)
+    xy = np.concatenate([on_corners, rng.uniform(0, CITY.side_m, (50, 2))])
+    histogram = cells.count(Points(CITY, xy))
+    x, y = xy[:, :1], xy[:, 1:]
+    inside = (cells.x0 <= x) & (x < cells.x1) & (cells.y0 <= y) & (y < cells.y1)
+    assert (inside.sum(axis=1) == 1).all()
+    assert (histogram.counts == inside.sum(axis=0)).all()
+    assert histogram.partition is cells
+
+
+def test_points_of_another_region_are_refused():
+    other = Region.around(lat=1, lon=0, side_m=13.2)
+    with pytest.raises(InputError, match="another region"):
+        cut(np.random.default_rng(0), 3).count(Points(other, [[1, 1]]))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5))
+def test_a_split_grid_counts_like_finer_grids(seed, m):
+    rng = np.random.default_rng(seed)
+    grid = Grid(CITY, m)
+    pieces = rng.integers(1, 9, (m, m))
+    cells = Partition.split(grid, pieces)
+    assert len(cells) == (pieces**2).sum()
+    points = Points(CITY, rng.uniform(0, CITY.side_m, (100, 2)))
+    owner = np.repeat(np.arange(m * m), pieces.ravel() ** 2)
+    sums = np.bincount(owner, cells.count(points).counts, minlength=m * m)
+    assert (sums == grid.count(points).counts.ravel()).all()
+
+
+def test_a_split_cell_is_cut_in_columns_of_rows():
+    cells = Partition.split(Grid(CITY, 1), np.array([[2]]))
+    half = CITY.side_m / 2
+    assert cells.x0.tolist() == [0, 0, half, half]
+    assert cells.y0.tolist() == [0, half, 0, half]
+
+
+@pytest.mark.parametrize("pieces", [np.ones((2, 3), int), np.zeros((2, 2), int)])
+def test_a_grid_is_split_into_whole_pieces(pieces):
+    with pytest.raises(InputError, match=r"pieces must be \(2, 2\) numbers from 1"):
+        Partition.split(Grid(CITY, 2), pieces)
+
+
+def test_dyadic_squares_of_different_depths_fit():
+    depth = np.array([1, 1, 1, 2, 2, 2, 2])
+    column, row = np.array([[0, 0, 1, 2, 2, 3, 3], [0, 1, 0, 2, 3, 2, 3]])
+    cells = Partition.dyadic(CITY, depth, column, row)
+    assert cells.areas * 16 / CITY.side_m**2 == pytest.approx([4, 4, 4, 1, 1, 1, 1])
+    with pytest.raises(InputError, match="gap"):
+        Partition.dyadic(CITY, depth[1:], column[1:], row[1:])
+    with pytest.raises(InputError, match="depths go from 0"):
+        Partition.dyadic(CITY, depth + 30, column, row)
+
+
+def test_cells_as_boxes():
+    cells = Partition.split(Grid(CITY, 2), np.array([[1, 2], [3, 1]]))
+    boxes = cells.boxes()
+    assert isinstance(boxes, RangeQueries)
+    assert (boxes.x == cells.x0).all()
+    assert boxes.x + boxes.width == pytest.approx(cells.x1)

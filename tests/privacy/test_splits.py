@@ -1,0 +1,107 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, dlaplace
+
+from snhkit.errors import InputError
+from snhkit.geometry import Partition, Points, Region
+from snhkit.geometry.dyadic import square_of, squares_at
+from snhkit.privacy import Spend, SystemEntropy, noisy_splits
+from snhkit.privacy.splits import Lattice
+
+CITY = Region.around(lat=0, lon=0, side_m=8)
+FALSE_ALARM = 1e-7
+
+
+def spot(n: int) -> Points:
+    return Points(CITY, np.full((n, 2), 1.0))
+
+
+def worst_path(epsilon: Fraction, count: int, lattice: Lattice) -> float:
+    """The loss of adding one record to ``count`` in one spot, when its path is split throughout."""
+    depth = np.arange(60)
+    one, other = (
+        np.array([lattice.biased(np.array([c]), d)[0] for d in depth.tolist()])
+        for c in (count + 1, count)
+    )
+    law = dlaplace(1 / lattice.scale)
+    return float((law.logsf(-one) - law.logsf(-other)).sum())
+
+
+@given(st.sampled_from(["0.001", "0.1", "0.5", "1", "4", "30"]), st.integers(0, 60))
+def test_a_path_costs_epsilon_at_most_however_deep(epsilon, count):
+    epsilon = Fraction(epsilon)
+    lattice = Lattice.of(epsilon, 1)
+    count = int(count * max(1, lattice.decay / lattice.step / 4))
+    assert worst_path(epsilon, count, lattice) <= epsilon * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1", "4"])
+def test_half_the_noise_would_cost_more(epsilon):
+    epsilon = Fraction(epsilon)
+    paid = Lattice.of(epsilon, 1)
+    half = Lattice(paid.step, paid.scale // 2, paid.decay)
+    counts = range(0, int(5 * paid.decay / paid.step) + 3, max(1, paid.decay // paid.step // 8))
+    assert max(worst_path(epsilon, c, half) for c in counts) > 1.1 * epsilon
+
+
+def test_the_lattice_by_hand():
+    # 2.1856 * 5 / (1/10) = 109.28 records, in parts of 2^-20
+    lattice = Lattice.of(Fraction(1, 10), 5)
+    assert lattice.step == 2**20
+    assert lattice.scale == -(-10928 * 2**20 // 100) + 2
+    assert lattice.decay >= np.log(4) * lattice.scale
+    assert lattice.decay <= 1.0001 * np.log(4) * lattice.scale
+    counts = np.array([0, 1_000])
+    floor = -lattice.decay
+    assert lattice.biased(counts, 0).tolist() == [0, 1_000 * 2**20]
+    assert lattice.biased(counts, 3).tolist() == [floor, 1_000 * 2**20 - 3 * lattice.decay]
+
+
+def test_the_lattice_gives_way_where_numbers_would_not_fit():
+    lattice = Lattice.of(Fraction(1, 10**9), 1_000)
+    assert 2**47 < lattice.scale <= 2**49
+    assert lattice.step < 2**20
+    with pytest.raises(InputError, match=r"below 2\*\*47"):
+        Lattice.of(Fraction(1, 2**60), 1_000)
+
+
+@pytest.mark.parametrize("count", [0, 20])
+def test_the_root_is_split_as_often_as_its_count_says(count):
+    epsilon = Fraction(1, 10)
+    seen = [noisy_splits(spot(count), 1, 99, epsilon, 1, SystemEntropy())[0].size == 4
+            for _ in range(3_000)]  # fmt: skip
+    lattice = Lattice.of(epsilon, 1)
+    share = {k: dlaplace(1 / lattice.scale).sf(-count * k * lattice.step) for k in (1, 2)}
+    assert binomtest(sum(seen), len(seen), share[1]).pvalue > FALSE_ALARM
+    if count:
+        assert binomtest(sum(seen), len(seen), share[2]).pvalue < FALSE_ALARM
+
+
+def test_with_hardly_any_noise_squares_are_split_until_the_deepest():
+    points = Points(CITY, [[0.5, 0.5], [7.5, 0.5]])
+    depth, number, spend = noisy_splits(points, 3, 999, Fraction(10**6), 1, SystemEntropy())
+    cells = Partition.dyadic(CITY, depth, *squares_at(number))
+    counts = cells.count(points).counts
+    assert sorted(depth[counts > 0].tolist()) == [3, 3]
+    assert set(number[counts > 0]) == set(square_of(points, 3))
+    # An empty square lies at the floor, and is split once in eight times whatever the noise.
+    assert len(depth) >= 2 + 2 * 3 + 2 * 4
+    assert spend == Spend(Fraction(10**6), "where to split")
+
+
+@given(st.integers(0, 5), st.integers(1, 300), st.integers(0, 50))
+def test_the_squares_are_always_a_partition(max_depth, most, n):
+    depth, number, _ = noisy_splits(spot(n), max_depth, most, Fraction(1), 1, SystemEntropy())
+    cells = Partition.dyadic(CITY, depth, *squares_at(number))  # or it would raise
+    assert len(cells) <= most
+    assert depth.max() <= max_depth
+
+
+def test_a_price_and_a_unit_are_asked():
+    for epsilon, sensitivity in ((0, 1), (-1, 1), (float("nan"), 1), (1, 0), (1, 1.5), (1, True)):
+        with pytest.raises(InputError, match=r"epsilon|sensitivity"):
+            noisy_splits(spot(1), 2, 99, epsilon, sensitivity, SystemEntropy())
