@@ -33,8 +33,7 @@ class PrivTree:
     Notes
     -----
     Zhang, Xiao and Xie, "PrivTree: A Differentially Private Algorithm for Hierarchical
-    Decompositions", SIGMOD 2016, with fanout 4 and theta = 0. The noise that decides on splits
-    is 6 % narrower than there, by the same argument with a sharper sum (``docs/privacy.md``).
+    Decompositions", SIGMOD 2016, with fanout 4 and theta = 0.
     """
 
     max_depth: int = 14

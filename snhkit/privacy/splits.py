@@ -19,7 +19,6 @@ __all__ = ["Lattice", "noisy_splits"]
 _FINEST = 20
 _MAX_SCALE = 2**49
 _LN_4 = Fraction(13863, 10000)  # rounded up
-_PATH = Fraction(21856, 10000)  # 1 + 1/1 + 1/7 + 1/31 + 1/127 + ..., rounded up
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,16 @@ class Lattice:
 
         Examples
         --------
-        >>> Lattice.of(Fraction(1), sensitivity=1)
-        Lattice(step=1048576, scale=2291770, decay=3177081)
+        >>> Lattice.of(Fraction(7, 3), sensitivity=1)
+        Lattice(step=1048576, scale=1048578, decay=1453644)
         """
         if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
             raise InputError(
                 f"sensitivity must be a whole number, at least 1, not {sensitivity!r}."
             )
         for bits in range(_FINEST, -1, -1):
-            # A little less than the paper's 7/3, and two more for the lattice: docs/privacy.md.
-            scale = math.ceil(_PATH * sensitivity * 2**bits / epsilon) + 2
+            # Two more than the paper's lambda make up for the lattice: docs/privacy.md.
+            scale = math.ceil(Fraction(7, 3) * sensitivity * 2**bits / epsilon) + 2
             if scale <= _MAX_SCALE:
                 return cls(2**bits, scale, math.ceil(_LN_4 * scale))
         raise InputError(

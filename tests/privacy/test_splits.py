@@ -49,10 +49,10 @@ def test_half_the_noise_would_cost_more(epsilon):
 
 
 def test_the_lattice_by_hand():
-    # 2.1856 * 5 / (1/10) = 109.28 records, in parts of 2^-20
+    # 7/3 * 5 / (1/10) = 350/3 records, in parts of 2^-20
     lattice = Lattice.of(Fraction(1, 10), 5)
     assert lattice.step == 2**20
-    assert lattice.scale == -(-10928 * 2**20 // 100) + 2
+    assert lattice.scale == -(-350 * 2**20 // 3) + 2
     assert lattice.decay >= np.log(4) * lattice.scale
     assert lattice.decay <= 1.0001 * np.log(4) * lattice.scale
     counts = np.array([0, 1_000])
