@@ -316,6 +316,6 @@ class TestSeeds:
         assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
 
     def test_without_a_seed_no_two_releases_are_alike(self, builder, records):
-        """36 cells or more at scale 1 agree with probability below 1e-19; so do trees below 1e-6."""
+        """36 cells or more at scale 1 agree with probability below 1e-19, trees below 1e-6."""
         one, other = (released(builder, records).answer(boxes_of(records.region)) for _ in "ab")
         assert (one != other).any()

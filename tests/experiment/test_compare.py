@@ -101,7 +101,7 @@ def test_methods_have_titles_and_builders():
 
 
 def test_a_misspelt_method_is_told_what_there_is():
-    with pytest.raises(InputError, match=re.escape("'identiy'; there are ug, identity, snh")):
+    with pytest.raises(InputError, match=re.escape("'identiy'; there are ug, identity, ag, privtree, quadtree, snh")):
         method("identiy")
     with pytest.raises(InputError, match="Did you mean identity"):
         method("identiy")
