@@ -156,7 +156,8 @@ class SNHModel:
         blocks = arrays["blocks"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the blocks must be square, not {blocks.shape}.")
-        Grid(region, len(blocks)), Grid.of_width(region, cell_m)  # refuse what no grid can be
+        Grid(region, len(blocks))  # refuses what no grid can be
+        Grid.of_width(region, cell_m)
         nodes = jax.ShapeDtypeStruct((network.node_count,), np.float32)
         expected = jax.eval_shape(network.init, jax.random.key(0), nodes)
         shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
