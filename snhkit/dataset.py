@@ -13,10 +13,13 @@ from snhkit.privacy import (
     ReplayableEntropy,
     SystemEntropy,
     exact,
+    written,
 )
 from snhkit.release import Release
 
 __all__ = ["PrivateDataset"]
+
+_MAX_SCALE = 2**40  # far below where noise could no longer be drawn, whatever its share of epsilon
 
 
 class PrivateDataset:
@@ -117,6 +120,10 @@ class PrivateDataset:
             later, the price stays paid.
         """
         price = exact(epsilon)
+        if self.unit.sensitivity / price > _MAX_SCALE:
+            raise InputError(
+                f"epsilon = {written(price)} is too small for any noise."
+            )
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)

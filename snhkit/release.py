@@ -96,7 +96,7 @@ class Release:
     spends: tuple[Spend, ...]
     model: Model
     versions: Mapping[str, str] = field(
-        default_factory=lambda: {name: version(name) for name in ("snhkit", "numpy")}
+        default_factory=lambda: {name: version(name) for name in ("snhkit", "numpy", "jax")}
     )
 
     @property

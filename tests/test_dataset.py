@@ -147,3 +147,10 @@ class TestRefusedBeforePayment:
         with pytest.raises(InputError, match="seed must be a whole number"):
             data.release(Identity(30), epsilon=1, seed=seed)
         assert data.ledger.entries == ()
+
+
+def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(records):
+    data = PrivateDataset(records, 1, unit="record", n="public")
+    with pytest.raises(InputError, match="too small"):
+        data.release(Identity(100), epsilon="0.0000000000001")
+    assert data.ledger.spent == 0

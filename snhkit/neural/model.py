@@ -17,7 +17,9 @@ from snhkit.geometry.grid import SummedArea
 from snhkit.neural.network import MLP, FeatureGrid, Params, network_from, network_settings
 from snhkit.neural.tiles import Tiles, core_and_frame, tile, tiles_needed
 
-__all__ = ["SNHModel"]
+__all__ = ["MOST_TILES", "SNHModel"]
+
+MOST_TILES = 10_000  # along a side of the region: a thin box must not become a million tiles
 
 _TILES_A_CHUNK = 500_000
 _BATCHES = (256, 8192)  # shapes that are compiled: for a few boxes, and for many
@@ -146,7 +148,12 @@ class SNHModel:
         low, high = (float(b) for b in settings["bounds_m"])
         cell_m, scale = float(settings["cell_m"]), float(settings["scale"])
         ordered = all(a < b for a, b in itertools.pairwise(sizes))
-        if not (sizes and ordered and 0 < low <= sizes[0] and sizes[-1] <= high <= region.side_m):
+        if not (
+            sizes
+            and ordered
+            and region.side_m / MOST_TILES <= low <= sizes[0]
+            and sizes[-1] <= high <= region.side_m
+        ):
             raise InputError(f"query sizes {sizes} do not fit bounds [{low}, {high}].")
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
             raise InputError("cell_m and scale must be positive.")

@@ -11,7 +11,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
 from snhkit.neural.augment import TrainingSet, aligned, query_sizes, scattered
-from snhkit.neural.model import SNHModel
+from snhkit.neural.model import MOST_TILES, SNHModel
 from snhkit.neural.network import MLP, FeatureGrid
 from snhkit.neural.train import train
 from snhkit.release import Release
@@ -111,7 +111,7 @@ class SNH:
     def paper(cls, **changes) -> "SNH":
         """The paper's own settings: 20 layers of 80, 10,000 epochs of Adam at 0.001, aligned.
 
-        Made for a GPU: on two cores it takes hours.
+        Made for a GPU.
         """
         settings = {
             "network": MLP(),
@@ -126,9 +126,11 @@ class SNH:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse query sizes that the region cannot hold, and public data that is not there."""
-        if self.sizes_m[1] >= region.side_m:
+        low, high = self.sizes_m
+        if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
-                f"SNH: squares of {self.sizes_m[1]:g} m do not fit a region of {region.side_m:g} m."
+                f"SNH: squares of {low:g} to {high:g} m do not suit a region of "
+                f"{region.side_m:g} m; smaller ones, but at least a {MOST_TILES:,}th of it, do."
             )
         if self.cell_m is not None:
             Grid.of_width(region, self.cell_m)
