@@ -121,9 +121,7 @@ class PrivateDataset:
         """
         price = exact(epsilon)
         if self.unit.sensitivity / price > _MAX_SCALE:
-            raise InputError(
-                f"epsilon = {written(price)} is too small for any noise."
-            )
+            raise InputError(f"epsilon = {written(price)} is too small for any noise.")
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
