@@ -176,7 +176,8 @@ class Ground:
         self, rng: np.random.Generator, front: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         angle, offset, bend = self.avenues[rng.integers(len(self.avenues), size=len(front))].T
-        along = rng.laplace(scale=0.17 * self.city.side_m, size=len(front))
+        away = rng.exponential(0.17 * self.city.side_m, size=len(front))
+        along = away * rng.choice([-1.0, 1.0], size=len(front))
         wave = 2 * np.pi / (0.8 * self.city.side_m)
         across = offset + bend * np.sin(wave * along) + front
         slope = np.arctan(bend * wave * np.cos(wave * along))

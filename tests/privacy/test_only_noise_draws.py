@@ -11,8 +11,8 @@ ROOT = Path(snhkit.__file__).parent
 NOISE = ROOT / "privacy" / "noise.py"
 SECRET = {"urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace"}
 
-# Not privacy noise: a shape drawn from a public seed; a token that names a page.
-ALLOWED = {"data/ground.py": {"laplace"}, "widgets/draw_map.py": {"secrets"}}
+# Not privacy noise: a token that names a page.
+ALLOWED = {"widgets/draw_map.py": {"secrets"}}
 
 
 def names(tree: ast.AST) -> set[str]:
