@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,8 @@ def explore_in_jupyter(folder: Path, *, app: bool, browser: bool) -> int:
     command = [sys.executable, "-m", "jupyterlab", "-y", f"--ServerApp.root_dir={place}"]
     command += ["--ServerApp.ip=127.0.0.1", f"--LabApp.default_url={page}"]
     command += [] if browser else ["--no-browser"]
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        command += ["--allow-root"]  # in a container everyone is; only this machine can connect
     process = subprocess.Popen(command)  # noqa: S603 - our own interpreter and words
     while True:
         # Ctrl-C reaches Jupyter as well, which then shuts its kernels down.

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 
 import pytest
@@ -89,3 +90,10 @@ def test_without_jupyter_it_says_how_to_get_it(tmp_path, jupyter, monkeypatch, m
         explore_in_jupyter(tmp_path / "n", app=False, browser=False)
     assert not jupyter.commands
     assert not (tmp_path / "n").exists()
+
+
+@pytest.mark.parametrize(("uid", "allowed"), [(0, True), (1000, False)])
+def test_root_as_in_a_container_is_allowed(tmp_path, jupyter, monkeypatch, uid, allowed):
+    monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
+    explore_in_jupyter(tmp_path, app=False, browser=False)
+    assert ("--allow-root" in jupyter.commands[0]) is allowed
