@@ -89,9 +89,7 @@ class Region:
 
     def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> NDArray[np.float64]:
         """Metres from the lower-left corner, shape (..., 2), of places in degrees."""
-        x, y = _transformer(self.lat, self.lon).transform(
-            np.asarray(lon, float), np.asarray(lat, float)
-        )
+        x, y = _transformer(self).transform(np.asarray(lon, float), np.asarray(lat, float))
         return np.stack([x, y], axis=-1) + self.side_m / 2
 
     def to_latlon(self, xy: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -100,9 +98,7 @@ class Region:
         Longitudes are within 180 degrees of the centre's, so they do not jump at the antimeridian.
         """
         local = np.asarray(xy, float) - self.side_m / 2
-        lon, lat = _transformer(self.lat, self.lon).transform(
-            local[..., 0], local[..., 1], direction="INVERSE"
-        )
+        lon, lat = _transformer(self).transform(local[..., 0], local[..., 1], direction="INVERSE")
         return np.asarray(lat), self.near_centre(lon)
 
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
@@ -133,8 +129,5 @@ class Region:
 
 
 @lru_cache(maxsize=64)
-def _transformer(lat: float, lon: float) -> Transformer:
-    target = CRS.from_dict(
-        {"proj": "laea", "lat_0": lat, "lon_0": lon, "datum": "WGS84", "units": "m"}
-    )
-    return Transformer.from_crs("EPSG:4326", target, always_xy=True)
+def _transformer(region: Region) -> Transformer:
+    return Transformer.from_crs("EPSG:4326", region.crs, always_xy=True)

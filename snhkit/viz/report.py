@@ -5,14 +5,13 @@ import html
 import io
 from datetime import UTC, datetime
 from importlib.metadata import version
-from importlib.util import find_spec
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from snhkit.experiment import METHODS, OWNER_ONLY
 from snhkit.experiment.run import Comparison
-from snhkit.viz.maps import compare_map, to_html
+from snhkit.viz.maps import compare_map, embeds_everything, to_html
 from snhkit.viz.plots import error_bars, surface_figure
 
 __all__ = ["report_html", "table_for_people"]
@@ -116,10 +115,11 @@ def _wide(table: str, kind: str = "") -> str:
 
 
 def _map(releases: dict) -> str:
-    if find_spec("offlinefolium") is None:
+    fmap = compare_map(releases)
+    if not embeds_everything(fmap):
         # folium itself would fetch its parts from the network whenever the page is opened
         return _picture(surface_figure(releases), "Released counts, one colour scale for all.")
-    page = html.escape(to_html(compare_map(releases)))
+    page = html.escape(to_html(fmap))
     return (
         "<figure><iframe title='Map of the released counts' sandbox='allow-scripts' "
         f'srcdoc="{page}"></iframe>'

@@ -13,7 +13,6 @@ from matplotlib.image import imread
 import snhkit as snh
 from snhkit.experiment import METHODS, OWNER_ONLY
 from snhkit.experiment.run import Comparison, Plan, run
-from snhkit.viz import report
 from snhkit.viz.report import report_html, table_for_people
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
@@ -158,7 +157,7 @@ def test_a_seed_is_a_second_warning(found, text):
 def test_without_offline_maps_there_is_a_picture(found, monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(
-        report, "find_spec", lambda name: None if name == "offlinefolium" else there(name)
+        importlib.util, "find_spec", lambda name: None if name == "offlinefolium" else there(name)
     )
     page = Page(report_html(found, title="T", about="A"))
     assert not page.frames
