@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
-from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.privacy import PrivacyUnit, Spend, written
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Model(Protocol):
         """Where it can be asked."""
         ...
 
-    def cells(self) -> RangeQueries:
+    def cells(self) -> Grid | Partition:
         """The cells that it is best drawn in: its own, if it has any."""
         ...
 
@@ -134,8 +134,8 @@ class Release:
         import geopandas as gpd
         import shapely
 
-        own = cell_m is None
-        boxes = self.model.cells() if own else Grid.of_width(self.region, cell_m).boxes()
+        cells = self.model.cells() if cell_m is None else Grid.of_width(self.region, cell_m)
+        boxes = cells.boxes()
         rings = boxes.corners_in_degrees()[..., ::-1]
         return gpd.GeoDataFrame(
             {"count": self.answer(boxes)}, geometry=shapely.polygons(rings), crs="EPSG:4326"

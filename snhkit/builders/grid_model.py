@@ -36,9 +36,9 @@ class GridModel:
         """Where it can be asked."""
         return self.grid.region
 
-    def cells(self) -> RangeQueries:
+    def cells(self) -> Grid:
         """Its own cells."""
-        return self.grid.boxes()
+        return self.grid
 
     @cached_property
     def _table(self) -> SummedArea:

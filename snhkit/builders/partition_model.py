@@ -36,9 +36,9 @@ class PartitionModel:
         """Where it can be asked."""
         return self.partition.region
 
-    def cells(self) -> RangeQueries:
+    def cells(self) -> Partition:
         """Its own cells."""
-        return self.partition.boxes()
+        return self.partition
 
     @cached_property
     def _table(self) -> DensityTable:

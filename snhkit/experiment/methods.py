@@ -1,24 +1,14 @@
 """The methods by the short names that the command line and the explorer use."""
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
-__all__ = ["METHODS", "Configure", "Method", "method"]
-
-
-class Configure(Protocol):
-    """From what a person chooses once for all methods to one method's builder."""
-
-    def __call__(
-        self, *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
-    ) -> Builder:
-        """Make the builder for query sizes and a cell width in metres; each uses what it can."""
-        ...
+__all__ = ["METHODS", "Method", "method"]
 
 
 @dataclass(frozen=True)
@@ -29,51 +19,27 @@ class Method:
     ----------
     title : str
         What a table or a map calls it.
-    builder : callable
-        Makes its builder.
+    configure : callable
+        From query sizes and a cell width to a builder; each uses what it can.
     """
 
     title: str
-    builder: Configure
+    configure: Callable[[tuple[float, float], float | None], Builder]
 
-
-def _ug(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
-    return UniformGrid()
-
-
-def _identity(
-    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
-) -> Builder:
-    return Identity(cell_m)
-
-
-def _ag(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
-    return AdaptiveGrid()
-
-
-def _privtree(
-    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
-) -> Builder:
-    return PrivTree()
-
-
-def _quadtree(
-    *, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
-) -> Builder:
-    return QuadTree()
-
-
-def _snh(*, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None) -> Builder:
-    return SNH(cell_m, sizes_m)
+    def builder(
+        self, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+    ) -> Builder:
+        """Make the builder for query sizes and a cell width in metres, chosen once for all."""
+        return self.configure(sizes_m, cell_m)
 
 
 METHODS: dict[str, Method] = {
-    "ug": Method("UG", _ug),
-    "identity": Method("Identity", _identity),
-    "ag": Method("AG", _ag),
-    "privtree": Method("PrivTree", _privtree),
-    "quadtree": Method("QuadTree", _quadtree),
-    "snh": Method("SNH", _snh),
+    "ug": Method("UG", lambda sizes_m, cell_m: UniformGrid()),
+    "identity": Method("Identity", lambda sizes_m, cell_m: Identity(cell_m)),
+    "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
+    "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
+    "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
+    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
 }
 
 

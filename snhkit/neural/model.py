@@ -68,9 +68,9 @@ class SNHModel:
     blocks: NDArray
     kind: ClassVar[str] = "snh"
 
-    def cells(self) -> RangeQueries:
+    def cells(self) -> Grid:
         """The cells of the noisy grid it was trained on."""
-        return Grid.of_width(self.region, self.cell_m).boxes()
+        return Grid.of_width(self.region, self.cell_m)
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""

@@ -50,7 +50,7 @@ def test_consistency_is_weighted_least_squares(seed, alpha):
 def test_without_noise_it_is_exact_on_its_cells(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(AdaptiveGrid(), epsilon=1_000)
-    cells = release.model.cells()
+    cells = release.model.cells().boxes()
     shifted = RangeQueries(
         cells.region, cells.x - 1e-9, cells.y - 1e-9, cells.width, cells.height
     )  # no record lies within a nanometre of an edge
@@ -69,9 +69,9 @@ def test_crowds_are_cut_finer_and_drawn_as_they_are(records):
     data = PrivateDataset(records, budget=100, unit="record", n="public")
     release = data.release(AdaptiveGrid(), epsilon=50, seed=1)
     frame = release.cells()
-    assert len(frame) == len(release.model.cells()) > 100
+    assert len(frame) == len(release.model.cells().boxes()) > 100
     np.testing.assert_allclose(frame["count"], release.model.arrays()["values"], atol=1e-6)
-    area = release.model.cells().width ** 2
+    area = release.model.cells().boxes().width ** 2
     assert area.max() > 20 * area.min()
     assert len(release.cells(100)) == 16
 

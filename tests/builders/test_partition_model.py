@@ -14,7 +14,7 @@ def model(city) -> PartitionModel:
 
 def test_restored_it_is_the_same(model, city):
     again = PartitionModel.restore(city, model.arrays(), model.settings())
-    boxes = model.cells()
+    boxes = model.cells().boxes()
     assert (again.answer(boxes) == model.answer(boxes)).all()
 
 

@@ -28,7 +28,7 @@ def test_n_is_not_needed(records):
 
 def test_without_noise_it_is_exact_on_its_squares(records):
     release = released(records, 1_000, PrivTree(max_depth=6))
-    cells = release.model.cells()
+    cells = release.model.cells().boxes()
     assert cells.width.min() == 400 / 2**6
     shifted = RangeQueries(
         cells.region, cells.x - 1e-9, cells.y - 1e-9, cells.width, cells.height
@@ -38,7 +38,7 @@ def test_without_noise_it_is_exact_on_its_squares(records):
 
 def test_crowds_lie_in_small_squares(records):
     release = released(records, 20)
-    cells = release.model.cells()
+    cells = release.model.cells().boxes()
     around = np.abs(cells.x - 100) + np.abs(cells.y - 130) < 30
     assert cells.width[around].mean() < cells.width[~around].mean() / 2
     assert len(release.cells()) == len(cells)
@@ -62,4 +62,4 @@ def test_depth_is_a_whole_number_that_edges_can_tell(max_depth):
 
 def test_depth_nought_is_one_count(records):
     release = released(records, 1_000, PrivTree(max_depth=0))
-    assert release.answer(release.model.cells()) == pytest.approx([300])
+    assert release.answer(release.model.cells().boxes()) == pytest.approx([300])
