@@ -41,6 +41,10 @@ class Model(Protocol):
         """Estimated counts, shape (q,)."""
         ...
 
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Variance of the noise in each answer, shape (q,); nan where no theory gives it."""
+        ...
+
     def arrays(self) -> dict[str, NDArray]:
         """Everything learned, by name."""
         ...
@@ -112,11 +116,32 @@ class Release:
         InputError
             If the boxes are given in another region.
         """
+        return self.model.answer(self._mine("answer", queries))
+
+    def standard_error(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Standard deviation of the noise in the answers, shape (q,), in records.
+
+        Of the noise only: that records do not lie evenly inside cells makes another error, which
+        no theory gives. The part of a box outside the region has no noise.
+
+        Returns
+        -------
+        ndarray
+            nan where no theory gives it, as for networks.
+
+        Raises
+        ------
+        InputError
+            If the boxes are given in another region.
+        """
+        return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
+
+    def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
         if queries.region != self.region:
             raise InputError(
-                f"answer: the boxes are given in {queries.region}, the release is of {self.region}."
+                f"{what}: the boxes are given in {queries.region}, the release is of {self.region}."
             )
-        return self.model.answer(queries)
+        return queries
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
         """The region in cells with their estimated counts, to be drawn or joined.

@@ -84,6 +84,10 @@ class SNHModel:
         learned = self._answer_frame(frame)
         return table.sums(core) + np.bincount(owner, learned, minlength=len(queries))
 
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Not known: nan, shape (q,)."""
+        return np.full(len(queries), np.nan)
+
     @cached_property
     def _block_table(self) -> SummedArea:
         return SummedArea(Grid(self.region, len(self.blocks)), self.blocks)
