@@ -71,7 +71,7 @@ class CellNoise:
             raise InputError(f"noise of cells has one array, 'noise', not {sorted(arrays)}.")
         if not 0 <= variance < np.inf:
             raise InputError(f"the variance of noise must be a number from 0, not {variance}.")
-        if coarse is not None and not (coarse.ndim == 2 and len(set(coarse.shape)) == 1):
+        if coarse is not None and not (coarse.ndim == 2 and 0 < len(coarse) == coarse.shape[1]):
             raise InputError(f"the coarse weights of noise must be square, not {coarse.shape}.")
         return cls(variance, coarse)
 
