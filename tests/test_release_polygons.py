@@ -109,6 +109,16 @@ def test_any_projection_will_do(crs):
     assert counts == pytest.approx([80, 80], abs=0.02)
 
 
+def test_a_long_edge_bends_as_its_parallel_does():
+    city = Region.around(lat=45, lon=7, side_m=100_000)
+    release = around(GridModel(Grid(city, 4), np.full((4, 4), 10.0)))
+    south = gpd.GeoSeries([shapely.box(5, 43, 9, 45)], crs=4326)
+    bent = (
+        south.segmentize(0.001).to_crs(city.crs).intersection(shapely.box(*[-5e4] * 2, *[5e4] * 2))
+    )
+    assert release.answer(south) == pytest.approx(bent.area / 100_000**2 * 160, abs=0.001)
+
+
 def test_a_frame_keeps_its_order_whatever_its_index(records):
     release = released(Identity(30), records)
     frame = gpd.GeoDataFrame({"name": list("abc")}, geometry=shapes(*districts(3)).to_numpy())
