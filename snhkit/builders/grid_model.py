@@ -46,6 +46,10 @@ class GridModel:
         """Its own cells."""
         return self.grid
 
+    def parts(self) -> Grid:
+        """Its own cells."""
+        return self.grid
+
     @cached_property
     def _table(self) -> SummedArea:
         return SummedArea(self.grid, self.values)

@@ -44,6 +44,10 @@ class PartitionModel:
         """Its own cells."""
         return self.partition
 
+    def parts(self) -> Partition:
+        """Its own cells."""
+        return self.partition
+
     @cached_property
     def _table(self) -> DensityTable:
         return DensityTable(self.partition, self.values)

@@ -72,6 +72,10 @@ class SNHModel:
         """The cells of the noisy grid it was trained on."""
         return Grid.of_width(self.region, self.cell_m)
 
+    def parts(self) -> Grid:
+        """The blocks: networks' answers, never negative, pile up where many are added."""
+        return self._block_table.grid
+
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""
         side = self.region.side_m
