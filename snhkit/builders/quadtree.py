@@ -14,7 +14,8 @@ from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import Spend, noise_variance, noisy_histogram
+from snhkit.privacy import Spend, noisy_histogram
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["QuadTree"]

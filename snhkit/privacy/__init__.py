@@ -14,7 +14,6 @@ from snhkit.privacy.noise import (
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import noise_variance
 
 __all__ = [
     "Budget",
@@ -28,7 +27,6 @@ __all__ = [
     "SystemEntropy",
     "discrete_laplace",
     "exact",
-    "noise_variance",
     "noisy_count",
     "noisy_histogram",
     "noisy_splits",
