@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from snhkit.builders.base import Terms
 from snhkit.builders.hierarchy import consistent, measured
 from snhkit.geometry import Grid
-from snhkit.privacy import PrivacyUnit, SystemEntropy, total
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, SystemEntropy, noisy_histogram, total
 
 SIDES = st.sampled_from([(1,), (1, 2, 4, 8), (2, 6), (1, 3, 9), (5, 10), (1, 2, 6), (3, 3)])
 
@@ -54,3 +54,15 @@ def test_without_noise_it_is_exact_and_paid_in_shares(records):
     assert [s.epsilon for s in spends] == [Fraction(10**6, 3), Fraction(2 * 10**6, 3)]
     assert [s.what for s in spends] == ["counts of 16 cells", "counts of 144 cells"]
     assert total(spends) == terms.epsilon
+
+
+def test_counts_weigh_as_their_precision(records):
+    """A seed repeats the counts: one of half the noise has a quarter of the variance."""
+    terms = Terms(Fraction(3), PrivacyUnit.of("record"), ReplayableEntropy(7))
+    model, _ = measured(records, [2, 6], [Fraction(1, 3), Fraction(2, 3)], terms)
+    again = ReplayableEntropy(7)
+    coarse, fine = (
+        noisy_histogram(Grid(records.region, side).count(records), epsilon, 1, again)[0]
+        for side, epsilon in ((2, 1), (6, 2))
+    )
+    np.testing.assert_allclose(model.values, consistent([coarse, fine], [4, 1]))
