@@ -10,8 +10,7 @@ from snhkit.builders.base import Terms
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points
-from snhkit.privacy import Spend, noisy_histogram
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import Spend, noise_variance, noisy_histogram
 
 __all__ = ["consistent", "measured"]
 
