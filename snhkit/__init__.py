@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
+    from snhkit.builders import HierarchicalGrid as HierarchicalGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import PrivTree as PrivTree
     from snhkit.builders import QuadTree as QuadTree
@@ -35,6 +36,7 @@ _HOME = {
     "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
+    "HierarchicalGrid": "builders",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
@@ -63,6 +65,7 @@ __all__ = [
     "SNH",
     "AdaptiveGrid",
     "Budget",
+    "HierarchicalGrid",
     "Identity",
     "Ledger",
     "Points",

@@ -4,7 +4,15 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import (
+    AdaptiveGrid,
+    Builder,
+    HierarchicalGrid,
+    Identity,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -39,6 +47,7 @@ METHODS: dict[str, Method] = {
     "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
+    "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
 }
 

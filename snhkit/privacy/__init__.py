@@ -15,6 +15,7 @@ from snhkit.privacy.noise import (
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.variance import noise_variance
 
 __all__ = [
     "Budget",
@@ -30,6 +31,7 @@ __all__ = [
     "discrete_laplace",
     "epsilon_lower_bound",
     "exact",
+    "noise_variance",
     "noisy_count",
     "noisy_histogram",
     "noisy_splits",

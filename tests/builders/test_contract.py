@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from snhkit import load, privacy
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import (
+    AdaptiveGrid,
+    HierarchicalGrid,
+    Identity,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
@@ -31,10 +38,13 @@ BUILDERS = {
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
     "QuadTree-3": QuadTree(3),
+    "HB2D": HierarchicalGrid(),
+    "HB2D-10": HierarchicalGrid(10, b=3),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
+    "HB2D, more cells than a grid has": HierarchicalGrid(0.01),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
 }

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import dlaplace
 
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import (
+    AdaptiveGrid,
+    HierarchicalGrid,
+    Identity,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.dataset import PrivateDataset
 from snhkit.geometry import RangeQueries
 from snhkit.geometry.densities import DensityTable
@@ -19,6 +26,7 @@ LINEAR = {
     "AG": AdaptiveGrid(alpha=0.4, c=25),
     "PrivTree": PrivTree(max_depth=2),
     "QuadTree": QuadTree(2),
+    "HB2D": HierarchicalGrid(60, b=2),
 }
 NOISY = {"AG": AdaptiveGrid(), "QuadTree": QuadTree(3)}
 RELEASES = 200
