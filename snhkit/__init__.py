@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from snhkit.geometry import RangeQueries as RangeQueries
     from snhkit.geometry import Region as Region
     from snhkit.geometry import exact_counts as exact_counts
+    from snhkit.neural import DPSGD as DPSGD
     from snhkit.neural import SNH as SNH
     from snhkit.privacy import Budget as Budget
     from snhkit.privacy import Ledger as Ledger
@@ -35,6 +36,7 @@ _HOME = {
     "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
+    "DPSGD": "neural",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
@@ -59,6 +61,7 @@ _HOME = {
 
 __all__ = [
     "CITIES",
+    "DPSGD",
     "METHODS",
     "SNH",
     "AdaptiveGrid",

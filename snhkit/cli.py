@@ -153,6 +153,11 @@ def release(
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
 
+    if METHODS[method[0]].demonstration:
+        raise click.UsageError(
+            f"{method[0]} is a demonstration, not to publish: its noise is in floating point. "
+            "Nothing was spent. See it in snhkit compare."
+        )
     builder = METHODS[method[0]].builder(sizes_m=size_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
