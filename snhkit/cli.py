@@ -95,6 +95,8 @@ def compare(
     write_whole(report, page)
     click.echo(f"{title}. {about}\n")
     click.echo(table_for_people(found.table).to_string(index=False))
+    for caution in found.cautions:
+        click.echo(f"\n{caution}")
     if seed is not None:
         click.echo("\nThe noise came from --seed: whoever knows it can take the noise away.")
     click.echo(f"\n{OWNER_ONLY}\nReport: {report}\nGo on with: snhkit explore")

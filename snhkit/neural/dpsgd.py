@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms, positive, publish, whole, with_n
 from snhkit.errors import InputError
@@ -13,7 +14,7 @@ from snhkit.neural.network_model import INPUTS, NetworkModel, described, refuse_
 from snhkit.privacy import Epsilon, exact, gradient_noise, require_accounting
 from snhkit.release import Release
 
-__all__ = ["DPSGD"]
+__all__ = ["DPSGD", "exact_training_set"]
 
 _MOST_STEPS = 10_000
 _MOST_NOISE = 2**25  # numbers: 128 MB
@@ -75,7 +76,7 @@ class DPSGD:
     steps: int = 300
     batch: int = 256
     clip: float = 10.0
-    learning_rate: float = 0.03
+    learning_rate: float = 0.01
     delta: Epsilon = 1e-6
     seed: int = 0
 
@@ -130,20 +131,48 @@ class DPSGD:
         noise, spend = gradient_noise(
             self.steps, self._size, self.sensitivity, left.epsilon, exact(self.delta), left.entropy
         )
-        region = records.region
-        squares = RangeQueries.sample(region, self.samples, self.sizes_m, self.seed)
-        # The largest square's count if all were even: of public numbers only.
-        scale = max(n, 1) * (self.sizes_m[1] / region.side_m) ** 2
-        centre = np.stack([squares.x, squares.y], axis=1) + squares.width[:, None] / 2
-        params, _ = descend(  # its losses are not noisy, and stay here
+        # Without noise are the labels, and the losses: neither leaves this function.
+        squares, labels, scale = exact_training_set(
+            records, n, self.sizes_m, self.samples, self.seed
+        )
+        params, _ = descend(
             self.network,
-            described(centre, squares.width, region.side_m, self.sizes_m),
-            exact_counts(records, squares) / scale,
+            squares,
+            labels,
             noise,
             batch=self.batch,
             clip=self.clip,
             learning_rate=self.learning_rate,
             seed=self.seed,
         )
-        model = NetworkModel(region, self.sizes_m, scale, self.network, params)
+        model = NetworkModel(records.region, self.sizes_m, scale, self.network, params)
         return publish(self, terms, (*bought, spend), model, n)
+
+
+def exact_training_set(
+    records: Points, n: int, sizes_m: tuple[float, float], samples: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Squares, and their exact counts as labels: as private as the records are.
+
+    Returns
+    -------
+    squares : ndarray, shape (samples, 3)
+        As ``described``; public.
+    labels : ndarray, shape (samples,)
+        True counts in units of ``scale``.
+    scale : float
+        The count of the largest square if ``n`` records lay evenly: of public numbers only.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> squares, labels, scale = exact_training_set(Points(city, [[1, 1]]), 8, (50, 50), 9, seed=0)
+    >>> squares.shape, labels.shape, scale
+    ((9, 3), (9,), 2.0)
+    """
+    side_m = records.region.side_m
+    boxes = RangeQueries.sample(records.region, samples, sizes_m, seed)
+    centre = np.stack([boxes.x, boxes.y], axis=1) + boxes.width[:, None] / 2
+    scale = max(n, 1) * (sizes_m[1] / side_m) ** 2
+    squares = described(centre, boxes.width, side_m, sizes_m)
+    return squares, exact_counts(records, boxes) / scale, scale
