@@ -5,6 +5,7 @@ this small learns nothing of 25 to 100 m squares in so few steps even without no
 """
 
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import matplotlib
@@ -20,6 +21,7 @@ from snhkit.neural.network_model import INPUTS
 from snhkit.privacy import ReplayableEntropy, exact, gradient_noise
 
 OUT = Path(__file__).parents[1] / "docs" / "figures" / "dpsgd.png"
+BUILDER = snh.DPSGD(sizes_m=(500, 2000))
 SEEDS = range(3)
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 # By epsilon; colours after Okabe and Ito, and a dash each, for eyes that see colours otherwise.
@@ -31,26 +33,33 @@ LINES = {
 }
 
 
+@cache
+def city(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Training squares and their exact counts."""
+    records = snh.synthetic_points("milwaukee", n=100_000)
+    return exact_training_set(records, len(records), BUILDER.sizes_m, BUILDER.samples, seed)[:2]
+
+
+@cache
+def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
+    """For every step and parameter."""
+    shape = (BUILDER.steps, parameter_count(BUILDER.network, INPUTS))
+    if epsilon is None:
+        return np.zeros(shape, np.float32)
+    delta, entropy = exact(BUILDER.delta), ReplayableEntropy(seed)
+    return gradient_noise(*shape, BUILDER.sensitivity, epsilon, delta, entropy)[0]
+
+
 def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
     """Before each step, over the loss of always answering the mean label; shape (steps,)."""
-    builder = snh.DPSGD(sizes_m=(500, 2000), learning_rate=rate, seed=seed)
-    records = snh.synthetic_points("milwaukee", n=100_000)
-    squares, labels, _ = exact_training_set(
-        records, len(records), builder.sizes_m, builder.samples, seed
-    )
-    shape = (builder.steps, parameter_count(builder.network, INPUTS))
-    noise = np.zeros(shape, np.float32)
-    if epsilon is not None:
-        noise, _ = gradient_noise(
-            *shape, builder.sensitivity, epsilon, exact(builder.delta), ReplayableEntropy(seed)
-        )
+    squares, labels = city(seed)
     _, found = descend(
-        builder.network,
+        BUILDER.network,
         squares,
         labels,
-        noise,
-        batch=builder.batch,
-        clip=builder.clip,
+        noise(epsilon, seed),
+        batch=BUILDER.batch,
+        clip=BUILDER.clip,
         learning_rate=rate,
         seed=seed,
     )
@@ -62,7 +71,7 @@ def main() -> None:
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(9, 3.6), layout="constrained", gridspec_kw={"wspace": 0.05}
     )
-    usual = snh.DPSGD().learning_rate
+    usual = BUILDER.learning_rate
     for epsilon, (name, colour, dash) in LINES.items():
         curves = {r: np.mean([losses(epsilon, r, s) for s in SEEDS], axis=0) for r in RATES}
         last = [curve[-1] for curve in curves.values()]

@@ -28,7 +28,7 @@ def parameter_count(network: MLP, inputs: int) -> int:
     return sum(a.size for a in shapes.values())
 
 
-def clipped_sum(gradients: jax.Array, clip: float) -> jax.Array:
+def clipped_sum(gradients: jax.Array, clip: float | jax.Array) -> jax.Array:
     """The sum, shape (p,), of gradients, shape (s, p), each cut to an L2 norm of ``clip``.
 
     Whatever one unit of privacy changes, each term moves by at most 2 ``clip``: so the sum moves by
@@ -128,7 +128,8 @@ def _run(
         mean = made_noisy(clipped_sum(gradients, clip), row) / batch
         change, state = adam.update(mean, state)
         whole = jnp.mean((predict(theta, squares) - labels) ** 2)
-        return (theta - rate * change, state), whole
+        theta = jax.tree.map(lambda a, d: a - rate * d, theta, change)
+        return (theta, state), whole
 
     keys = jax.random.split(batches, len(noise))
     (theta, _), losses = jax.lax.scan(step, (start, adam.init(start)), (keys, noise))
