@@ -36,8 +36,8 @@ def clipped_sum(gradients: jax.Array, clip: float | jax.Array) -> jax.Array:
 
     Examples
     --------
-    >>> print(clipped_sum(jnp.array([[3.0, 4.0], [0.3, 0.4]]), clip=1.0))
-    [0.9 1.2]
+    >>> print(clipped_sum(jnp.array([[6.0, 8.0], [0.0, 1.0]]), clip=5.0))
+    [3. 5.]
     """
     norms = jnp.linalg.norm(gradients, axis=1, keepdims=True)
     # Not min(1, clip / norm): that has no value for a norm of 0.
