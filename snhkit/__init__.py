@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from snhkit.geometry import RangeQueries as RangeQueries
     from snhkit.geometry import Region as Region
     from snhkit.geometry import exact_counts as exact_counts
+    from snhkit.neural import DPSGD as DPSGD
     from snhkit.neural import SNH as SNH
     from snhkit.privacy import Budget as Budget
     from snhkit.privacy import Ledger as Ledger
@@ -37,6 +38,7 @@ _HOME = {
     "Budget": "privacy",
     "CITIES": "data",
     "HierarchicalGrid": "builders",
+    "DPSGD": "neural",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
@@ -61,6 +63,7 @@ _HOME = {
 
 __all__ = [
     "CITIES",
+    "DPSGD",
     "METHODS",
     "SNH",
     "AdaptiveGrid",

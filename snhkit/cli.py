@@ -95,6 +95,8 @@ def compare(
     write_whole(report, page)
     click.echo(f"{title}. {about}\n")
     click.echo(table_for_people(found.table).to_string(index=False))
+    for caution in found.cautions:
+        click.echo(f"\n{caution}")
     if seed is not None:
         click.echo("\nThe noise came from --seed: whoever knows it can take the noise away.")
     click.echo(f"\n{OWNER_ONLY}\nReport: {report}\nGo on with: snhkit explore")
@@ -153,6 +155,11 @@ def release(
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
 
+    if METHODS[method[0]].demonstration:
+        raise click.UsageError(
+            f"{method[0]} is a demonstration, not to publish: its noise is in floating point. "
+            "Nothing was spent. See it in snhkit compare."
+        )
     builder = METHODS[method[0]].builder(sizes_m=size_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(

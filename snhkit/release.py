@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
-from snhkit.privacy import PrivacyUnit, Spend, written
+from snhkit.privacy import PrivacyUnit, Spend, total_delta, written
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -111,6 +111,11 @@ class Release:
         """The declared square it covers."""
         return self.model.region
 
+    @property
+    def delta(self) -> Fraction:
+        """0 where the promise is pure epsilon; else the chance that it fails (docs/privacy.md)."""
+        return total_delta(self.spends)
+
     def answer(
         self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
     ) -> NDArray[np.float64]:
@@ -199,17 +204,21 @@ class Release:
     def card(self) -> dict[str, str]:
         """What a reader must know, line by line."""
         region = self.region
+        delta = f", delta = {written(self.delta)}" if self.delta else ""
         lines = {
             "Method": self.method,
-            "Privacy": f"epsilon = {written(self.epsilon)}, hides {self.unit.sentence}",
+            "Privacy": f"epsilon = {written(self.epsilon)}{delta}, hides {self.unit.sentence}",
             "Paid for": "; ".join(map(str, self.spends)),
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
             "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
         }
+        warnings = [
+            getattr(self.model, "warning", "")
+        ]  # of the kind, which a file cannot leave out
         if self.replayable:
-            lines["Warning"] = (
-                "replayable: the noise came from a seed. For research, not to publish."
-            )
+            warnings.append("replayable: the noise came from a seed. For research, not to publish.")
+        if any(warnings):
+            lines["Warning"] = " ".join(filter(None, warnings))
         # A file's words must not steer the reader's terminal.
         return {
             name: "".join(c if c.isprintable() else "\ufffd" for c in text)

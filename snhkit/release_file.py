@@ -23,6 +23,7 @@ __all__ = ["encode", "load"]
 FORMAT = 1
 # The file names a kind; only this table says which code that is.
 _KINDS = {
+    "dpsgd": ("snhkit.neural.network_model", "NetworkModel"),
     "grid": ("snhkit.builders.grid_model", "GridModel"),
     "partition": ("snhkit.builders.partition_model", "PartitionModel"),
     "snh": ("snhkit.neural.model", "SNHModel"),
@@ -42,7 +43,7 @@ def encode(release: Release) -> bytes:
         "unit": {"kind": release.unit.kind, "max_per_user": release.unit.max_per_user},
         "n": release.n,
         "replayable": release.replayable,
-        "spends": [[str(s.epsilon), s.what, s.composition] for s in release.spends],
+        "spends": [_listed(spend) for spend in release.spends],
         "settings": release.model.settings(),
         "versions": dict(release.versions),
     }
@@ -100,20 +101,36 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
     n = None if about["n"] is None else int(about["n"])
     if n is not None and n < 0:
         raise InputError(f"n must not be negative, not {n}.")
-    for text in (about["epsilon"], *(spend[0] for spend in about["spends"])):
-        # Fraction("1e999999999") would never end
-        if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
-            raise InputError("an epsilon is not a fraction of whole numbers.")
-    if not Fraction(about["epsilon"]):
+    epsilon = _fraction("an epsilon", about["epsilon"])
+    if not epsilon:
         raise InputError("epsilon must be greater than 0.")
     return Release(
         method=str(about["method"]),
         hyperparameters=dict(about["hyperparameters"]),
-        epsilon=Fraction(about["epsilon"]),
+        epsilon=epsilon,
         unit=PrivacyUnit(**about["unit"]),
         n=n,
         replayable=bool(about["replayable"]),
-        spends=tuple(Spend(Fraction(e), str(w), c) for e, w, c in about["spends"]),
+        spends=tuple(_spend(*parts) for parts in about["spends"]),
         model=model,
         versions={str(k): str(v) for k, v in dict(about["versions"]).items()},
     )
+
+
+def _listed(spend: Spend) -> list[str]:
+    """Epsilon, what, composition; and delta where there is one, which older versions refuse."""
+    parts = [str(spend.epsilon), spend.what, spend.composition]
+    return [*parts, str(spend.delta)] if spend.delta else parts
+
+
+def _spend(epsilon: str, what: str, composition: Any, delta: str = "0") -> Spend:
+    return Spend(
+        _fraction("an epsilon", epsilon), str(what), composition, _fraction("a delta", delta)
+    )
+
+
+def _fraction(name: str, text: str) -> Fraction:
+    # Fraction("1e999999999") would never end
+    if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
+        raise InputError(f"{name} is not a fraction of whole numbers.")
+    return Fraction(text)

@@ -274,6 +274,10 @@ REFUSED = {
         ["release", "--data", "t.csv", *WHERE, "--method", "all", "--epsilon", "1", "--out", "x"],
         "--method takes one value here",
     ),
+    "release of a demonstration": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "dpsgd", "--epsilon", "1", "--out", "x"],
+        "a demonstration, not to publish",
+    ),
     "users without bound": (
         ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1", "--out", "x",
          "--user", "user"],

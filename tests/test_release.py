@@ -48,6 +48,13 @@ class TestCard:
             assert "not to publish" in text
         assert "replayable" not in repr(told(city))
 
+    def test_delta_is_said_beside_epsilon(self, city):
+        spends = (Spend(exact(1), "a"), Spend(exact(1), "b", delta=exact("1e-6")))
+        release = told(city, epsilon=exact(2), spends=spends)
+        assert release.delta == exact("1e-6")
+        assert release.card()["Privacy"].startswith("epsilon = 2, delta = 0.000001, hides all")
+        assert release.card()["Paid for"] == "1 for a; 1 (delta = 0.000001) for b"
+
     def test_html_is_escaped(self, city):
         evil = "<script>alert('1')</script>"
         spends = (Spend(exact(1), evil),)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -125,4 +126,6 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (Fraction, Decimal)):
+        return str(value)
     return [_plain(v) for v in value] if isinstance(value, (tuple, list)) else value

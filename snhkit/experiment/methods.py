@@ -14,7 +14,7 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.errors import InputError
-from snhkit.neural import SNH
+from snhkit.neural import DPSGD, SNH
 
 __all__ = ["METHODS", "Method", "method"]
 
@@ -29,10 +29,13 @@ class Method:
         What a table or a map calls it.
     configure : callable
         From query sizes and a cell width to a builder; each uses what it can.
+    demonstration : bool
+        Whether its releases must not be published.
     """
 
     title: str
     configure: Callable[[tuple[float, float], float | None], Builder]
+    demonstration: bool = False
 
     def builder(
         self, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
@@ -49,6 +52,7 @@ METHODS: dict[str, Method] = {
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
     "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
+    "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }
 
 

@@ -11,7 +11,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.experiment.compare import compare
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, RangeQueries
-from snhkit.privacy import Epsilon, exact
+from snhkit.privacy import Epsilon, exact, written
 from snhkit.release import Release
 
 if TYPE_CHECKING:
@@ -62,6 +62,17 @@ class Comparison:
     table: "pd.DataFrame"
     releases: dict[tuple[str, float], Release]
     dataset: PrivateDataset
+
+    @property
+    def cautions(self) -> list[str]:
+        """A sentence for each method whose promise is weaker than pure epsilon."""
+        weaker = {name: release.delta for (name, _), release in self.releases.items()}
+        return [
+            f"{method(name).title} promises less than pure epsilon: delta = {written(delta)}. "
+            "A demonstration, not to publish."
+            for name, delta in weaker.items()
+            if delta
+        ]
 
 
 def run(records: Points, public: Points | None, queries: RangeQueries, plan: Plan) -> Comparison:

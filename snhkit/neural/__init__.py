@@ -1,6 +1,7 @@
-"""SNH: the paper's method."""
+"""What learns: SNH, the paper's method, and DP-SGD, which it replaces."""
 
+from snhkit.neural.dpsgd import DPSGD
 from snhkit.neural.network import MLP, FeatureGrid
 from snhkit.neural.snh import SNH
 
-__all__ = ["MLP", "SNH", "FeatureGrid"]
+__all__ = ["DPSGD", "MLP", "SNH", "FeatureGrid"]

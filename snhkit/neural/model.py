@@ -17,7 +17,7 @@ from snhkit.geometry.grid import SummedArea
 from snhkit.neural.network import MLP, FeatureGrid, Params, network_from, network_settings
 from snhkit.neural.tiles import Tiles, core_and_frame, tile, tiles_needed
 
-__all__ = ["MOST_TILES", "SNHModel"]
+__all__ = ["MOST_TILES", "SNHModel", "evaluate"]
 
 MOST_TILES = 10_000  # along a side of the region: a thin box must not become a million tiles
 
@@ -120,16 +120,9 @@ class SNHModel:
         for j in np.unique(nearest):
             rows = np.flatnonzero(nearest == j)
             params = {name: jnp.asarray(a[j], jnp.float32) for name, a in self.params.items()}
-            counts[rows] = self._evaluate(params, centre[rows] / self.region.side_m)
+            counts[rows] = evaluate(self.network, params, centre[rows] / self.region.side_m)
         ratio = side / size
         return counts * self.scale * (ratio**2 if self.scaling == "area" else ratio)
-
-    def _evaluate(self, params: Params, at: NDArray[np.float64]) -> NDArray[np.float32]:
-        batch = _BATCHES[len(at) > _BATCHES[0]]
-        padded = np.zeros((-(-len(at) // batch) * batch, 2), np.float32)
-        padded[: len(at)] = at
-        parts = [_apply(self.network, params, part) for part in padded.reshape(-1, batch, 2)]
-        return np.concatenate([np.asarray(part) for part in parts])[: len(at)]
 
     def arrays(self) -> dict[str, NDArray]:
         """The parameters and the blocks."""
@@ -181,6 +174,17 @@ class SNHModel:
         scaling = settings["scaling"]
         bounds = (low, high)
         return cls(region, cell_m, sizes, bounds, scale, scaling, network, params, blocks)
+
+
+def evaluate(
+    network: MLP | FeatureGrid, params: Params, at: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """What a network says of squares, shape (b,); few shapes are compiled, whatever b is."""
+    batch = _BATCHES[len(at) > _BATCHES[0]]
+    padded = np.zeros((-(-len(at) // batch) * batch, at.shape[1]), np.float32)
+    padded[: len(at)] = at
+    parts = [_apply(network, params, part) for part in padded.reshape(-1, batch, at.shape[1])]
+    return np.concatenate([np.asarray(part) for part in parts])[: len(at)]
 
 
 @partial(jax.jit, static_argnums=0)

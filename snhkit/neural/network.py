@@ -73,7 +73,11 @@ class MLP:
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """LeCun-normal weights, zero biases."""
-        ends = [2, *[self.width] * (self.depth - 1), 1]
+        return self.start(key, 2)
+
+    def start(self, key: jax.Array, inputs: int) -> Params:
+        """``init`` for squares described by any number of inputs."""
+        ends = [inputs, *[self.width] * (self.depth - 1), 1]
         params: Params = {}
         for i, layer_key in enumerate(jax.random.split(key, self.depth)):
             shape = (ends[i], ends[i + 1])

@@ -3,16 +3,18 @@
 from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.gradients import gradient_noise, noisy_gradient, require_accounting
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.noise import (
     Entropy,
     ReplayableEntropy,
     SystemEntropy,
     discrete_laplace,
+    gaussian_for_demonstration,
     noisy_count,
     noisy_histogram,
 )
-from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.spend import Spend, total, total_delta
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import noise_variance
@@ -31,10 +33,15 @@ __all__ = [
     "discrete_laplace",
     "epsilon_lower_bound",
     "exact",
+    "gaussian_for_demonstration",
+    "gradient_noise",
     "noise_variance",
     "noisy_count",
+    "noisy_gradient",
     "noisy_histogram",
     "noisy_splits",
+    "require_accounting",
     "total",
+    "total_delta",
     "written",
 ]

@@ -22,7 +22,8 @@ __all__ = ["Ledger"]
 class Ledger:
     """An exact account of one dataset's epsilon; many threads may charge it.
 
-    Charges compose sequentially: they add up. What was charged stays charged.
+    Charges compose sequentially: they add up. What was charged stays charged. The deltas of what
+    was bought add up as well, and are shown; there is no budget for them.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ class Ledger:
         return closed
 
     def to_frame(self) -> "pd.DataFrame":
-        """The entries as a pandas DataFrame, one row each; epsilon as float."""
+        """The entries as a pandas DataFrame, one row each; epsilon, delta as floats."""
         return ledger_table.as_frame(self.entries)
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.spend import total_delta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,21 +44,26 @@ def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
-    """One row an entry; epsilon as float."""
+    """One row an entry; epsilon and delta as floats."""
     import pandas as pd
 
-    columns = ["number", "when", "who", "epsilon", "state", "replayable", "bought", "reason"]
+    columns = [
+        "number", "when", "who", "epsilon", "delta", "state", "replayable", "bought", "reason",
+    ]  # fmt: skip
     rows = [
-        (e.number, e.when, e.who, float(e.epsilon), e.state, e.replayable, _bought(e), e.reason)
+        (e.number, e.when, e.who, float(e.epsilon), float(total_delta(e.spends)), e.state,
+         e.replayable, _bought(e), e.reason)
         for e in entries
-    ]
+    ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)
 
 
 def _summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     left = written(budget.epsilon - spent)
-    return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}"
+    delta = sum((total_delta(entry.spends) for entry in entries), Fraction(0))
+    impure = f"; and delta {written(delta)}: not pure" if delta else ""
+    return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}{impure}"
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

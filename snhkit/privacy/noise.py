@@ -1,4 +1,7 @@
-"""The only place that draws privacy noise: exact, on integers, from the system's entropy."""
+"""The only place that draws privacy noise: exact, on integers, from the system's entropy.
+
+The one exception says in its name that it is for a demonstration.
+"""
 
 import math
 import operator
@@ -19,6 +22,7 @@ __all__ = [
     "ReplayableEntropy",
     "SystemEntropy",
     "discrete_laplace",
+    "gaussian_for_demonstration",
     "noisy_count",
     "noisy_histogram",
     "uniform_below",
@@ -267,6 +271,32 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
         words = words.copy()
         words[uneven] = entropy.words(uneven.size)
     raise _broken()
+
+
+def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
+    """``count`` numbers of the normal law in floating point: for a demonstration, not to publish.
+
+    Their rounding can betray what they hide (Mironov 2012), so nothing drawn with them is safe.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    std : float
+        Standard deviation.
+    entropy : Entropy
+        Where the randomness comes from.
+
+    Notes
+    -----
+    Box and Muller (1958): two numbers from two uniform ones.
+    """
+    words = entropy.words(2 * math.ceil(count / 2)) >> np.uint64(11)
+    even, turn = ((words + np.uint64(1)).astype(np.float64) * 2.0**-53).reshape(2, -1)
+    radius = std * np.sqrt(-2 * np.log(even))
+    angle = 2 * np.pi * turn
+    both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+    return both[:count].astype(np.float32)
 
 
 def _share(epsilon: Epsilon) -> Fraction:

@@ -8,12 +8,12 @@ from typing import Literal
 from snhkit.errors import InputError
 from snhkit.privacy.budget import written
 
-__all__ = ["Spend", "total"]
+__all__ = ["Spend", "total", "total_delta"]
 
 
 @dataclass(frozen=True)
 class Spend:
-    """The epsilon that one call of a noise function has used.
+    """The epsilon, and the delta if any, that one call of a noise function has used.
 
     Parameters
     ----------
@@ -24,11 +24,14 @@ class Spend:
     composition : "sequential" or "parallel"
         Parallel where many numbers cost epsilon once, since a record is in only one of them.
         Only ``noisy_histogram`` says so.
+    delta : Fraction
+        0 where the noise keeps the pure promise, as all but Gaussian noise does here.
 
     Raises
     ------
     InputError
-        If epsilon is not a fraction above 0, or composition is another word.
+        If epsilon is not a fraction above 0, delta not one from 0 to below 1, or composition is
+        another word.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Spend:
     epsilon: Fraction
     what: str
     composition: Literal["sequential", "parallel"] = "sequential"
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
@@ -47,10 +51,15 @@ class Spend:
             raise InputError(
                 f"Spend: composition must be 'sequential' or 'parallel', not {self.composition!r}."
             )
+        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
+            raise InputError(
+                f"Spend: delta must be a Fraction from 0 to below 1, not {self.delta!r}."
+            )
 
     def __str__(self) -> str:
         once = ", in parallel" if self.composition == "parallel" else ""
-        return f"{written(self.epsilon)} for {self.what}{once}"
+        delta = f" (delta = {written(self.delta)})" if self.delta else ""
+        return f"{written(self.epsilon)}{delta} for {self.what}{once}"
 
 
 def total(spends: Iterable[Spend]) -> Fraction:
@@ -62,3 +71,14 @@ def total(spends: Iterable[Spend]) -> Fraction:
     Fraction(3, 10)
     """
     return sum((spend.epsilon for spend in spends), Fraction(0))
+
+
+def total_delta(spends: Iterable[Spend]) -> Fraction:
+    """The delta of several calls on the same records: the sum, as for epsilon.
+
+    Examples
+    --------
+    >>> total_delta([Spend(Fraction(1), "one"), Spend(Fraction(1), "two", delta=Fraction(1, 9))])
+    Fraction(1, 9)
+    """
+    return sum((spend.delta for spend in spends), Fraction(0))

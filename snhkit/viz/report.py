@@ -67,7 +67,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
         for (name, epsilon), release in comparison.releases.items()
         if epsilon == shown
     }
-    notes = [OWNER_ONLY]
+    notes = [OWNER_ONLY, *comparison.cautions]
     if any(release.replayable for release in releases.values()):
         notes.append(_REPLAYABLE)
     errors = comparison.table.assign(

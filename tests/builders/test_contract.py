@@ -24,12 +24,14 @@ from snhkit.builders import (
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
-from snhkit.neural import MLP, SNH, FeatureGrid
-from snhkit.privacy import Spend, noise, total
+from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid
+from snhkit.privacy import Spend, noise, total, total_delta
+from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
 TINY_SNH = SNH(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+TINY_DPSGD = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
 BUILDERS = {
     "UG": UniformGrid(),
     "Identity-30": Identity(30),
@@ -41,12 +43,15 @@ BUILDERS = {
     "HB2D": HierarchicalGrid(),
     "HB2D-10": HierarchicalGrid(10, b=3),
     "SNH": TINY_SNH,
+    "DPSGD": TINY_DPSGD,
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
     "HB2D, more cells than a grid has": HierarchicalGrid(0.01),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
+    "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),
+    "DPSGD, more cells than a grid has": dataclasses.replace(TINY_DPSGD, sizes_m=(0.01, 0.01)),
 }
 TERMS = {
     "record": {"unit": "record", "n": "public"},
@@ -96,6 +101,8 @@ class TestAccount:
         data = PrivateDataset(records, budget=1, **terms)
         release = data.release(builder, epsilon="0.3")
         assert release.epsilon == total(release.spends) == Fraction(3, 10)
+        promised = Fraction(1, 10**6) if isinstance(builder, DPSGD) else 0
+        assert release.delta == total_delta(release.spends) == promised
         (entry,) = data.ledger.entries
         assert (entry.state, entry.epsilon, entry.spends) == (
             "settled",
@@ -116,12 +123,18 @@ class TestAccount:
         self, builder, records, terms, monkeypatch
     ):
         drawn, draw = [], noise.discrete_laplace
+        normal, draw_normal = [], noise.gaussian_for_demonstration
 
         def recording(shape, scale, entropy):
             drawn.append(scale)
             return draw(shape, scale, entropy)
 
+        def recording_normal(count, std, entropy):
+            normal.append(std)
+            return draw_normal(count, std, entropy)
+
         replace_everywhere(monkeypatch, "discrete_laplace", recording)
+        replace_everywhere(monkeypatch, "gaussian_for_demonstration", recording_normal)
         spends = released(builder, records, "0.3", **terms).spends
         sensitivity = terms.get("max_per_user", 1)
         if isinstance(builder, PrivTree):
@@ -129,6 +142,13 @@ class TestAccount:
             while drawn[0] == Lattice.of(spends[0].epsilon, sensitivity).scale:
                 drawn = drawn[1:]
             spends = spends[1:]
+        if isinstance(builder, DPSGD):
+            # One price for all steps, whatever the unit; the multiplier has a test of its own.
+            *spends, steps = spends
+            std = 2 * 16 * 10 * noise_multiplier(steps.epsilon, Fraction(1, 10**6), 3)
+            assert normal == [std] * 3
+        else:
+            assert normal == []
         assert drawn == [sensitivity / spend.epsilon for spend in spends]
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
@@ -137,6 +157,7 @@ class TestAccount:
             raise error("299 records")
 
         replace_everywhere(monkeypatch, "discrete_laplace", failing)
+        replace_everywhere(monkeypatch, "gaussian_for_demonstration", failing)
         data = PrivateDataset(records, budget=1, unit="record", n="public")
         with pytest.raises(error):
             data.release(builder, epsilon="0.3")
@@ -170,6 +191,7 @@ class TestWhatIsKept:
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))
         )
+        replace_everywhere(monkeypatch, "noisy_gradient", lambda total, _noise: 0 * total + 0.1)
         replace_everywhere(monkeypatch, "discrete_laplace", None)
         xy = np.random.default_rng(9).uniform(0, 400, records.xy.shape)
         few = len(records) if terms["n"] == "public" else 7

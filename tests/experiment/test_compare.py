@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.experiment import METHODS, OWNER_ONLY, method
-from snhkit.experiment.run import Plan, run
+from snhkit.experiment.run import Comparison, Plan, run
 
 CITY = snh.Region.around(lat=43.04, lon=-87.91, side_m=1_000)
 
@@ -82,6 +83,19 @@ def test_run_spends_what_it_planned_and_no_more(records, boxes):
     )
     assert (found.table["build_s"] > 0).all()
     assert found.table.attrs["warning"] == OWNER_ONLY
+
+
+def test_a_weaker_promise_is_told():
+    releases = {
+        ("ug", 1.0): 0,
+        ("dpsgd", 1.0): Fraction(1, 10**6),
+        ("dpsgd", 2.0): Fraction(1, 10**6),
+    }
+    told = {key: SimpleNamespace(delta=delta) for key, delta in releases.items()}
+    comparison = Comparison(None, told, None)  # pyright: ignore[reportArgumentType]
+    assert comparison.cautions == [
+        "DP-SGD promises less than pure epsilon: delta = 0.000001. A demonstration, not to publish."
+    ]
 
 
 def test_run_passes_the_cell_width_on_and_keeps_seeds_apart_from_real_noise(records, boxes):

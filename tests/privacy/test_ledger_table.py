@@ -66,6 +66,17 @@ def test_in_a_notebook_a_screen_reader_finds_its_way(ledger):
     assert scopes == ["col"] * 6 + ["row"] * 3
 
 
+def test_deltas_are_summed_up_where_there_are_any(ledger):
+    for _ in "ab":
+        entry = ledger.charge(0.1, "DPSGD")
+        ledger.settle(entry, [Spend(exact("0.1"), "sums", delta=exact("1e-6"))])
+    summary, _, *rows = repr(ledger).splitlines()
+    assert summary.endswith("spent 0.8, left 0.2; and delta 0.000002: not pure")
+    assert rows[-1].endswith("0.1 (delta = 0.000001) for sums")
+    assert summary in Tags(ledger._repr_html_()).text
+    assert ledger.to_frame().delta.tolist() == [0, 0, 0, 1e-6, 1e-6]
+
+
 def test_as_a_frame(ledger):
     frame = ledger.to_frame()
     assert frame.epsilon.tolist() == [0.2, 0.25, 0.15]

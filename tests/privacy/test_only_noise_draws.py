@@ -9,7 +9,11 @@ import snhkit
 
 ROOT = Path(snhkit.__file__).parent
 NOISE = ROOT / "privacy" / "noise.py"
-SECRET = {"urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace"}
+SECRET = {
+    "urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace",
+    "gauss", "normalvariate", "make_gaussian",
+}  # fmt: skip
+DEMONSTRATION = "gaussian_for_demonstration"
 
 # Not privacy noise: a token that names a page.
 ALLOWED = {"widgets/draw_map.py": {"secrets"}}
@@ -101,10 +105,58 @@ def test_the_reading_sees_missing_seeds_and_claims():
     assert not claims_parallel(ast.parse("Spend(e, 'parallel lines')"))
 
 
+def sampler(source: str) -> ast.Module:
+    """The file that draws noise, without the one function that is for a demonstration."""
+    tree = ast.parse(source)
+    tree.body = [n for n in tree.body if getattr(n, "name", None) != DEMONSTRATION]
+    return tree
+
+
+def floats(tree: ast.AST) -> set[str]:
+    """What in a tree makes numbers that are rounded."""
+    makers = {
+        "float", "float64", "float32", "exp", "log", "log1p", "sqrt", "cos", "sin", "pi", "random",
+        "uniform", "normal", "standard_normal", "ndtri",
+    }  # fmt: skip
+    constants = {
+        str(n.value)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Constant) and type(n.value) is float
+    }
+    return (names(tree) & makers) | constants
+
+
 def test_no_float_enters_the_sampler():
-    tree = ast.parse(NOISE.read_text(encoding="utf-8"))
-    floats = {"float", "float64", "float32", "exp", "log", "log1p", "sqrt", "random", "uniform"}
-    assert names(tree) & floats == {"random"}  # np.random.PCG64, of which words are taken
+    source = NOISE.read_text(encoding="utf-8")
+    tree = sampler(source)
+    assert len(tree.body) == len(ast.parse(source).body) - 1
+    assert DEMONSTRATION not in names(tree)  # nothing else in the file calls it
+    assert floats(tree) == {"random"}  # np.random.PCG64, of which words are taken
     divisions = [n for n in ast.walk(tree) if isinstance(n, ast.Div)]
     assert len(divisions) == 2  # sensitivity / epsilon, a Fraction; count / 64, words of signs
-    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is float]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def gaussian(count, std): return std * np.sqrt(2)",
+        "def also_for_demonstration(n): return n * 0.5",
+        "def rounded(n): return n.astype(np.float32)",
+        "def outer():\n    def gaussian_for_demonstration(n): return n * 0.5",
+    ],
+)
+def test_the_reading_sees_a_float_in_any_other_function(function: str):
+    assert floats(sampler(NOISE.read_text(encoding="utf-8") + "\n\n" + function)) > {"random"}
+
+
+@MODULES
+def test_only_noisy_gradients_are_drawn_in_floating_point(path: Path):
+    """They are in a file of their own, which one demonstration uses."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    relative = path.relative_to(ROOT).as_posix()
+    assert (DEMONSTRATION in names(tree)) == (
+        relative in {"privacy/__init__.py", "privacy/gradients.py"}
+    )
+    assert ("gradient_noise" in names(tree)) == (
+        relative in {"privacy/__init__.py", "neural/dpsgd.py"}
+    )

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.privacy import Spend, total
+from snhkit.privacy import Spend, total, total_delta
 
 
 def test_spends_add_up_exactly():
@@ -12,6 +12,19 @@ def test_spends_add_up_exactly():
     assert total([]) == 0
     assert str(tenths[0]) == "0.1 for a count"
     assert str(Spend(Fraction(1, 3), "cells", "parallel")) == "1/3 for cells, in parallel"
+
+
+def test_deltas_add_up_exactly_and_are_told():
+    spends = [Spend(Fraction(1), "a sum", delta=Fraction(1, 10))] * 3
+    assert total_delta(spends) == Fraction(3, 10)
+    assert total_delta([Spend(Fraction(1), "a count")]) == 0
+    assert str(spends[0]) == "1 (delta = 0.1) for a sum"
+
+
+@pytest.mark.parametrize("delta", [Fraction(1), Fraction(-1, 5), 0.1, 0])
+def test_a_delta_is_a_fraction_below_1(delta):
+    with pytest.raises(InputError, match="delta must be a Fraction from 0 to below 1"):
+        Spend(Fraction(1), "a sum", delta=delta)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1, 5), 0.1, 1])
