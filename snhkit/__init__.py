@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import HDMM as HDMM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
+    from snhkit.builders import Privelet as Privelet
     from snhkit.builders import PrivTree as PrivTree
     from snhkit.builders import QuadTree as QuadTree
     from snhkit.builders import UniformGrid as UniformGrid
@@ -35,11 +37,13 @@ _HOME = {
     "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
+    "HDMM": "builders",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
     "Points": "geometry",
     "PrivTree": "builders",
+    "Privelet": "builders",
     "PrivateDataset": "dataset",
     "QuadTree": "builders",
     "RangeQueries": "geometry",
@@ -59,6 +63,7 @@ _HOME = {
 
 __all__ = [
     "CITIES",
+    "HDMM",
     "METHODS",
     "SNH",
     "AdaptiveGrid",
@@ -68,6 +73,7 @@ __all__ = [
     "Points",
     "PrivTree",
     "PrivateDataset",
+    "Privelet",
     "QuadTree",
     "RangeQueries",
     "Region",

@@ -4,7 +4,16 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import (
+    HDMM,
+    AdaptiveGrid,
+    Builder,
+    Identity,
+    Privelet,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -39,6 +48,8 @@ METHODS: dict[str, Method] = {
     "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
+    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
+    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
 }
 

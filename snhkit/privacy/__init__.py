@@ -11,6 +11,7 @@ from snhkit.privacy.noise import (
     noisy_count,
     noisy_histogram,
 )
+from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
@@ -25,10 +26,12 @@ __all__ = [
     "ReplayableEntropy",
     "Spend",
     "SystemEntropy",
+    "column_norm",
     "discrete_laplace",
     "exact",
     "noisy_count",
     "noisy_histogram",
+    "noisy_products",
     "noisy_splits",
     "total",
     "written",
