@@ -173,11 +173,11 @@ def release(
     "--boxes",
     type=InputFile(),
     required=True,
-    help="CSV with columns south,west,north,east in degrees, or GeoJSON.",
+    help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
 )
 @click.option("--out", type=OutputFile(), help="Where to [default: standard output].")
 def answer(file, boxes, out) -> None:
-    r"""Answer boxes from a released file; costs no privacy.
+    r"""Answer boxes or polygons from a released file; costs no privacy.
 
     The same rows come back with a column count.
 
@@ -186,16 +186,14 @@ def answer(file, boxes, out) -> None:
       snhkit answer trips.snh --boxes boxes.csv --out counts.csv
     """
     refuse_same_file(file=file, boxes=boxes, out=out)
-    from snhkit.data.boxes import answered, read_boxes
+    from snhkit.data.boxes import answered, outside, read_boxes
     from snhkit.release_file import load
 
     made = load(file)
     queries, rows = read_boxes(boxes, made.region)
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
     text = answered(rows, made.answer(queries), kind.lower())
-    side = made.region.side_m
-    past = (queries.x >= side) | (queries.x + queries.width <= 0)
-    past |= (queries.y >= side) | (queries.y + queries.height <= 0)
+    past = outside(queries, made.region)
     if past.any():
         click.echo(f"{past.sum():,} of {len(past):,} boxes lie outside the region.", err=True)
     if out is None:

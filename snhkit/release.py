@@ -37,8 +37,16 @@ class Model(Protocol):
         """The cells that it is best drawn in: its own, if it has any."""
         ...
 
+    def parts(self) -> Grid | Partition:
+        """The cells that polygons are put together from: their answers add up."""
+        ...
+
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts, shape (q,)."""
+        ...
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Variance of the noise in each answer, shape (q,); nan where no theory gives it."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
@@ -104,19 +112,57 @@ class Release:
         """The declared square it covers."""
         return self.model.region
 
-    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Estimated counts of the boxes, shape (q,); may be negative where noise is larger.
+    def answer(
+        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
+    ) -> NDArray[np.float64]:
+        """Estimated counts of boxes or polygons, shape (q,); may be negative where noise is larger.
+
+        Parameters
+        ----------
+        queries : RangeQueries, GeoDataFrame or GeoSeries
+            Boxes, or polygons in any CRS. A polygon's count is put together from those of the
+            method's cells (for SNH, blocks as wide as its largest squares); a cell on the edge
+            counts as the share of its area that lies inside. So disjoint polygons add up.
 
         Raises
         ------
         InputError
-            If the boxes are given in another region.
+            If the boxes are given in another region, or a shape is not a valid polygon.
         """
+        if not isinstance(queries, RangeQueries):
+            from snhkit.release_polygons import cover, polygons_in
+
+            owner, boxes, share = cover(self.model.parts(), polygons_in(self.region, queries))
+            counts = share * self.model.answer(boxes)
+            return np.bincount(owner, counts, len(queries)).astype(np.float64)
+        return self.model.answer(self._mine("answer", queries))
+
+    def standard_error(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Standard deviation of the noise in the boxes' answers, shape (q,), in records.
+
+        Of the noise only: that records do not lie evenly inside cells makes another error, which
+        no theory gives. The part of a box outside the region has no noise.
+
+        Returns
+        -------
+        ndarray
+            nan where no theory gives it, as for networks.
+
+        Raises
+        ------
+        InputError
+            If these are not boxes, or are given in another region.
+        """
+        return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
+
+    def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
+        if not isinstance(queries, RangeQueries):
+            raise InputError(f"{what}: give RangeQueries, not a {type(queries).__name__}.")
         if queries.region != self.region:
             raise InputError(
-                f"answer: the boxes are given in {queries.region}, the release is of {self.region}."
+                f"{what}: the boxes are given in {queries.region}, the release is of {self.region}."
             )
-        return self.model.answer(queries)
+        return queries
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
         """The region in cells with their estimated counts, to be drawn or joined.

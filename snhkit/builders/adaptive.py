@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms, positive, publish, with_n
+from snhkit.builders.cell_noise import CellNoise
 from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, Region
 from snhkit.privacy import exact, noisy_histogram
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["AdaptiveGrid"]
@@ -46,6 +48,8 @@ class AdaptiveGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, Sec. 4.2.
+    The standard error of an answer takes the cuts as given. They follow the first noise a little,
+    which makes the true one larger by about 1 %.
     """
 
     alpha: float = 0.5
@@ -84,8 +88,11 @@ class AdaptiveGrid:
         pieces = self.pieces(coarse, left.record_epsilon)
         cells = Partition.split(grid, pieces)
         fine, second = noisy_histogram(cells.count(records), left.epsilon - share, *how)
-        values = consistent(coarse, pieces, fine, exact(self.alpha))
-        model = PartitionModel(cells, values)
+        alpha = exact(self.alpha)
+        noise = noise_left(
+            pieces, alpha, *(noise_variance(s.epsilon, how[0]) for s in (first, second))
+        )
+        model = PartitionModel(cells, consistent(coarse, pieces, fine, alpha), noise)
         return publish(self, terms, (*bought, first, second), model, n)
 
 
@@ -115,7 +122,28 @@ def consistent(
     parts = pieces.ravel() ** 2
     cell = np.repeat(np.arange(parts.size), parts)
     sums = np.bincount(cell, fine, minlength=parts.size)
+    return fine + (_weight(parts, alpha) * (coarse.ravel() - sums) / parts)[cell]
+
+
+def noise_left(
+    pieces: NDArray[np.int64], alpha: Fraction, of_coarse: float, of_fine: float
+) -> CellNoise:
+    """The noise of ``consistent`` counts, for given variances of the coarse and the fine ones.
+
+    Notes
+    -----
+    Let a box cover the fraction f_i of piece i and F of a cell of k pieces, whose coarse count
+    weighs w. In its answer the noise of piece i has the factor f_i - w F and the coarse one w F,
+    and the f_i of the cell add up to k F.
+    """
+    weight = _weight(pieces**2, alpha)
+    return CellNoise(
+        of_fine, of_fine * pieces**2 * (weight**2 - 2 * weight) + of_coarse * weight**2
+    )
+
+
+def _weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
+    """Of the coarse count of a cell, against the sum of so many parts."""
     # The variances are as 1 / alpha^2 for a cell, and as parts / (1 - alpha)^2 for its sum.
     of_coarse = float(alpha) ** 2 * parts
-    weight = of_coarse / (of_coarse + (1 - float(alpha)) ** 2)
-    return fine + (weight * (coarse.ravel() - sums) / parts)[cell]
+    return of_coarse / (of_coarse + (1 - float(alpha)) ** 2)

@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders.grid_noise import BlockNoise, GridNoise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
 
 __all__ = ["GridModel"]
+
+_NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise,)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +28,13 @@ class GridModel:
         The cells.
     values : ndarray, shape (m, m)
         Estimated counts.
+    noise : GridNoise, optional
+        What is known of their noise.
     """
 
     grid: Grid
     values: NDArray
+    noise: GridNoise | None = None
     kind: ClassVar[str] = "grid"
 
     @property
@@ -40,6 +46,10 @@ class GridModel:
         """Its own cells."""
         return self.grid
 
+    def parts(self) -> Grid:
+        """Its own cells."""
+        return self.grid
+
     @cached_property
     def _table(self) -> SummedArea:
         return SummedArea(self.grid, self.values)
@@ -48,24 +58,43 @@ class GridModel:
         """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
         return self._table.sums(queries)
 
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
+        if self.noise is None:
+            return np.full(len(queries), np.nan)
+        # Where terms cancel, rounding may leave less than nothing.
+        return np.maximum(self.noise.variance(self.grid, queries), 0)
+
     def arrays(self) -> dict[str, NDArray]:
-        """The counts, in 32 bits where they fit."""
+        """The counts, in 32 bits where they fit, and what its noise needs."""
         fits = self.values.size == 0 or np.abs(self.values).max() < 2**31
         whole = np.issubdtype(self.values.dtype, np.integer)
-        return {"values": self.values.astype(np.int32) if fits and whole else self.values}
+        values = self.values.astype(np.int32) if fits and whole else self.values
+        return {"values": values} | ({} if self.noise is None else self.noise.arrays())
 
     def settings(self) -> dict[str, Any]:
-        """Nothing: the counts say it all."""
-        return {}
+        """What is known of its noise."""
+        if self.noise is None:
+            return {}
+        return {"noise": {"kind": self.noise.kind} | self.noise.settings()}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridModel":
         """Rebuild from a file."""
-        if set(arrays) != {"values"}:
-            raise InputError(f"a grid has one array, 'values', not {sorted(arrays)}.")
+        if "values" not in arrays:
+            raise InputError(f"a grid has an array 'values', not only {sorted(arrays)}.")
         values = arrays["values"]
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
             raise InputError(f"the array of a grid must be square, not {values.shape}.")
-        return cls(Grid(region, len(values)), values)
+        grid = Grid(region, len(values))
+        others = {name: array for name, array in arrays.items() if name != "values"}
+        told = settings.get("noise")
+        if told is None:
+            if others:
+                raise InputError(f"a grid has one array, 'values', not also {sorted(others)}.")
+            return cls(grid, values)
+        if told["kind"] not in _NOISES:
+            raise InputError(f"noise {told['kind']!r} is unknown to this version of snhkit.")
+        return cls(grid, values, _NOISES[told["kind"]].restore(grid, others, told))

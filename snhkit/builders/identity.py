@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from snhkit.builders.base import Terms, noisy_grid, positive, publish
 from snhkit.builders.cell_width import chosen_grid
 from snhkit.builders.grid_model import GridModel
+from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["Identity"]
@@ -45,4 +47,6 @@ class Identity:
         """Count and add noise."""
         grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
         noisy, spend = noisy_grid(records, grid, left)
-        return publish(self, terms, (*bought, spend), GridModel(grid, noisy), n)
+        variance = noise_variance(spend.epsilon, left.unit.sensitivity)
+        model = GridModel(grid, noisy, BlockNoise.independent(grid.m, variance))
+        return publish(self, terms, (*bought, spend), model, n)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders.cell_noise import CellNoise
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, RangeQueries, Region
 from snhkit.geometry.densities import DensityTable
@@ -25,10 +26,13 @@ class PartitionModel:
         The cells, made without looking at records but through noise.
     values : ndarray, shape (c,)
         Estimated counts.
+    noise : CellNoise, optional
+        What is known of their noise.
     """
 
     partition: Partition
     values: NDArray
+    noise: CellNoise | None = None
     kind: ClassVar[str] = "partition"
 
     @property
@@ -40,6 +44,10 @@ class PartitionModel:
         """Its own cells."""
         return self.partition
 
+    def parts(self) -> Partition:
+        """Its own cells."""
+        return self.partition
+
     @cached_property
     def _table(self) -> DensityTable:
         return DensityTable(self.partition, self.values)
@@ -48,25 +56,36 @@ class PartitionModel:
         """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
         return self._table.sums(queries)
 
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
+        if self.noise is None:
+            return np.full(len(queries), np.nan)
+        return self.noise.of(self.partition, queries)
+
     def arrays(self) -> dict[str, NDArray]:
-        """Edges in metres, shape (c, 4): x0, y0, x1, y1; and the counts."""
+        """Edges in metres, shape (c, 4): x0, y0, x1, y1; the counts; and what their noise needs."""
         p = self.partition
-        return {"edges": np.stack([p.x0, p.y0, p.x1, p.y1], axis=1), "values": self.values}
+        edges = np.stack([p.x0, p.y0, p.x1, p.y1], axis=1)
+        told = {} if self.noise is None else self.noise.arrays()
+        return {"edges": edges, "values": self.values} | told
 
     def settings(self) -> dict[str, Any]:
-        """Nothing: the arrays say it all."""
-        return {}
+        """What is known of its noise."""
+        return {} if self.noise is None else {"noise": self.noise.settings()}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PartitionModel":
         """Rebuild from a file; that the cells are a partition is proven again."""
-        if set(arrays) != {"edges", "values"}:
+        others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
+        told = settings.get("noise")
+        if len(arrays) != len(others) + 2 or (others and told is None):
             raise InputError(f"a partition has 'edges' and 'values', not {sorted(arrays)}.")
         edges, values = arrays["edges"], arrays["values"]
         if edges.ndim != 2 or edges.shape[1] != 4 or values.shape != edges.shape[:1]:
             raise InputError(
                 f"edges must have shape (c, 4) and values (c,), not {edges.shape}, {values.shape}."
             )
-        return cls(Partition(region, *edges.T), values)
+        noise = None if told is None else CellNoise.restore(others, told)
+        return cls(Partition(region, *edges.T), values, noise)

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from snhkit.builders.base import Terms, publish, whole
+from snhkit.builders.cell_noise import CellNoise
 from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.privacy import noisy_histogram, noisy_splits
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["PrivTree"]
@@ -52,4 +54,5 @@ class PrivTree:
         depth, number, first = noisy_splits(records, self.max_depth, _MOST_CELLS, half, *how)
         cells = Partition.dyadic(records.region, depth, *squares_at(number))
         counts, second = noisy_histogram(cells.count(records), half, *how)
-        return publish(self, terms, (first, second), PartitionModel(cells, counts))
+        noise = CellNoise(noise_variance(half, terms.unit.sensitivity))
+        return publish(self, terms, (first, second), PartitionModel(cells, counts, noise))

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
+from snhkit.builders.grid_noise import BlockNoise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.privacy import Spend, noisy_histogram
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["QuadTree"]
@@ -92,8 +94,10 @@ class QuadTree:
             )
             levels.append(counts)
             spends.append(spend)
-        leaves = consistent(levels, [float(share) ** -2 for share in shares])
-        model = GridModel(Grid(region, 2**height), leaves)
+        assumed = [float(share) ** -2 for share in shares]
+        variances = [noise_variance(spend.epsilon, left.unit.sensitivity) for spend in spends]
+        noise = BlockNoise.consistent([len(a) for a in levels], assumed, variances)
+        model = GridModel(Grid(region, 2**height), consistent(levels, assumed), noise)
         return publish(self, terms, (*bought, *spends), model, n)
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from snhkit.builders.base import MOST_CELLS, Terms, noisy_grid, positive, publish, with_n
 from snhkit.builders.grid_model import GridModel
+from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["UniformGrid"]
@@ -51,4 +53,6 @@ class UniformGrid:
         n, left, bought = with_n(records, terms)
         grid = Grid(records.region, self.cells_per_side(n, left.record_epsilon))
         noisy, spend = noisy_grid(records, grid, left)
-        return publish(self, terms, (*bought, spend), GridModel(grid, noisy), n)
+        variance = noise_variance(spend.epsilon, left.unit.sensitivity)
+        model = GridModel(grid, noisy, BlockNoise.independent(grid.m, variance))
+        return publish(self, terms, (*bought, spend), model, n)

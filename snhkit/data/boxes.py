@@ -4,7 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 from snhkit.data.table import parsing
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry.queries import are_boxes
 
-__all__ = ["BoxRows", "answered", "read_boxes"]
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ["BoxRows", "answered", "outside", "read_boxes"]
 
 _SIDES = ("south", "west", "north", "east")
 _MAX_BYTES = 2**30
@@ -24,20 +28,22 @@ BoxRows = pd.DataFrame | dict[str, Any]
 """A file of boxes as it was: the rows of a table, all text, or a GeoJSON document."""
 
 
-def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueries, BoxRows]:
+def read_boxes(
+    path: str | os.PathLike[str], region: Region
+) -> tuple["RangeQueries | gpd.GeoSeries", BoxRows]:
     """Read boxes from a CSV file with columns south, west, north, east, or from GeoJSON.
 
     Parameters
     ----------
     path : str or path
-        A .csv file in degrees, or a .geojson or .json file of rectangles.
+        A .csv file in degrees, or a .geojson or .json file of polygons.
     region : Region
         In whose metres the boxes are wanted.
 
     Returns
     -------
-    queries : RangeQueries
-        The boxes, in the file's order.
+    queries : RangeQueries or GeoSeries
+        The boxes, in the file's order; shapes in degrees if they are not all boxes.
     rows : BoxRows
         What the file holds, for ``answered``.
 
@@ -45,7 +51,7 @@ def read_boxes(path: str | os.PathLike[str], region: Region) -> tuple[RangeQueri
     ------
     InputError
         If the file is missing, too large or not of these kinds, a column is missing, there is a
-        ``count`` already, or a box is not one.
+        ``count`` already, or a row is neither a box nor a polygon.
     """
     path = Path(path)
     if not path.is_file():
@@ -71,12 +77,12 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
     counts : ndarray, shape (q,)
         A release's answers.
     suffix : str
-        Which kind of file. Shapes may become a table of their bounds, a table has no shapes.
+        Which kind of file. Boxes may become a table of their bounds.
 
     Raises
     ------
     InputError
-        If a table is to become GeoJSON.
+        If a table is to become GeoJSON, or polygons a table.
 
     Examples
     --------
@@ -91,7 +97,10 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
         return _csv(rows.assign(count=counts))
     properties = [feature.get("properties") or {} for feature in rows["features"]]
     if suffix == ".csv":
-        sides = _frame(rows).bounds.set_axis(["west", "south", "east", "north"], axis=1)
+        shapes = _frame(rows).geometry
+        if not are_boxes(shapes).all():
+            raise InputError("polygons are answered as .geojson, not as .csv.")
+        sides = shapes.bounds.set_axis(["west", "south", "east", "north"], axis=1)
         table = pd.DataFrame(properties, index=sides.index, dtype=object)
         return _csv(table.assign(**{side: sides[side] for side in _SIDES}, count=counts))
     features = [
@@ -99,6 +108,18 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
         for feature, told, count in zip(rows["features"], properties, counts.tolist(), strict=True)
     ]
     return json.dumps(rows | {"features": features})
+
+
+def outside(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
+    """Whether each box, or shape in degrees, lies beyond the region, shape (q,)."""
+    if not isinstance(queries, RangeQueries):
+        south, west, north, east = region.bounds
+        at = queries.bounds
+        past = (at.minx >= east) | (at.maxx <= west) | (at.miny >= north) | (at.maxy <= south)
+        return past.to_numpy()
+    side = region.side_m
+    past = (queries.x >= side) | (queries.x + queries.width <= 0)
+    return past | (queries.y >= side) | (queries.y + queries.height <= 0)
 
 
 def _csv(table: pd.DataFrame) -> str:
@@ -132,7 +153,9 @@ def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
     return RangeQueries.from_degrees(region, *sides), rows
 
 
-def _from_geojson(path: Path, region: Region) -> tuple[RangeQueries, dict[str, Any]]:
+def _from_geojson(
+    path: Path, region: Region
+) -> tuple["RangeQueries | gpd.GeoSeries", dict[str, Any]]:
     with parsing("the file", "a GeoJSON FeatureCollection"):
         document = json.loads(path.read_text(encoding="utf-8-sig"))
         crs = json.dumps(document.get("crs") or "CRS84")
@@ -147,7 +170,9 @@ def _from_geojson(path: Path, region: Region) -> tuple[RangeQueries, dict[str, A
     if other.size:
         kind = frame.geom_type.iloc[other[0]]
         raise InputError(f"box {other[0]}: a polygon is needed, not {kind} (boxes count from 0).")
-    return RangeQueries.from_geodataframe(region, frame), document
+    if are_boxes(frame.geometry).all():
+        return RangeQueries.from_geodataframe(region, frame), document
+    return frame.geometry, document
 
 
 def _frame(document: dict[str, Any]):

@@ -10,7 +10,7 @@ from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["RangeQueries"]
+__all__ = ["RangeQueries", "are_boxes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +180,12 @@ class RangeQueries:
         if frame.crs is None:
             raise InputError("from_geodataframe: the frame has no CRS; set it with set_crs(4326).")
         degrees = frame.geometry.to_crs(4326)
+        for row in np.flatnonzero(~are_boxes(degrees))[:1]:
+            raise InputError(
+                f"box {row}: shape {degrees.iloc[row].geom_type} must be a box in degrees "
+                "(boxes count from 0); release.answer takes polygons as they are."
+            )
         bounds = degrees.bounds
-        spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
-        filled = degrees.set_crs(None, allow_override=True).area
-        _refuse((filled < 0.99 * spans).to_numpy(), "shape", filled.to_numpy(), "a box")
         return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
 
     def corners_in_degrees(self) -> NDArray[np.float64]:
@@ -197,6 +199,14 @@ class RangeQueries:
         """Consecutive parts of at most ``size`` boxes."""
         for start in range(0, len(self), size):
             yield self[start : start + size]
+
+
+def are_boxes(shapes) -> NDArray[np.bool_]:
+    """Whether each shape of a GeoSeries in degrees fills its bounds, shape (q,)."""
+    bounds = shapes.bounds
+    spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
+    filled = shapes.set_crs(None, allow_override=True).area
+    return (filled >= 0.99 * spans).to_numpy()
 
 
 def _refuse(bad: NDArray[np.bool_], name: str, values: NDArray, wanted: str) -> None:

@@ -72,6 +72,10 @@ class SNHModel:
         """The cells of the noisy grid it was trained on."""
         return Grid.of_width(self.region, self.cell_m)
 
+    def parts(self) -> Grid:
+        """The blocks: networks' answers, never negative, pile up where many are added."""
+        return self._block_table.grid
+
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""
         side = self.region.side_m
@@ -83,6 +87,10 @@ class SNHModel:
         core, frame, owner = core_and_frame(inside, table.grid.edges())
         learned = self._answer_frame(frame)
         return table.sums(core) + np.bincount(owner, learned, minlength=len(queries))
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Not known: nan, shape (q,)."""
+        return np.full(len(queries), np.nan)
 
     @cached_property
     def _block_table(self) -> SummedArea:

@@ -1,5 +1,6 @@
 """Privacy: budgets, the ledger, the unit that is hidden, and the noise that hides it."""
 
+from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.ledger import Ledger
@@ -26,8 +27,10 @@ __all__ = [
     "ReplayableEntropy",
     "Spend",
     "SystemEntropy",
+    "audited_epsilon",
     "column_norm",
     "discrete_laplace",
+    "epsilon_lower_bound",
     "exact",
     "noisy_count",
     "noisy_histogram",

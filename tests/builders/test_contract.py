@@ -81,6 +81,12 @@ def boxes_of(city: Region) -> RangeQueries:
     return RangeQueries(city, *low, *size)
 
 
+def overlap(boxes: RangeQueries) -> np.ndarray:
+    """Square metres of each box inside the region."""
+    low, size = np.stack([boxes.x, boxes.y]), np.stack([boxes.width, boxes.height])
+    return np.prod(np.clip(low + size, 0, 400) - np.clip(low, 0, 400), axis=0)
+
+
 def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable) -> None:
     """Put ``new`` for a noise function under that name in each module that imported it."""
     original = getattr(privacy, name)
@@ -295,10 +301,21 @@ class TestAnswers:
         np.testing.assert_allclose(release.answer(boxes[order]), together[order], atol=1e-3)
         np.testing.assert_allclose(release.answer(boxes[7:8]), together[7:8], atol=1e-3)
 
-    def test_boxes_of_another_region_are_refused(self, builder, records):
+    @pytest.mark.parametrize("ask", ["answer", "standard_error"])
+    def test_boxes_of_another_region_are_refused(self, builder, records, ask):
         elsewhere = RangeQueries(Region.around(lat=45, lon=7, side_m=401), [1], [1], [9], [9])
         with pytest.raises(InputError, match=r"boxes are given in .*401.* release is of .*400"):
-            released(builder, records).answer(elsewhere)
+            getattr(released(builder, records), ask)(elsewhere)
+
+    def test_a_standard_error_a_box_or_none_at_all(self, builder, records):
+        release, boxes = released(builder, records), boxes_of(records.region)
+        errors = release.standard_error(boxes)
+        assert errors.shape == (60,)
+        assert np.isnan(errors).all() or (errors[overlap(boxes) > 1] > 0).all()
+        assert np.isnan(errors).all() or (errors[overlap(boxes) == 0] == 0).all()
+        assert release.standard_error(boxes[:0]).shape == (0,)
+        again = release.standard_error(boxes[::-1])[::-1]
+        np.testing.assert_allclose(again, errors, rtol=1e-9)
 
     @pytest.mark.parametrize("public", [False, True])
     @pytest.mark.parametrize("terms", [TERMS["record"], TERMS["user, n bought"]])
@@ -330,6 +347,7 @@ class TestFile:
                 assert again.hyperparameters[field.name] == given
         boxes = boxes_of(records.region)
         assert (again.answer(boxes) == release.answer(boxes)).all()
+        np.testing.assert_array_equal(again.standard_error(boxes), release.standard_error(boxes))
         assert again.to_bytes() == release.to_bytes()
         assert repr(again) == repr(release)
 

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+import shapely
 
 import snhkit as snh
-from snhkit.data.boxes import answered, read_boxes
+from snhkit.data.boxes import answered, outside, read_boxes
 from snhkit.errors import InputError
 
 CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
@@ -22,6 +23,11 @@ def _shape(west, south, east, north):
 def _collection(*geometries, **more):
     features = [{"type": "Feature", "properties": {}, "geometry": g} for g in geometries]
     return {"type": "FeatureCollection", "features": features} | more
+
+
+def _triangle(west):
+    ring = [[west, 37.76], [west + 0.01, 37.76], [west, 37.77], [west, 37.76]]
+    return {"type": "Polygon", "coordinates": [ring]}
 
 
 SHAPE = _shape(-122.44, 37.76, -122.43, 37.77)
@@ -131,11 +137,6 @@ REFUSED = {
     "a point": (
         "b.json", _collection({"type": "Point", "coordinates": [-122, 37]}), "not Point",
     ),
-    "a triangle": (
-        "b.json",
-        _collection({"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 1], [0, 0]]]}),
-        "box 0: ",
-    ),
     "metres": ("b.json", _collection(SHAPE, crs={"name": "EPSG:26910"}), "in degrees"),
     "metres, unsaid": ("b.json", _collection(_shape(5e5, 4e6, 6e5, 5e6)), "box 0: "),
     "properties": (
@@ -159,6 +160,22 @@ def test_what_is_no_box_is_refused(written, name, content, told):
     assert told in str(refusal.value)
     assert str(refusal.value).startswith(str(path))
     assert "\n" not in str(refusal.value)
+
+
+def test_polygons_stay_polygons(written):
+    near, far = (_triangle(west) for west in (-122.44, 10))
+    document = _collection(SHAPE, near, far)
+    shapes, rows = read_boxes(written("b.geojson", document), CITY)
+    assert [shapely.geometry.mapping(s)["coordinates"] for s in shapes] == [
+        tuple(tuple(map(tuple, ring)) for ring in g["coordinates"]) for g in (SHAPE, near, far)
+    ]
+    assert shapes.crs.to_epsg() == 4326
+    assert outside(shapes, CITY).tolist() == [False, False, True]
+    counts = np.array([1.0, 2.0, 0.0])
+    back = json.loads(answered(rows, counts, ".geojson"))
+    assert [f["properties"]["count"] for f in back["features"]] == counts.tolist()
+    with pytest.raises(InputError, match=r"polygons are answered as \.geojson"):
+        answered(rows, counts, ".csv")
 
 
 def test_a_missing_or_huge_file_is_refused(tmp_path, written, monkeypatch):

@@ -1,0 +1,113 @@
+"""The noise that sums over irregular cells have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Partition, RangeQueries
+from snhkit.geometry.overlaps import fractions, spans
+
+__all__ = ["CellNoise"]
+
+_TILES = 64  # a side: boxes of one tile are asked together, of the cells near them only
+_BOXES, _CELLS = 64, 4_096  # pairs at a time: they stay in cache
+_ROWS = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class CellNoise:
+    """Independent noise of each cell, and noise that whole coarse cells share.
+
+    The variance of a box is the sum of the squares of the fractions of the cells that it covers,
+    times ``variance``, and the sum of those of the coarse grid's cells, each times its weight.
+
+    Parameters
+    ----------
+    variance : float
+        Of each cell's own noise.
+    coarse : ndarray, shape (k, k), optional
+        Weights of the cells of a grid of k a side; they may be negative, where coarse counts
+        have made the sums of cells more certain.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
+    >>> boxes = RangeQueries(city, [0, 0], [0, 0], [4, 2], [4, 1])
+    >>> CellNoise(8.0).of(halves, boxes)
+    array([16.,  2.])
+    >>> CellNoise(8.0, np.array([[-4.0]])).of(halves, boxes)
+    array([12.    ,  1.9375])
+    """
+
+    variance: float
+    coarse: NDArray[np.float64] | None = None
+
+    def of(self, cells: Partition, queries: RangeQueries) -> NDArray[np.float64]:
+        """Of the noise in the sum over each box, shape (q,)."""
+        found = self.variance * _squared_overlaps(cells, queries)
+        if self.coarse is not None:
+            found += _weighed_squares(self.coarse, queries)
+        return np.maximum(found, 0)  # rounding may leave less than nothing
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The weights of the coarse cells."""
+        return {} if self.coarse is None else {"noise": self.coarse}
+
+    def settings(self) -> dict[str, Any]:
+        """The variance."""
+        return {"variance": self.variance}
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]) -> "CellNoise":
+        """Rebuild from a file."""
+        variance, coarse = float(settings["variance"]), arrays.get("noise")
+        if set(arrays) - {"noise"}:
+            raise InputError(f"noise of cells has one array, 'noise', not {sorted(arrays)}.")
+        if not 0 <= variance < np.inf:
+            raise InputError(f"the variance of noise must be a number from 0, not {variance}.")
+        if coarse is not None and not (coarse.ndim == 2 and 0 < len(coarse) == coarse.shape[1]):
+            raise InputError(f"the coarse weights of noise must be square, not {coarse.shape}.")
+        return cls(variance, coarse)
+
+
+def _squared_overlaps(cells: Partition, queries: RangeQueries) -> NDArray[np.float64]:
+    """Sums of squared fractions of the cells, shape (q,)."""
+    (x0, x1), (y0, y1) = (span * cells.region.side_m for span in spans(queries))
+    column, row = (np.round(span.mean(axis=0) * _TILES) for span in spans(queries))
+    order = np.lexsort((row, column))
+    found = np.zeros(len(queries))
+    for start in range(0, len(queries), _BOXES):
+        some = order[start : start + _BOXES, None]
+        west, east, south, north = x0[some], x1[some], y0[some], y1[some]
+        near = (cells.x0 < east.max()) & (cells.x1 > west.min())
+        near &= (cells.y0 < north.max()) & (cells.y1 > south.min())
+        rows = np.flatnonzero(near)
+        for part in np.split(rows, range(_CELLS, rows.size, _CELLS)):
+            covered = _covered(west, east, cells.x0[part], cells.x1[part])
+            covered *= _covered(south, north, cells.y0[part], cells.y1[part])
+            found[some[:, 0]] += np.einsum("qc,qc->q", covered, covered)
+    return found
+
+
+def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
+    """Fractions of cells from start to end between low and high, shape (q, c)."""
+    shared = np.minimum(high, end)
+    shared -= np.maximum(low, start)
+    np.maximum(shared, 0, out=shared)
+    shared /= end - start
+    return shared
+
+
+def _weighed_squares(weights: NDArray[np.float64], queries: RangeQueries) -> NDArray[np.float64]:
+    """Sums of squared fractions of a grid's cells, each times its weight, shape (q,)."""
+    parts = [np.zeros(0)]
+    for some in queries.chunks(_ROWS):
+        x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))
+        parts.append(np.einsum("qi,qi->q", x @ weights, y))
+    return np.concatenate(parts)

@@ -1,0 +1,145 @@
+"""The noise that sums over a grid of estimated counts have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries
+from snhkit.geometry.overlaps import spans, squared_fractions
+
+__all__ = ["BlockNoise", "GridNoise"]
+
+_MOST_LEVELS = 64
+
+
+class GridNoise(Protocol):
+    """What is known of the noise of a grid's estimated counts."""
+
+    kind: ClassVar[str]
+
+    def variance(self, grid: Grid, queries: RangeQueries) -> NDArray[np.float64]:
+        """Of the noise in the sum over each box, shape (q,)."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Arrays for the file."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What else goes into the file, as JSON values."""
+        ...
+
+    @classmethod
+    def restore(
+        cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> Self:
+        """Rebuild from a file, distrusting it."""
+        ...
+
+
+@dataclass(frozen=True)
+class BlockNoise:
+    """Noise whose covariance is a sum of averages over blocks of cells.
+
+    Cut the grid's x axis into b equal blocks of m / b cells, and let X_b be m / b times the sum of
+    the squares of the fractions of the blocks that a box covers; Y_b likewise. The variance of
+    the box is the sum of weights[i][j] X_b Y_c over b = blocks[i] and c = blocks[j].
+
+    Parameters
+    ----------
+    blocks : tuple of int
+        Numbers of blocks; each divides the grid's m.
+    weights : tuple of tuple of float
+        A square matrix: rows for x, columns for y.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Grid(Region.around(lat=0, lon=0, side_m=4), 4)
+    >>> boxes = RangeQueries(city.region, [0, 0], [0, 0], [2, 1.5], [2, 1])
+    >>> BlockNoise.independent(4, 3.0).variance(city, boxes)
+    array([12.  ,  3.75])
+
+    Notes
+    -----
+    Let P_b be the projection of a vector of m numbers onto its averages over b blocks. The
+    covariance of the counts is the sum of weights[i][j] P_b ⊗ P_c, and X_b is the squared length
+    of P_b w, for w the fractions of the m cells that a box covers along x.
+    """
+
+    blocks: tuple[int, ...]
+    weights: tuple[tuple[float, ...], ...]
+    kind: ClassVar[str] = "blocks"
+
+    def __post_init__(self) -> None:
+        count = len(self.blocks)
+        if len(self.weights) != count or any(len(row) != count for row in self.weights):
+            raise InputError(f"weights of noise must be {count} rows of {count} numbers.")
+        if not np.isfinite(np.array(self.weights, float)).all():
+            raise InputError("a weight of noise is not a finite number.")
+
+    @classmethod
+    def independent(cls, m: int, variance: float) -> "BlockNoise":
+        """Each cell has its own noise, of one variance."""
+        return cls((m,), ((variance,),))
+
+    @classmethod
+    def consistent(
+        cls, sides: Sequence[int], assumed: Sequence[float], variances: Sequence[float]
+    ) -> "BlockNoise":
+        """The noise that least squares leaves where nested grids were counted.
+
+        Parameters
+        ----------
+        sides : sequence of int
+            Cells a side of each grid, from the coarsest; each divides the next.
+        assumed : sequence of float
+            The variances that least squares assumed, in any unit.
+        variances : sequence of float
+            Those that the counts have.
+
+        Notes
+        -----
+        With P_l the projection of the finest cells onto averages over the cells of grid l, and
+        g_l finest cells in each, the normal equations' matrix is the sum of g_l / assumed_l P_l.
+        The P_l are nested, so their differences share its eigenvectors, with the eigenvalues
+        that are summed here.
+        """
+        m = sides[-1]
+        g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)
+        inverse = np.cumsum((g / u)[::-1])[::-1]
+        spread = np.cumsum((g * v / u**2)[::-1])[::-1] / inverse**2
+        weights = np.diag(spread - np.append(spread[1:], 0))
+        return cls(tuple(sides), tuple(map(tuple, weights.tolist())))
+
+    def variance(self, grid: Grid, queries: RangeQueries) -> NDArray[np.float64]:
+        """Of the noise in the sum over each box, shape (q,)."""
+        x, y = (
+            np.stack([squared_fractions(span, b) * (grid.m / b) for b in self.blocks])
+            for span in spans(queries)
+        )
+        return np.einsum("iq,ij,jq->q", x, np.array(self.weights), y, optimize=True)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """None: the settings say it all."""
+        return {}
+
+    def settings(self) -> dict[str, Any]:
+        """Blocks and weights."""
+        return {"blocks": list(self.blocks), "weights": [list(row) for row in self.weights]}
+
+    @classmethod
+    def restore(
+        cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "BlockNoise":
+        """Rebuild from a file."""
+        if arrays:
+            raise InputError(f"noise of blocks has no arrays, not {sorted(arrays)}.")
+        blocks = tuple(int(b) for b in settings["blocks"])
+        if len(blocks) > _MOST_LEVELS or any(b < 1 or grid.m % b for b in blocks):
+            raise InputError(f"blocks of noise must divide the grid's {grid.m} a side.")
+        return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

@@ -1,0 +1,45 @@
+"""How much of equal cells along one axis lies between two places."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.geometry.queries import RangeQueries
+
+__all__ = ["fractions", "spans", "squared_fractions"]
+
+
+def spans(queries: RangeQueries) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """From where to where boxes reach, along x and along y, each of shape (2, q).
+
+    In sides of the region; what sticks out is cut off.
+    """
+    side = queries.region.side_m
+    x = np.stack([queries.x, queries.x + queries.width])
+    y = np.stack([queries.y, queries.y + queries.height])
+    return np.clip(x / side, 0, 1), np.clip(y / side, 0, 1)
+
+
+def fractions(span: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    """The fraction of each of ``m`` cells that a span covers, shape (q, m).
+
+    Examples
+    --------
+    >>> fractions(np.array([[0.125], [0.75]]), 4)
+    array([[0.5, 1. , 1. , 0. ]])
+    """
+    low, high = (np.clip(end[:, None] * m - np.arange(m), 0, 1) for end in span)
+    return high - low
+
+
+def squared_fractions(span: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    """The sum of the squares of ``fractions``, shape (q,), in one step however many cells.
+
+    Examples
+    --------
+    >>> squared_fractions(np.array([[0.125, 0.3], [0.75, 0.4]]), 4)
+    array([2.25, 0.16])
+    """
+    low, high = span * m
+    first, last = np.floor(low), np.floor(high)
+    several = (first + 1 - low) ** 2 + (last - first - 1) + (high - last) ** 2
+    return np.where(first == last, (high - low) ** 2, several)

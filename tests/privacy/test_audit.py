@@ -1,0 +1,73 @@
+"""The audit against mechanisms whose epsilon is known."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from snhkit.errors import InputError
+from snhkit.privacy import ReplayableEntropy, audited_epsilon, discrete_laplace, epsilon_lower_bound
+
+
+def counting(scale: Fraction, seed: int = 0, draws: int = 40_000):
+    """Counts with noise; two inputs a step apart differ by epsilon = 1 / scale."""
+    draws = iter(discrete_laplace(draws, scale, ReplayableEntropy(seed)).tolist())
+    return lambda count: count + next(draws)
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.99])
+@pytest.mark.parametrize("hits", [(900, 100), (1_000, 0), (3, 0), (500, 480), (0, 0), (0, 9)])
+def test_bounds_are_those_of_scipy(hits, confidence):
+    inside = [
+        binomtest(k, 1_000).proportion_ci(confidence_level=confidence, method="exact") for k in hits
+    ]
+    expected = np.log(max(inside[0].low / inside[1].high, 1))
+    found = epsilon_lower_bound(hits, (1_000, 1_000), confidence)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_delta_is_taken_off_first():
+    """A mechanism that fails once in ten, and else tells nothing."""
+    assert epsilon_lower_bound((100, 0), (1_000, 1_000)) > 2
+    assert epsilon_lower_bound((100, 0), (1_000, 1_000), delta=0.1) == 0
+
+
+def test_the_bound_holds_as_often_as_it_says():
+    """300 audits at 80 %: more than 90 wrong ones have a probability below 2e-5."""
+    fair = (counting(Fraction(1), seed, 200) for seed in range(300))
+    bounds = [audited_epsilon(mechanism, 0, 1, 100, confidence=0.8) for mechanism in fair]
+    assert sum(bound > 1 for bound in bounds) <= 90
+
+
+def test_it_comes_near_a_known_epsilon_from_below():
+    assert 0.85 < audited_epsilon(counting(Fraction(1)), 5, 6, 20_000) <= 1
+
+
+@pytest.mark.parametrize("promised", [0.5, 1, 2])
+def test_half_of_the_noise_is_caught(promised):
+    assert audited_epsilon(counting(1 / (2 * Fraction(promised))), 0, 1, 4_000) > promised
+
+
+def test_nothing_is_found_where_nothing_is_told():
+    assert audited_epsilon(counting(Fraction(1)), 5, 5, 4_000) == 0
+    assert audited_epsilon(lambda _: [1.0, 2.0], 0, 1, 100) == 0
+
+
+def test_it_looks_in_the_right_direction():
+    """Of four noisy numbers two move by one each: epsilon is 2, and 1 for either alone."""
+    draws = discrete_laplace((8_000, 4), Fraction(1), ReplayableEntropy(2))
+    runs = iter(draws)
+    found = audited_epsilon(lambda step: np.array([step, 7, -step, 7]) + next(runs), 0, 1, 4_000)
+    assert 1.1 < found <= 2
+
+
+def test_a_secret_in_plain_sight_is_found():
+    found = audited_epsilon(lambda given: given, 0, 1, 4_000)
+    assert found > 5
+    assert audited_epsilon(lambda given: -given, 0, 1, 4_000) == found
+
+
+def test_too_few_runs_are_refused():
+    with pytest.raises(InputError, match="runs must be at least 4, not 3"):
+        audited_epsilon(lambda given: given, 0, 1, 3)
