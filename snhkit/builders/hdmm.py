@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from snhkit.builders.axis_noise import AxisNoise
 from snhkit.builders.base import Terms, positive, publish, with_n
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.p_identity import best_extra_rows, one_thread, p_identity
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import noisy_products
+from snhkit.privacy import column_norm, noisy_products
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["HDMM"]
@@ -103,7 +105,11 @@ class HDMM:
         noisy, spend = noisy_products(
             grid.count(records), weights, left.epsilon, left.unit.sensitivity, left.entropy
         )
-        model = GridModel(grid, least_squares(weights, noisy))
+        change = left.unit.sensitivity * column_norm(weights) ** 2
+        deviation = math.sqrt(noise_variance(spend.epsilon, change))
+        along = covariance(weights)
+        noise = AxisNoise(grid, np.float32(deviation * along))
+        model = GridModel(grid, least_squares(weights, along, noisy), noise)
         return publish(self, terms, (*bought, spend), model, n)
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:
@@ -125,22 +131,23 @@ class HDMM:
 def covariance(weights: csr_array) -> NDArray[np.float64]:
     """Of least-squares estimates along an axis, shape (m, m), in units of the noise's variance."""
     real = weights.astype(np.float64)
-    return np.linalg.inv((real.T @ real).toarray())
+    with one_thread():
+        return np.linalg.inv((real.T @ real).toarray())
 
 
-def least_squares(weights: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+def least_squares(
+    weights: csr_array, along: NDArray[np.float64], sums: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """The counts X, shape (m, m), whose weighted sums A X A^T are nearest to ``sums``.
 
     Examples
     --------
-    >>> rows = np.array([[1, 0], [0, 1], [1, 1]])
-    >>> least_squares(csr_array(rows), rows @ [[1, 2], [3, 4]] @ rows.T)
+    >>> rows = csr_array([[1, 0], [0, 1], [1, 1]])
+    >>> least_squares(rows, covariance(rows), rows @ [[1, 2], [3, 4]] @ rows.T)
     array([[1., 2.],
            [3., 4.]])
     """
-    real = weights.astype(np.float64)
-    half = real.T @ sums
-    back = real.T @ np.ascontiguousarray(half.T)
+    half = weights.T @ sums.astype(np.float64)
+    back = weights.T @ np.ascontiguousarray(half.T)
     with one_thread():
-        inverse = covariance(weights)
-        return np.ascontiguousarray((inverse @ back @ inverse).T)
+        return np.ascontiguousarray((along @ back @ along).T)

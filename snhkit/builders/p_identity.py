@@ -1,12 +1,13 @@
 """What to measure along an axis so that intervals of given lengths come out well: p-Identity."""
 
-from functools import lru_cache
+from contextlib import AbstractContextManager
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["best_extra_rows", "interval_gram", "loss_and_gradient", "one_thread", "p_identity"]
 
@@ -36,9 +37,14 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows / rows.sum(axis=0)
 
 
-def one_thread() -> threadpool_limits:
+def one_thread() -> AbstractContextManager:
     """Products of matrices by one thread: on a busy machine many wait for each other, for long."""
-    return threadpool_limits(1, user_api="blas")
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 @lru_cache(maxsize=16)

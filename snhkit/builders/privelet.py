@@ -10,8 +10,10 @@ from scipy.sparse import csr_array
 from snhkit.builders.base import Terms, positive, publish, with_n
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
+from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import noisy_products
+from snhkit.privacy import column_norm, noisy_products
+from snhkit.privacy.variance import noise_variance
 from snhkit.release import Release
 
 __all__ = ["Privelet"]
@@ -80,7 +82,9 @@ class Privelet:
         noisy, spend = noisy_products(
             grid.count(records), haar, left.epsilon, left.unit.sensitivity, left.entropy
         )
-        model = GridModel(grid, inverted(haar, noisy))
+        change = left.unit.sensitivity * column_norm(haar) ** 2
+        noise = wavelet_noise(k, noise_variance(spend.epsilon, change))
+        model = GridModel(grid, inverted(haar, noisy), noise)
         return publish(self, terms, (*bought, spend), model, n)
 
 
@@ -105,6 +109,24 @@ def haar_matrix(k: int) -> csr_array:
     rows = np.concatenate([np.zeros((1, m), np.int64), stretch])
     signs = np.concatenate([np.ones((1, m), np.int64), sign])
     return csr_array((signs.ravel(), (rows.ravel(), np.tile(cell, k + 1))), shape=(m, m))
+
+
+def wavelet_noise(k: int, variance: float) -> BlockNoise:
+    """The noise of the counts where that of each coefficient has a variance.
+
+    Notes
+    -----
+    Along an axis, coefficients of the halves of stretches of s cells make w (P - Q) w / s, where P
+    and Q are the averages over halves and over whole stretches. The total makes w P w / m, where P
+    is the average over all.
+    """
+    m = 2**k
+    parts = np.concatenate([[1], 2 ** np.arange(k)]) / m
+    along = parts - np.append(parts[1:], 0)
+    weights = variance * np.outer(along, along)
+    return BlockNoise(
+        tuple(2**level for level in range(k + 1)), tuple(map(tuple, weights.tolist()))
+    )
 
 
 def inverted(haar: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
