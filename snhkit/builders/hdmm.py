@@ -108,7 +108,7 @@ class HDMM:
         change = left.unit.sensitivity * column_norm(weights) ** 2
         deviation = math.sqrt(noise_variance(spend.epsilon, change))
         along = covariance(weights)
-        noise = AxisNoise(grid, np.float32(deviation * along))
+        noise = AxisNoise(grid, (deviation * along).astype(np.float32))
         model = GridModel(grid, least_squares(weights, along, noisy), noise)
         return publish(self, terms, (*bought, spend), model, n)
 

@@ -61,7 +61,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
     Notes
     -----
     McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical
-    queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5.2) with their p of m / 16, up to
+    queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5) with their p of m / 16, up to
     32 rows. L-BFGS from a few random starts, of which the best goes on.
     """
     gram = interval_gram(m, lengths)
@@ -109,7 +109,7 @@ def loss_and_gradient(
     -----
     It is tr(W^T W (A^T A)^-1) for the strategy A. With d for the column sums of [I; T], the inverse
     is diag(d) K diag(d) with K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, of which only
-    p by p is inverted (Sec. 5.2 of the paper).
+    p by p is inverted.
     """
     m = len(gram)
     rows = flat.reshape(-1, m)

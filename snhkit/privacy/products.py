@@ -72,10 +72,10 @@ def noisy_products(
     if not isinstance(histogram, Histogram) or not isinstance(histogram.partition, Grid):
         raise InputError("noisy_products: give the Histogram that Grid.count makes.")
     matrix, counts = _integers(weights), histogram.counts
-    if matrix.shape[1] != len(counts):
+    rows, columns = matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
+    if columns != len(counts):
         raise InputError(
-            f"noisy_products: weights of {matrix.shape[1]:,} columns for {len(counts):,} cells a "
-            "side."
+            f"noisy_products: weights of {columns:,} columns for {len(counts):,} cells a side."
         )
     epsilon = share_of(epsilon)
     change = whole_number(sensitivity, "sensitivity", least=1) * column_norm(matrix) ** 2
@@ -83,7 +83,7 @@ def noisy_products(
     if int(counts.sum()) * int(abs(matrix).max()) ** 2 >= _MOST_SUM:
         raise InputError("noisy_products: sums of so many records overflow; give smaller weights.")
     # Drawn first: what cannot be hidden is not computed.
-    noise = discrete_laplace((matrix.shape[0],) * 2, noise_scale(epsilon, change), entropy)
+    noise = discrete_laplace((rows, rows), noise_scale(epsilon, change), entropy)
     half = matrix @ counts
     sums = np.ascontiguousarray((matrix @ np.ascontiguousarray(half.T)).T)
     bought = f"{sums.size:,} weighted sums of counts of {counts.size:,} cells"
@@ -103,11 +103,10 @@ def column_norm(weights: NDArray[np.int64] | sparray) -> int:
 
 def _integers(weights: NDArray[np.int64] | sparray) -> csr_array:
     """The weights as 64-bit integers, one entry a place, small enough to be added."""
-    matrix = csr_array(weights)
+    matrix = csr_array(weights, copy=True)
     if matrix.dtype.kind not in "iu" or matrix.ndim != 2 or not matrix.count_nonzero():
         raise InputError("weights must be a matrix of whole numbers, not all of them 0.")
-    matrix = csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     if max(-int(matrix.min()), int(matrix.max())) > _MOST_WEIGHT:
         raise InputError("weights must be at most 2**30.")
-    return matrix.astype(np.int64)
+    return csr_array(matrix, dtype=np.int64)
