@@ -1,41 +1,123 @@
-"""The paper's CABS experiment: python benchmarks/cabs.py [DATA_FOLDER].
+"""Every method on San Francisco's taxis: python benchmarks/cabs.py [--help].
 
-The folder holds sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz (default ../shared/data).
-Prints mean relative errors of 5,000 squares of 25 to 100 m and build seconds.
+Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
+mean relative error of squares of 25 to 100 m on records (the paper's experiment) and of squares of
+1 to 5 km anywhere, and each method's seconds and peak memory in a process of its own.
 """
 
+import argparse
+import resource
+import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from tqdm.auto import tqdm
+
 import snhkit as snh
+from snhkit.builders import Builder
 from snhkit.experiment import relative_errors
 
+CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
 WIDTHS_M = (15, 20, 25, 30, 40, 50, 60)
+SMALL_M, LARGE_M = (25.0, 100.0), (1_000.0, 5_000.0)
 
 
-def main(folder: Path) -> None:
-    """Sweep Identity's width and run each method's default, epsilon by epsilon."""
-    city = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
-    records = snh.read_points(folder / "sf_cabs.npy", city, report=print)
-    checkins = folder / "san_francisco_gowalla_checkins.csv.gz"
-    public = snh.read_points(checkins, city, report=print)
-    boxes = snh.RangeQueries.sample(records, 5000)
-    truth = snh.exact_counts(records, boxes)
-    data = snh.PrivateDataset(records, budget=1000, unit="record", n="public")
-    builders = {"UG": snh.UniformGrid()}
-    builders |= {f"Identity {w} m": snh.Identity(w) for w in WIDTHS_M}
-    builders |= {"AG": snh.AdaptiveGrid(), "PrivTree": snh.PrivTree(), "QuadTree": snh.QuadTree()}
-    builders |= {"Identity": snh.Identity(), "AG": snh.AdaptiveGrid(), "PrivTree": snh.PrivTree()}
-    builders |= {"QuadTree": snh.QuadTree(), "SNH": snh.SNH()}
-    for epsilon in (0.05, 0.1, 0.2, 0.4, 0.8):
-        for name, builder in builders.items():
-            start = time.perf_counter()
-            release = data.release(builder, epsilon=epsilon, public=public)
-            seconds = time.perf_counter() - start
-            error = relative_errors(release.answer(boxes), truth, data.n).mean()
-            print(f"epsilon {epsilon:<5} {name:14} {error:.4f} {seconds:7.2f} s", flush=True)
+def cabs(folder: Path) -> snh.Points:
+    """The private records."""
+    return snh.read_points(folder / "sf_cabs.npy", CITY)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of whom."""
+
+    data: snh.PrivateDataset
+    public: snh.Points
+    boxes: snh.RangeQueries
+    truth: np.ndarray
+
+
+def mean_errors(builder: Builder, task: Task, draws: int) -> list[float]:
+    """One number for each epsilon, over several draws of the noise."""
+    data, found = task.data, []
+    for epsilon in EPSILONS:
+        releases = (
+            data.release(builder, epsilon=epsilon, public=task.public) for _ in range(draws)
+        )
+        answers = [release.answer(task.boxes) for release in releases]
+        found.append(np.mean([relative_errors(a, task.truth, data.n).mean() for a in answers]))
+    return found
+
+
+def errors_table(folder: Path, chosen: list[str], sizes_m: tuple[float, float], draws: int) -> None:
+    """Print a row for each method, and for Identity the best width of a sweep."""
+    records = cabs(folder)
+    public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
+    near = records if sizes_m == SMALL_M else CITY
+    boxes = snh.RangeQueries.sample(near, 5000, sizes_m)
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    task = Task(data, public, boxes, snh.exact_counts(records, boxes))
+    rows = {snh.METHODS[key].title: snh.METHODS[key].builder(sizes_m) for key in chosen}
+    sweep = {f"Identity, {width} m": snh.Identity(width) for width in WIDTHS_M}
+    print(f"\n5,000 squares of {sizes_m[0]:,.0f} to {sizes_m[1]:,.0f} m, {draws} draws\n")
+    print("| epsilon |", " | ".join(map(str, EPSILONS)), "|")
+    print("|---" * (len(EPSILONS) + 1) + "|")
+    found = {}
+    for name, builder in tqdm((rows | sweep).items(), unit="method", leave=False):
+        found[name] = mean_errors(builder, task, draws)
+        row(name, found[name])
+    row("Identity, best of these widths", np.min([found[name] for name in sweep], axis=0))
+
+
+def row(name: str, numbers) -> None:
+    """Print one line of a table."""
+    tqdm.write(f"| {name} | " + " | ".join(f"{x:.3f}" for x in numbers) + " |")
+    sys.stdout.flush()
+
+
+def cost_table(folder: Path, chosen: list[str]) -> None:
+    """Print what each method takes to build at epsilon 0.2, in a fresh process."""
+    print("\n| method | seconds | peak MB |\n|---|---|---|")
+    for key in ("", *chosen):
+        words = [sys.executable, __file__, "--folder", str(folder), "--cost-of", key]
+        told = subprocess.run(words, check=True, capture_output=True, text=True).stdout  # noqa: S603
+        print(told, end="", flush=True)
+
+
+def cost(folder: Path, key: str) -> None:
+    """Print one row of the table of costs; without a method, that of reading the records."""
+    start = time.perf_counter()
+    records = cabs(folder)
+    name = "(reading the file)"
+    if key:
+        name = snh.METHODS[key].title
+        builder = snh.METHODS[key].builder()
+        data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+        start = time.perf_counter()
+        data.release(builder, epsilon=0.2)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"| {name} | {seconds:.2f} | {peak:,.0f} |")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data"))
+    parser = argparse.ArgumentParser(description="Every method on San Francisco's taxis.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", default=list(snh.METHODS), choices=snh.METHODS)
+    parser.add_argument("--table", choices=("small", "large", "cost"), help="one of the three")
+    parser.add_argument("--cost-of", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.cost_of is not None:
+        cost(given.folder, given.cost_of)
+        sys.exit()
+    if given.table in (None, "small"):
+        errors_table(given.folder, given.methods, SMALL_M, given.draws)
+    if given.table in (None, "large"):
+        errors_table(given.folder, given.methods, LARGE_M, given.draws)
+    if given.table in (None, "cost"):
+        cost_table(given.folder, given.methods)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from snhkit.builders import HDMM as HDMM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
+    from snhkit.builders import HierarchicalGrid as HierarchicalGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import Privelet as Privelet
     from snhkit.builders import PrivTree as PrivTree
@@ -37,6 +38,7 @@ _HOME = {
     "AdaptiveGrid": "builders",
     "Budget": "privacy",
     "CITIES": "data",
+    "HierarchicalGrid": "builders",
     "HDMM": "builders",
     "Identity": "builders",
     "Ledger": "privacy",
@@ -68,6 +70,7 @@ __all__ = [
     "SNH",
     "AdaptiveGrid",
     "Budget",
+    "HierarchicalGrid",
     "Identity",
     "Ledger",
     "Points",

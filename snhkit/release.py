@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -103,9 +104,7 @@ class Release:
     replayable: bool
     spends: tuple[Spend, ...]
     model: Model
-    versions: Mapping[str, str] = field(
-        default_factory=lambda: {name: version(name) for name in ("snhkit", "numpy", "jax")}
-    )
+    versions: Mapping[str, str] = field(default_factory=lambda: dict(_versions()))
 
     @property
     def region(self) -> Region:
@@ -227,3 +226,8 @@ class Release:
             for name, text in self.card().items()
         )
         return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("snhkit", "numpy", "jax")}

@@ -3,6 +3,7 @@
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
 from snhkit.builders.hdmm import HDMM
+from snhkit.builders.hierarchical import HierarchicalGrid
 from snhkit.builders.identity import Identity
 from snhkit.builders.privelet import Privelet
 from snhkit.builders.privtree import PrivTree
@@ -13,6 +14,7 @@ __all__ = [
     "HDMM",
     "AdaptiveGrid",
     "Builder",
+    "HierarchicalGrid",
     "Identity",
     "PrivTree",
     "Privelet",

@@ -12,8 +12,7 @@ from snhkit.builders.cell_noise import CellNoise
 from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, Region
-from snhkit.privacy import exact, noisy_histogram
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import exact, noise_variance, noisy_histogram
 from snhkit.release import Release
 
 __all__ = ["AdaptiveGrid"]

@@ -32,9 +32,11 @@ def default_cell_width(n: int, epsilon: float) -> float:
 
 
 def chosen_grid(
-    records: Points, terms: Terms, cell_m: float | None
+    records: Points, terms: Terms, cell_m: float | None, share: float = 1.0
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of the default one, for which n may have to be bought.
+
+    The default is that for the given share of the epsilon that is left.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def chosen_grid(
     if cell_m is not None:
         return Grid.of_width(records.region, cell_m), terms, (), terms.n
     n, left, bought = with_n(records, terms)
-    width = default_cell_width(n, left.record_epsilon)
+    width = default_cell_width(n, share * left.record_epsilon)
     # n is paid for: too large a region must get wider cells, not a refusal.
     width = max(width, records.region.side_m / MOST_CELLS)
     return Grid.of_width(records.region, width), left, bought, n

@@ -7,7 +7,7 @@ from snhkit.builders.cell_width import chosen_grid
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import noise_variance
 from snhkit.release import Release
 
 __all__ = ["Identity"]

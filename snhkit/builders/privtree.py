@@ -9,8 +9,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
-from snhkit.privacy import noisy_histogram, noisy_splits
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import noise_variance, noisy_histogram, noisy_splits
 from snhkit.release import Release
 
 __all__ = ["PrivTree"]

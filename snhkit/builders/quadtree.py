@@ -1,21 +1,16 @@
 """The complete quadtree: noisy counts of squares of every size, made to agree."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n
 from snhkit.builders.cell_width import default_cell_width
-from snhkit.builders.grid_model import GridModel
-from snhkit.builders.grid_noise import BlockNoise
+from snhkit.builders.hierarchy import measured
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import Spend, noisy_histogram
-from snhkit.privacy.variance import noise_variance
+from snhkit.geometry import Points, Region
 from snhkit.release import Release
 
 __all__ = ["QuadTree"]
@@ -80,61 +75,7 @@ class QuadTree:
         n, left, bought = (
             (terms.n, terms, ()) if self.height is not None else with_n(records, terms)
         )
-        region = records.region
-        height = self.height_for(region.side_m, n or 0, left.record_epsilon)
-        shares = self.shares(height)
-        levels: list[NDArray] = []
-        spends: list[Spend] = []
-        for level, share in enumerate(shares):
-            counts, spend = noisy_histogram(
-                Grid(region, 2**level).count(records),
-                left.epsilon * share,
-                left.unit.sensitivity,
-                left.entropy,
-            )
-            levels.append(counts)
-            spends.append(spend)
-        assumed = [float(share) ** -2 for share in shares]
-        variances = [noise_variance(spend.epsilon, left.unit.sensitivity) for spend in spends]
-        noise = BlockNoise.consistent([len(a) for a in levels], assumed, variances)
-        model = GridModel(Grid(region, 2**height), consistent(levels, assumed), noise)
+        height = self.height_for(records.region.side_m, n or 0, left.record_epsilon)
+        sides = [2**level for level in range(height + 1)]
+        model, spends = measured(records, sides, self.shares(height), left)
         return publish(self, terms, (*bought, *spends), model, n)
-
-
-def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:
-    """The smallest squares' counts that fit noisy counts of all levels best, shape (m, m).
-
-    Parameters
-    ----------
-    levels : sequence of ndarray, shape (2^d, 2^d)
-        Noisy counts, from the root.
-    variances : sequence of float
-        Of each level's noise, in any unit.
-
-    Examples
-    --------
-    >>> consistent([np.array([[18]]), np.array([[1, 2], [3, 4]])], [1, 1])
-    array([[2.6, 3.6], [4.6, 5.6]])
-
-    Notes
-    -----
-    Weighted least squares, in one pass up, where a square's count is averaged with the sum of its
-    quarters' by their precision, and one down, where what a square's quarters lack is shared out.
-    """
-    best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
-    for own, spread in zip(levels[-2::-1], variances[-2::-1], strict=True):
-        of_sum = 4 * variance
-        weight = of_sum / (of_sum + spread)
-        best.append(weight * own + (1 - weight) * _quarters_sum(best[-1]))
-        variance = weight * spread
-    counts = best.pop()
-    while best:
-        below = best.pop()
-        lacking = (counts - _quarters_sum(below)) / 4
-        counts = below + lacking.repeat(2, axis=0).repeat(2, axis=1)
-    return counts
-
-
-def _quarters_sum(level: NDArray[np.float64]) -> NDArray[np.float64]:
-    half = len(level) // 2
-    return level.reshape(half, 2, half, 2).sum(axis=(1, 3))

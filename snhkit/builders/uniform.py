@@ -7,7 +7,7 @@ from snhkit.builders.base import MOST_CELLS, Terms, noisy_grid, positive, publis
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import noise_variance
 from snhkit.release import Release
 
 __all__ = ["UniformGrid"]

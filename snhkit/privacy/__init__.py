@@ -16,6 +16,7 @@ from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.variance import noise_variance
 
 __all__ = [
     "Budget",
@@ -32,6 +33,7 @@ __all__ = [
     "discrete_laplace",
     "epsilon_lower_bound",
     "exact",
+    "noise_variance",
     "noisy_count",
     "noisy_histogram",
     "noisy_products",

@@ -16,6 +16,7 @@ from snhkit import load, privacy
 from snhkit.builders import (
     HDMM,
     AdaptiveGrid,
+    HierarchicalGrid,
     Identity,
     Privelet,
     PrivTree,
@@ -39,6 +40,8 @@ BUILDERS = {
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
     "QuadTree-3": QuadTree(3),
+    "HB2D": HierarchicalGrid(),
+    "HB2D-10": HierarchicalGrid(10, b=3),
     "Privelet": Privelet(),
     "Privelet-30": Privelet(30),
     "HDMM": HDMM(),
@@ -47,6 +50,7 @@ BUILDERS = {
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
+    "HB2D, more cells than a grid has": HierarchicalGrid(0.01),
     "Privelet, more cells than a grid has": Privelet(0.01),
     "HDMM, more cells than it can search for": HDMM(0.1),
     "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),

@@ -3,42 +3,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from snhkit import PrivateDataset
 from snhkit.builders import QuadTree
-from snhkit.builders.quadtree import consistent
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
 from snhkit.privacy import total
-
-
-@given(st.integers(0, 3), st.integers(0, 2**32))
-def test_consistency_is_weighted_least_squares(height, seed):
-    rng = np.random.default_rng(seed)
-    m = 2**height
-    levels = [rng.normal(0, 10, (2**d, 2**d)) for d in range(height + 1)]
-    variances = rng.uniform(0.1, 9, height + 1).tolist()
-    rows, seen = [], []
-    for level, variance in zip(levels, variances, strict=True):
-        side = m // len(level)
-        for i, j in np.ndindex(level.shape):
-            covered = np.zeros((m, m))
-            covered[i * side : (i + 1) * side, j * side : (j + 1) * side] = 1
-            rows.append(covered.ravel() / variance**0.5)
-            seen.append(level[i, j] / variance**0.5)
-    best, *_ = np.linalg.lstsq(np.array(rows), np.array(seen), rcond=None)
-    np.testing.assert_allclose(consistent(levels, variances).ravel(), best, atol=1e-8)
-
-
-def test_what_agrees_already_stays():
-    leaves = np.arange(64.0).reshape(8, 8)
-    levels = [leaves]
-    while len(levels[0]) > 1:
-        half = len(levels[0]) // 2
-        levels.insert(0, levels[0].reshape(half, 2, half, 2).sum(axis=(1, 3)))
-    np.testing.assert_allclose(consistent(levels, [4, 3, 2, 1]), leaves)
 
 
 def test_shares_grow_by_the_cube_root_of_two_and_add_up():

@@ -9,6 +9,7 @@ from scipy.stats import dlaplace
 from snhkit.builders import (
     HDMM,
     AdaptiveGrid,
+    HierarchicalGrid,
     Identity,
     Privelet,
     PrivTree,
@@ -27,6 +28,7 @@ LINEAR = {
     "AG": AdaptiveGrid(alpha=0.4, c=25),
     "PrivTree": PrivTree(max_depth=2),
     "QuadTree": QuadTree(2),
+    "HB2D": HierarchicalGrid(60, b=2),
     "Privelet": Privelet(100),
     "HDMM": HDMM(40, (100, 300)),
     "HDMM, all boxes": HDMM(25, None),

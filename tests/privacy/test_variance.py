@@ -3,8 +3,7 @@ from fractions import Fraction
 import pytest
 from scipy.stats import dlaplace
 
-from snhkit.privacy import SystemEntropy, discrete_laplace
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import SystemEntropy, discrete_laplace, noise_variance
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/50", "1", "7/2", "40"])
