@@ -15,7 +15,7 @@ from snhkit.release import Release
 __all__ = ["HierarchicalGrid", "average_variance"]
 
 _LARGEST_FACTOR = 64
-# Of epsilon. Measured on two cities and five epsilons: within 5 % of the best width for squares of
+# Of epsilon. Measured on two cities and three epsilons: within 5 % of the best width for squares of
 # 25 to 100 m, where a half gives cells too narrow for these and for large boxes.
 _CELL_SHARE = 0.25
 
