@@ -14,8 +14,7 @@ from snhkit.builders.grid_model import GridModel
 from snhkit.builders.p_identity import best_extra_rows, one_thread, p_identity
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import column_norm, noisy_products
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import column_norm, noise_variance, noisy_products
 from snhkit.release import Release
 
 __all__ = ["HDMM"]

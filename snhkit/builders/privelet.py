@@ -12,8 +12,7 @@ from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import column_norm, noisy_products
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy import column_norm, noise_variance, noisy_products
 from snhkit.release import Release
 
 __all__ = ["Privelet"]
