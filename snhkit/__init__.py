@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import HDMM as HDMM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import HierarchicalGrid as HierarchicalGrid
     from snhkit.builders import Identity as Identity
+    from snhkit.builders import Privelet as Privelet
     from snhkit.builders import PrivTree as PrivTree
     from snhkit.builders import QuadTree as QuadTree
     from snhkit.builders import UniformGrid as UniformGrid
@@ -39,11 +41,13 @@ _HOME = {
     "CITIES": "data",
     "HierarchicalGrid": "builders",
     "DPSGD": "neural",
+    "HDMM": "builders",
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
     "Points": "geometry",
     "PrivTree": "builders",
+    "Privelet": "builders",
     "PrivateDataset": "dataset",
     "QuadTree": "builders",
     "RangeQueries": "geometry",
@@ -64,6 +68,7 @@ _HOME = {
 __all__ = [
     "CITIES",
     "DPSGD",
+    "HDMM",
     "METHODS",
     "SNH",
     "AdaptiveGrid",
@@ -74,6 +79,7 @@ __all__ = [
     "Points",
     "PrivTree",
     "PrivateDataset",
+    "Privelet",
     "QuadTree",
     "RangeQueries",
     "Region",

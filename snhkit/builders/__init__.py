@@ -2,18 +2,22 @@
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
+from snhkit.builders.hdmm import HDMM
 from snhkit.builders.hierarchical import HierarchicalGrid
 from snhkit.builders.identity import Identity
+from snhkit.builders.privelet import Privelet
 from snhkit.builders.privtree import PrivTree
 from snhkit.builders.quadtree import QuadTree
 from snhkit.builders.uniform import UniformGrid
 
 __all__ = [
+    "HDMM",
     "AdaptiveGrid",
     "Builder",
     "HierarchicalGrid",
     "Identity",
     "PrivTree",
+    "Privelet",
     "QuadTree",
     "Terms",
     "UniformGrid",

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders.axis_noise import AxisNoise
 from snhkit.builders.grid_noise import BlockNoise, GridNoise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
@@ -15,7 +16,7 @@ from snhkit.geometry.grid import SummedArea
 
 __all__ = ["GridModel"]
 
-_NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise,)}
+_NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise, AxisNoise)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snhkit.builders import (
+    HDMM,
     AdaptiveGrid,
     Builder,
     HierarchicalGrid,
     Identity,
+    Privelet,
     PrivTree,
     QuadTree,
     UniformGrid,
@@ -51,6 +53,8 @@ METHODS: dict[str, Method] = {
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
     "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
+    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
+    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }

@@ -14,6 +14,7 @@ from snhkit.privacy.noise import (
     noisy_count,
     noisy_histogram,
 )
+from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.spend import Spend, total, total_delta
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
@@ -30,6 +31,7 @@ __all__ = [
     "Spend",
     "SystemEntropy",
     "audited_epsilon",
+    "column_norm",
     "discrete_laplace",
     "epsilon_lower_bound",
     "exact",
@@ -39,6 +41,7 @@ __all__ = [
     "noisy_count",
     "noisy_gradient",
     "noisy_histogram",
+    "noisy_products",
     "noisy_splits",
     "require_accounting",
     "total",

@@ -23,9 +23,12 @@ __all__ = [
     "SystemEntropy",
     "discrete_laplace",
     "gaussian_for_demonstration",
+    "noise_scale",
     "noisy_count",
     "noisy_histogram",
+    "share_of",
     "uniform_below",
+    "whole_number",
 ]
 
 # No loop below needs this many rounds but with a probability under exp(-690), whatever the data:
@@ -76,7 +79,7 @@ class ReplayableEntropy:
     replayable = True
 
     def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(np.random.SeedSequence(_whole(seed, "seed", least=0)))
+        self._bits = np.random.PCG64(np.random.SeedSequence(whole_number(seed, "seed", least=0)))
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The next ``count`` words of the seed's sequence."""
@@ -121,9 +124,9 @@ def noisy_histogram(
             "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
-    epsilon = _share(epsilon)
+    epsilon = share_of(epsilon)
     counts = histogram.counts
-    noise = discrete_laplace(counts.shape, _scale(epsilon, sensitivity), entropy)
+    noise = discrete_laplace(counts.shape, noise_scale(epsilon, sensitivity), entropy)
     return counts + noise, Spend(epsilon, f"counts of {counts.size:,} cells", "parallel")
 
 
@@ -156,8 +159,8 @@ def noisy_count(
     >>> type(noisy).__name__, str(spend)
     ('int', '1 for number of records')
     """
-    epsilon = _share(epsilon)
-    noise = discrete_laplace(1, _scale(epsilon, sensitivity), entropy)
+    epsilon = share_of(epsilon)
+    noise = discrete_laplace(1, noise_scale(epsilon, sensitivity), entropy)
     return int(count) + int(noise[0]), Spend(epsilon, what)
 
 
@@ -299,17 +302,17 @@ def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDAr
     return both[:count].astype(np.float32)
 
 
-def _share(epsilon: Epsilon) -> Fraction:
+def share_of(epsilon: Epsilon) -> Fraction:
     """A part of an epsilon, which may have more digits than the epsilon that was asked for."""
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 
 
-def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Sensitivity / epsilon; rounded up by a part in 2**40 or so where it has too many digits.
 
     Then there is that little more noise than was paid for, never less.
     """
-    scale = _whole(sensitivity, "sensitivity", least=1) / epsilon
+    scale = whole_number(sensitivity, "sensitivity", least=1) / epsilon
     if max(scale.numerator, scale.denominator) < MAX_PART:
         return scale
     size = scale.numerator.bit_length() - scale.denominator.bit_length()
@@ -317,7 +320,8 @@ def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     return Fraction(math.ceil(scale * parts), parts)
 
 
-def _whole(value: int, name: str, least: int) -> int:
+def whole_number(value: int, name: str, least: int) -> int:
+    """``value`` as an int; InputError unless it is a whole number of at least ``least``."""
     try:
         whole = operator.index(value)
     except TypeError:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 from snhkit.geometry.dyadic import square_of
-from snhkit.privacy.budget import Epsilon, exact
-from snhkit.privacy.noise import Entropy, discrete_laplace
+from snhkit.privacy.budget import Epsilon
+from snhkit.privacy.noise import Entropy, discrete_laplace, share_of
 from snhkit.privacy.spend import Spend
 
 __all__ = ["Lattice", "noisy_splits"]
@@ -106,7 +106,7 @@ def noisy_splits(
     -----
     Zhang, Xiao and Xie, "PrivTree", SIGMOD 2016, Algorithm 2 and Theorem 3.1.
     """
-    epsilon = epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
+    epsilon = share_of(epsilon)
     lattice = Lattice.of(epsilon, sensitivity)
     finest = np.sort(square_of(points, max_depth))
     nodes, kept = np.zeros(1, np.int64), 0

@@ -14,9 +14,11 @@ import pytest
 
 from snhkit import load, privacy
 from snhkit.builders import (
+    HDMM,
     AdaptiveGrid,
     HierarchicalGrid,
     Identity,
+    Privelet,
     PrivTree,
     QuadTree,
     UniformGrid,
@@ -42,12 +44,19 @@ BUILDERS = {
     "QuadTree-3": QuadTree(3),
     "HB2D": HierarchicalGrid(),
     "HB2D-10": HierarchicalGrid(10, b=3),
+    "Privelet": Privelet(),
+    "Privelet-30": Privelet(30),
+    "HDMM": HDMM(),
+    "HDMM, all boxes": HDMM(20, None),
     "SNH": TINY_SNH,
     "DPSGD": TINY_DPSGD,
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
     "HB2D, more cells than a grid has": HierarchicalGrid(0.01),
+    "Privelet, more cells than a grid has": Privelet(0.01),
+    "HDMM, more cells than it can search for": HDMM(0.1),
+    "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
     "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),
@@ -124,6 +133,7 @@ class TestAccount:
     ):
         drawn, draw = [], noise.discrete_laplace
         normal, draw_normal = [], noise.gaussian_for_demonstration
+        changes, products = [], privacy.noisy_products
 
         def recording(shape, scale, entropy):
             drawn.append(scale)
@@ -133,8 +143,15 @@ class TestAccount:
             normal.append(std)
             return draw_normal(count, std, entropy)
 
-        replace_everywhere(monkeypatch, "discrete_laplace", recording)
         replace_everywhere(monkeypatch, "gaussian_for_demonstration", recording_normal)
+
+        def weighing(histogram, weights, *terms):
+            # One record changes so much in all.
+            changes.append(np.abs(weights.toarray()).sum(axis=0).max() ** 2)
+            return products(histogram, weights, *terms)
+
+        replace_everywhere(monkeypatch, "discrete_laplace", recording)
+        replace_everywhere(monkeypatch, "noisy_products", weighing)
         spends = released(builder, records, "0.3", **terms).spends
         sensitivity = terms.get("max_per_user", 1)
         if isinstance(builder, PrivTree):
@@ -149,7 +166,11 @@ class TestAccount:
             assert normal == [std] * 3
         else:
             assert normal == []
-        assert drawn == [sensitivity / spend.epsilon for spend in spends]
+        changes = [1] * (len(spends) - len(changes)) + [int(change) for change in changes]
+        assert drawn == [
+            sensitivity * change / spend.epsilon
+            for change, spend in zip(changes, spends, strict=True)
+        ]
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
     def test_what_fails_after_payment_stays_paid(self, builder, records, error, monkeypatch):
@@ -182,11 +203,16 @@ class TestWhatIsKept:
             counts = np.random.default_rng(5).integers(-3, 9, histogram.counts.shape)
             return counts, Spend(epsilon, "cells", "parallel")
 
+        def same_products(histogram, weights, epsilon, sensitivity, entropy):
+            sums = np.random.default_rng(5).integers(-3, 9, (weights.shape[0],) * 2)
+            return sums, Spend(epsilon, "weighted sums")
+
         def same_splits(points, max_depth, most, epsilon, sensitivity, entropy):
             number = np.arange(4)
             return np.ones_like(number), number, Spend(epsilon, "where to split")
 
         replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
+        replace_everywhere(monkeypatch, "noisy_products", same_products)
         replace_everywhere(monkeypatch, "noisy_splits", same_splits)
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))

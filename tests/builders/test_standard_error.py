@@ -7,9 +7,11 @@ import pytest
 from scipy.stats import dlaplace
 
 from snhkit.builders import (
+    HDMM,
     AdaptiveGrid,
     HierarchicalGrid,
     Identity,
+    Privelet,
     PrivTree,
     QuadTree,
     UniformGrid,
@@ -18,7 +20,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.geometry import RangeQueries
 from snhkit.geometry.densities import DensityTable
 from snhkit.geometry.grid import Grid, SummedArea
-from snhkit.privacy import noise, splits
+from snhkit.privacy import noise, products, splits
 
 LINEAR = {
     "UG": UniformGrid(c=2),
@@ -27,34 +29,43 @@ LINEAR = {
     "PrivTree": PrivTree(max_depth=2),
     "QuadTree": QuadTree(2),
     "HB2D": HierarchicalGrid(60, b=2),
+    "Privelet": Privelet(100),
+    "HDMM": HDMM(40, (100, 300)),
+    "HDMM, all boxes": HDMM(25, None),
 }
-NOISY = {"AG": AdaptiveGrid(), "QuadTree": QuadTree(3)}
+NOISY = {
+    "AG": AdaptiveGrid(),
+    "QuadTree": QuadTree(3),
+    "Privelet": Privelet(50),
+    "HDMM": HDMM(13, None),
+}
 RELEASES = 200
 
 
 @pytest.mark.parametrize("builder", LINEAR.values(), ids=LINEAR)
 def test_it_adds_up_what_each_noisy_number_does(builder, records, city, monkeypatch):
-    """One number of noise at a time is 1, all others 0: its factor in each answer."""
+    """One number of noise at a time is one, all others 0: its factor in each answer."""
     data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n="public")
     boxes = RangeQueries.sample(city, 40, (10, 390))
     position, scales = -1, []
+    one = 2**30 if isinstance(builder, HDMM) else 1  # in its lattice
 
     def all_but_one_nought(shape, scale, entropy):
         drawn = np.zeros(shape, np.int64)
         start = len(scales)
         scales.extend([scale] * drawn.size)
         if start <= position < len(scales):
-            drawn.reshape(-1)[position - start] = 1
+            drawn.reshape(-1)[position - start] = one
         return drawn
 
-    for module in (noise, splits):
+    for module in (noise, products, splits):
         monkeypatch.setattr(module, "discrete_laplace", all_but_one_nought)
     without = data.release(builder, epsilon=1)
     drawn = list(scales)
     variance = np.zeros(len(boxes))
     for position in range(len(drawn)):
         scales.clear()
-        factor = data.release(builder, epsilon=1).answer(boxes) - without.answer(boxes)
+        factor = (data.release(builder, epsilon=1).answer(boxes) - without.answer(boxes)) / one
         variance += factor**2 * dlaplace(float(1 / drawn[position])).var()
     assert len(drawn) > 10
     np.testing.assert_allclose(without.standard_error(boxes), np.sqrt(variance), rtol=1e-6)

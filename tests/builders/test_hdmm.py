@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from snhkit import PrivateDataset
+from snhkit.builders import HDMM
+from snhkit.builders.hdmm import covariance, least_squares
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.privacy import column_norm
+
+TOWN = Region.around(lat=45, lon=7, side_m=13_200)
+
+
+@given(st.integers(1, 5), st.integers(0, 3), st.integers(0, 2**32))
+def test_it_is_least_squares(m, more, seed):
+    rng = np.random.default_rng(seed)
+    weights = np.concatenate([5 * np.eye(m, dtype=int), rng.integers(0, 4, (more, m))])
+    sums = rng.integers(-50, 50, (m + more, m + more))
+    best, *_ = np.linalg.lstsq(np.kron(weights, weights), sums.ravel(), rcond=None)
+    rows = csr_array(weights)
+    ours = least_squares(rows, covariance(rows), sums)
+    np.testing.assert_allclose(ours.ravel(), best, atol=1e-9)
+
+
+def test_without_noise_it_is_exact(records):
+    data = PrivateDataset(records, budget="1e12", unit="record", n="public")
+    release = data.release(HDMM(20, None), epsilon=10**12)
+    counts = Grid(records.region, 20).count(records).counts
+    np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
+    assert len(release.cells()) == 400
+
+
+def test_what_it_costs(records):
+    data = PrivateDataset(records, budget=1, unit="record", n="private")
+    (spend,) = data.release(HDMM(50), epsilon="0.5").spends
+    assert str(spend) == "0.5 for 81 weighted sums of counts of 64 cells"
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.001, 1, 1e9])
+def test_columns_are_as_large_as_the_noise_allows_and_tell_every_cell(epsilon):
+    weights = HDMM(sizes_m=None).weights(Grid(TOWN, 64), epsilon)
+    assert weights.dtype == np.int64
+    assert column_norm(weights) ** 2 / epsilon <= 2**50
+    assert column_norm(weights) <= 2**15 + 4
+    assert np.linalg.matrix_rank(weights.toarray()) == 64
+    if epsilon >= 0.001:
+        sums = weights.sum(axis=0)
+        assert sums.min() >= 2**15 - 4
+
+
+def test_rounded_it_is_as_good_as_what_was_found():
+    grid = Grid(TOWN, 64)
+    fine = HDMM(sizes_m=None).weights(grid, 1)
+    coarse = HDMM(sizes_m=None).weights(grid, 2.0**-20)
+    assert column_norm(coarse) < 2**15
+    errors = [column_norm(w) ** 2 * np.trace(covariance(w)) for w in (fine, coarse)]
+    assert errors[1] == pytest.approx(errors[0], rel=0.01)
+
+
+def test_large_boxes_have_less_noise_than_cells_would_give():
+    grid = Grid(TOWN, 256)
+    weights = HDMM(sizes_m=(1_000, 5_000)).weights(grid, 1)
+    shape = column_norm(weights) ** 2 * covariance(weights)
+    boxes = RangeQueries.sample(TOWN, 1_000, (1_000, 5_000))
+    cells = (boxes.width / grid.cell_m) ** 2
+    edges = np.arange(256)[:, None] * grid.cell_m
+
+    def along(low, width):
+        w = np.clip(low + width - edges, 0, grid.cell_m) - np.clip(low - edges, 0, grid.cell_m)
+        return np.einsum("iq,ij,jq->q", w, shape, w) / grid.cell_m**2
+
+    ours = along(boxes.x, boxes.width) * along(boxes.y, boxes.height)
+    assert ours.mean() < cells.mean() / 3
+
+
+class TestWidth:
+    def test_larger_boxes_get_wider_cells(self):
+        """Those of 1 to 5 km are 48 times larger on average."""
+        small, large = (HDMM(sizes_m=s).width(13_200, 10**5, 0.2) for s in ((25, 100), (1e3, 5e3)))
+        assert small == pytest.approx(29, abs=0.1)
+        assert large == pytest.approx(48**0.5 * small)
+        assert HDMM(sizes_m=None).width(3 * 62.5, 10**5, 0.2) == small
+
+    def test_there_are_not_too_many_cells_to_search_for(self):
+        assert HDMM().width(102_400, 10**9, 1e6) == 100
+
+    def test_a_given_width_needs_no_n(self, records):
+        data = PrivateDataset(records, budget=2, unit="record", n="private")
+        assert data.release(HDMM(50), epsilon=1).n is None
+        assert data.release(HDMM(), epsilon=1).n is not None
+
+
+@pytest.mark.parametrize("sizes", [(0, 1), (2, 1), (-1, 5), (1, np.inf), (np.nan, 1)])
+def test_sizes_that_make_no_sense_are_named(sizes):
+    with pytest.raises(InputError, match="sizes_m must be None or"):
+        HDMM(sizes_m=sizes)
+
+
+@pytest.mark.parametrize("cell_m", [0, -1, np.nan, "30", True])
+def test_a_wrong_width_is_named(cell_m):
+    with pytest.raises(InputError, match="cell_m must be a positive number"):
+        HDMM(cell_m)
+
+
+def test_a_refusal_says_what_would_do(records):
+    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    with pytest.raises(InputError, match=r"cell_m = 0\.1 .* 0\.391 m or more will do"):
+        data.release(HDMM(0.1), epsilon=1)
+    with pytest.raises(InputError, match=r"up to 500 m are wider than the region of 400 m"):
+        data.release(HDMM(sizes_m=(25, 500)), epsilon=1)
