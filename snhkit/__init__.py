@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import DAWA as DAWA
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import PrivTree as PrivTree
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdaptiveGrid": "builders",
+    "DAWA": "builders",
     "Budget": "privacy",
     "CITIES": "data",
     "Identity": "builders",
@@ -59,6 +61,7 @@ _HOME = {
 
 __all__ = [
     "CITIES",
+    "DAWA",
     "METHODS",
     "SNH",
     "AdaptiveGrid",

@@ -2,9 +2,19 @@
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
+from snhkit.builders.dawa import DAWA
 from snhkit.builders.identity import Identity
 from snhkit.builders.privtree import PrivTree
 from snhkit.builders.quadtree import QuadTree
 from snhkit.builders.uniform import UniformGrid
 
-__all__ = ["AdaptiveGrid", "Builder", "Identity", "PrivTree", "QuadTree", "Terms", "UniformGrid"]
+__all__ = [
+    "DAWA",
+    "AdaptiveGrid",
+    "Builder",
+    "Identity",
+    "PrivTree",
+    "QuadTree",
+    "Terms",
+    "UniformGrid",
+]

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import DAWA, AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -39,6 +39,7 @@ METHODS: dict[str, Method] = {
     "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
+    "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
 }
 

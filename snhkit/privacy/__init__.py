@@ -1,5 +1,6 @@
 """Privacy: budgets, the ledger, the unit that is hidden, and the noise that hides it."""
 
+from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.ledger import Ledger
@@ -16,6 +17,7 @@ from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = [
+    "BucketCosts",
     "Budget",
     "Entropy",
     "Entry",
@@ -27,6 +29,7 @@ __all__ = [
     "SystemEntropy",
     "discrete_laplace",
     "exact",
+    "noisy_buckets",
     "noisy_count",
     "noisy_histogram",
     "noisy_splits",

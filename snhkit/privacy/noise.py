@@ -19,6 +19,7 @@ __all__ = [
     "ReplayableEntropy",
     "SystemEntropy",
     "discrete_laplace",
+    "laplace_scale",
     "noisy_count",
     "noisy_histogram",
     "uniform_below",
@@ -119,7 +120,7 @@ def noisy_histogram(
         )
     epsilon = _share(epsilon)
     counts = histogram.counts
-    noise = discrete_laplace(counts.shape, _scale(epsilon, sensitivity), entropy)
+    noise = discrete_laplace(counts.shape, laplace_scale(epsilon, sensitivity), entropy)
     return counts + noise, Spend(epsilon, f"counts of {counts.size:,} cells", "parallel")
 
 
@@ -153,7 +154,7 @@ def noisy_count(
     ('int', '1 for number of records')
     """
     epsilon = _share(epsilon)
-    noise = discrete_laplace(1, _scale(epsilon, sensitivity), entropy)
+    noise = discrete_laplace(1, laplace_scale(epsilon, sensitivity), entropy)
     return int(count) + int(noise[0]), Spend(epsilon, what)
 
 
@@ -274,7 +275,7 @@ def _share(epsilon: Epsilon) -> Fraction:
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 
 
-def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+def laplace_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Sensitivity / epsilon; rounded up by a part in 2**40 or so where it has too many digits.
 
     Then there is that little more noise than was paid for, never less.
