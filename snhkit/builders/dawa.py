@@ -12,12 +12,13 @@ from snhkit.builders.level_shares import box_energies, level_shares
 from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
-from snhkit.geometry.hilbert import MAX_ORDER, hilbert_curve, runs_on_curve
+from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
 from snhkit.privacy import BucketCosts, exact, noisy_buckets, noisy_histogram
 from snhkit.release import Release
 
 __all__ = ["DAWA"]
 
+_FINEST = 11  # 4 million cells
 _MOST_BOXES = 4_096
 _MOST_COVERED = 2**22  # cells, by all boxes together
 
@@ -73,15 +74,15 @@ class DAWA:
         if self.ratio >= 1:
             raise InputError(f"ratio must be below 1, a share of epsilon, not {self.ratio!r}.")
         whole("order", self.order, least=0)
-        if self.order > MAX_ORDER:
-            raise InputError(f"order must be at most {MAX_ORDER}, not {self.order}.")
+        if self.order > _FINEST:
+            raise InputError(f"order must be at most {_FINEST}, not {self.order}.")
         whole("block", self.block, least=1)
         if self.block & (self.block - 1):
             raise InputError(f"block must be a power of two, not {self.block}.")
-        if not 0 < self.sizes_m[0] <= self.sizes_m[1] < np.inf:
-            raise InputError(
-                f"sizes_m must be (low, high) with 0 < low <= high, not {self.sizes_m}."
-            )
+        low, high = self.sizes_m
+        if not 0 < low <= high < np.inf:
+            raise InputError(f"sizes_m must be (low, high), 0 < low <= high, not {self.sizes_m}.")
+        object.__setattr__(self, "sizes_m", (float(low), float(high)))
 
     def _budget(self, terms: Terms) -> tuple[Fraction, Fraction, Fraction]:
         """Epsilon for the cuts and for the counts, and a bucket's price."""
@@ -97,7 +98,11 @@ class DAWA:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse squares larger than the region, and epsilons too small for whole numbers."""
-        self.expected(region, None)
+        if self.sizes_m[1] > region.side_m:
+            raise InputError(
+                f"DAWA: squares of {self.sizes_m[1]:g} m do not fit into a region of "
+                f"{region.side_m:g} m; give smaller sizes_m."
+            )
         cuts, _, price = self._budget(terms)
         BucketCosts.of(4**self.order, price, cuts, terms.unit.sensitivity)
 

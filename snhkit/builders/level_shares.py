@@ -109,10 +109,9 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     if not energies.any():
         return np.eye(len(energies))[0]
-    energies = energies / energies.sum()
+    energies = np.maximum(energies / energies.sum(), 2.0**-30)
     height = len(energies) - 1
-    finest = np.log2(max(energies[0], 2.0**-30))
-    precision = np.exp2(np.arange(finest, height + 2, 1 / _STEPS))
+    precision = np.exp2(np.arange(np.log2(energies[0]), height + 2, 1 / _STEPS))
     rise = np.sqrt(np.maximum(precision[:, None] - precision, 0))
     rise[np.triu_indices_from(rise, 1)] = np.inf
     cost, came = energies[0] / precision + np.sqrt(precision), []

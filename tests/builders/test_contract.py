@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from snhkit import load, privacy
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import DAWA, AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
@@ -31,10 +31,13 @@ BUILDERS = {
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
     "QuadTree-3": QuadTree(3),
+    "DAWA": DAWA(order=5, block=4),
+    "DAWA, large squares": DAWA(order=5, sizes_m=(200, 300)),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
+    "DAWA, sizes larger than the region": DAWA(sizes_m=(25, 401)),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
 }
@@ -113,6 +116,10 @@ class TestAccount:
             while drawn[0] == Lattice.of(spends[0].epsilon, sensitivity).scale:
                 drawn = drawn[1:]
             spends = spends[1:]
+        if isinstance(builder, DAWA):
+            # Twice the noise of a count, for the cuts.
+            assert drawn[0] == 2 * sensitivity / spends[0].epsilon
+            drawn, spends = drawn[1:], spends[1:]
         assert drawn == [sensitivity / spend.epsilon for spend in spends]
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
@@ -149,7 +156,12 @@ class TestWhatIsKept:
             number = np.arange(4)
             return np.ones_like(number), number, Spend(epsilon, "where to split")
 
+        def same_buckets(histogram, along, block, price, epsilon, sensitivity, entropy):
+            buckets = 2 ** (2 * builder.order - 2)
+            return np.full(buckets, along.size // buckets), Spend(epsilon, "where to cut")
+
         replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
+        replace_everywhere(monkeypatch, "noisy_buckets", same_buckets)
         replace_everywhere(monkeypatch, "noisy_splits", same_splits)
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))
