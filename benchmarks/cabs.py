@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     builders |= {f"Identity {w} m": snh.Identity(w) for w in WIDTHS_M}
     builders |= {"AG": snh.AdaptiveGrid(), "PrivTree": snh.PrivTree(), "QuadTree": snh.QuadTree()}
     builders |= {"Identity": snh.Identity(), "AG": snh.AdaptiveGrid(), "PrivTree": snh.PrivTree()}
-    builders |= {"QuadTree": snh.QuadTree(), "SNH": snh.SNH()}
+    builders |= {"QuadTree": snh.QuadTree(), "DAWA": snh.DAWA(), "SNH": snh.SNH()}
     for epsilon in (0.05, 0.1, 0.2, 0.4, 0.8):
         for name, builder in builders.items():
             start = time.perf_counter()
