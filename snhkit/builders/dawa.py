@@ -40,7 +40,8 @@ class DAWA:
         The grid has 2^order cells a side.
     block : int
         Cells of the smallest stretch of the line that chooses a length for its buckets, a power of
-        two. Smaller ones choose more freely, and more by chance.
+        two. Smaller ones choose more freely, and more by chance; 1,024 suits squares of
+        kilometres better.
     sizes_m : (float, float)
         Smallest and largest side in metres of the squares that are expected, near public points if
         given, anywhere in the region otherwise.
@@ -77,6 +78,8 @@ class DAWA:
         if self.order > _FINEST:
             raise InputError(f"order must be at most {_FINEST}, not {self.order}.")
         whole("block", self.block, least=1)
+        for name in ("order", "block"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         if self.block & (self.block - 1):
             raise InputError(f"block must be a power of two, not {self.block}.")
         low, high = self.sizes_m

@@ -120,6 +120,18 @@ def test_what_needs_too_wide_numbers_is_refused_before_payment(records):
     assert data.ledger.entries == ()
 
 
+def test_numbers_of_numpy_can_be_saved(records):
+    builder = DAWA(np.float32(0.3), np.int64(4), np.int32(4), (np.float64(30), np.int64(60)))
+    release = released(records, 1, builder)
+    assert release.hyperparameters == {
+        "ratio": pytest.approx(0.3),
+        "order": 4,
+        "block": 4,
+        "sizes_m": [30, 60],
+    }
+    assert release.to_bytes()
+
+
 def test_the_method_by_name_is_made_for_the_sizes():
     assert METHODS["dawa"].builder((50, 200)) == DAWA(sizes_m=(50, 200))
 
