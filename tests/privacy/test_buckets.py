@@ -3,9 +3,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
 from scipy.stats import binomtest, dlaplace
 
 from snhkit.errors import InputError
@@ -155,24 +156,42 @@ class TestTheArgument:
             assert (self.winners(noisy, 4, 4, costs) == [pairs]) == still
 
 
-@pytest.mark.parametrize(("wrong", "alike"), [(Fraction(1, 2), False), (1, True), (2, False)])
-def test_the_noise_is_as_wide_as_its_price(wrong, alike):
-    """The law of the cuts of four cells, worked out from that of the noise."""
-    epsilon, counts = Fraction(1), [0, 9, 3, 2]
-    tail = np.arange(-60, 61)
-    p = dlaplace(float(epsilon / 2 * wrong)).pmf(tail)
-    cost = [
-        2 * (d + tail) + 3 * buckets
-        for d, buckets in zip(candidates(np.array(counts), 4)[0][:, 0], (4, 2, 1), strict=True)
-    ]
-    one = cost[2] < np.minimum.outer(cost[0], cost[1])[..., None]
-    share = float((one * p[:, None, None] * p[:, None] * p).sum())
-    seen = [
-        noisy_buckets(counted(counts), np.arange(4), 4, Fraction(3), epsilon, 1, SystemEntropy())[0]
-        for _ in range(2_000)
-    ]
-    found = binomtest(sum(len(length) == 1 for length in seen), len(seen), share).pvalue
-    assert (found > FALSE_ALARM) == alike
+def law(counts: ArrayLike, price: int, scale: float) -> np.ndarray:
+    """How likely four cells become buckets of 1, 2 and 4, summed over all that noise can be."""
+    z = np.arange(-60, 61)
+    p = dlaplace(1 / scale).pmf(z)
+    deviation = candidates(np.array(counts), 4)[0]
+    cost = 2 * (deviation + z) + price * np.array([[4], [2], [1]])
+    best = np.stack(
+        [
+            np.broadcast_to(c, (z.size,) * 3)
+            for c in (cost[0][:, None, None], cost[1][:, None], cost[2])
+        ]
+    ).argmin(axis=0)
+    weight = p[:, None, None] * p[:, None] * p
+    return np.bincount(best.ravel(), weight.ravel(), minlength=3)
+
+
+@pytest.mark.parametrize(("off", "alike"), [(0.5, False), (1, True), (2, False)])
+def test_the_noise_is_as_wide_as_its_price(off, alike):
+    counts, epsilon, price = [0, 9, 3, 2], Fraction(1), Fraction(3)
+    args = np.arange(4), 4, price, epsilon, 1, SystemEntropy()
+    seen = [len(noisy_buckets(counted(counts), *args)[0]) == 1 for _ in range(2_000)]
+    share = law(counts, 3, off * 2)[2]
+    assert (binomtest(sum(seen), len(seen), share).pvalue > FALSE_ALARM) == alike
+
+
+@settings(max_examples=25)
+@given(arrays(np.int64, 4, elements=st.integers(0, 9)), st.integers(0, 3), st.integers(0, 20))
+def test_a_record_moves_the_law_by_epsilon_at_most(x, cell, price):
+    more = x + (np.arange(4) == cell)
+    loss = np.abs(np.log(law(x, price, 2.0) / law(more, price, 2.0)))
+    assert loss.max() <= 1 + 1e-6
+
+
+def test_half_the_noise_would_cost_more():
+    few, more = (law([8, 8, 0, last], 8, 1.0) for last in (0, 1))
+    assert np.abs(np.log(few / more)).max() > 1.8
 
 
 def test_hardly_any_noise_gives_the_least_true_cost():
