@@ -18,7 +18,7 @@ from snhkit.privacy import (
     noisy_histogram,
 )
 from snhkit.privacy.budget import MAX_PART
-from snhkit.privacy.noise import _scale, uniform_below
+from snhkit.privacy.noise import laplace_scale, uniform_below
 
 TOP = 2**64 - 1
 
@@ -144,7 +144,7 @@ def test_only_a_partition_is_taken(histogram: Histogram):
     st.integers(1, 10**6),
 )
 def test_an_epsilon_of_many_digits_gets_hardly_more_noise_and_never_less(epsilon, sensitivity):
-    exactly, drawn = sensitivity / epsilon, _scale(epsilon, sensitivity)
+    exactly, drawn = sensitivity / epsilon, laplace_scale(epsilon, sensitivity)
     assert exactly <= drawn <= exactly * (1 + Fraction(1, 2**39))
     assert max(drawn.numerator, drawn.denominator) < MAX_PART
 
@@ -157,7 +157,7 @@ def test_a_share_of_many_digits_is_drawn_for_and_costs_what_it_says(epsilon):
 
 
 def test_scales_that_fit_are_not_rounded():
-    assert _scale(exact(1 / 3), 7) == 7 / exact(1 / 3)
+    assert laplace_scale(exact(1 / 3), 7) == 7 / exact(1 / 3)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), float("nan")])
