@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import DAWA as DAWA
     from snhkit.builders import HDMM as HDMM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import HierarchicalGrid as HierarchicalGrid
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdaptiveGrid": "builders",
+    "DAWA": "builders",
     "Budget": "privacy",
     "CITIES": "data",
     "HierarchicalGrid": "builders",
@@ -67,6 +69,7 @@ _HOME = {
 
 __all__ = [
     "CITIES",
+    "DAWA",
     "DPSGD",
     "HDMM",
     "METHODS",

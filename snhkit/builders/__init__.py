@@ -2,6 +2,7 @@
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms
+from snhkit.builders.dawa import DAWA
 from snhkit.builders.hdmm import HDMM
 from snhkit.builders.hierarchical import HierarchicalGrid
 from snhkit.builders.identity import Identity
@@ -11,6 +12,7 @@ from snhkit.builders.quadtree import QuadTree
 from snhkit.builders.uniform import UniformGrid
 
 __all__ = [
+    "DAWA",
     "HDMM",
     "AdaptiveGrid",
     "Builder",

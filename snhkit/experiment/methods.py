@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from snhkit.builders import (
+    DAWA,
     HDMM,
     AdaptiveGrid,
     Builder,
@@ -55,6 +56,7 @@ METHODS: dict[str, Method] = {
     "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
     "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
     "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
+    "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }

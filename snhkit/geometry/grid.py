@@ -15,7 +15,7 @@ from snhkit.geometry.region import Region
 if TYPE_CHECKING:
     from snhkit.geometry.partition import Partition
 
-__all__ = ["Grid", "Histogram", "SummedArea"]
+__all__ = ["Grid", "Histogram", "Merged", "SummedArea"]
 
 MAX_CELLS = 2**26
 _CHUNK = 65_536  # boxes at a time: their corners stay in cache
@@ -100,19 +100,63 @@ class Histogram:
     """True counts of the cells of a partition; each point is in exactly one cell.
 
     Only this type may claim parallel composition, and only ``Grid.count`` and ``Partition.count``
-    make it.
+    make it, and ``merged`` from theirs.
 
     Parameters
     ----------
-    partition : Grid or Partition
+    partition : Grid, Partition or Merged
         The cells.
     counts : ndarray of int, shape (m, m) or (c,)
         For a grid ``counts[i, j]`` is for the i-th column from the west and j-th row from the
         south; otherwise one number a cell.
     """
 
-    partition: Union[Grid, "Partition"]
+    partition: Union[Grid, "Partition", "Merged"]
     counts: NDArray[np.int64]
+
+    def merged(self, group: NDArray[np.int64]) -> "Histogram":
+        """Counts of unions of cells, shape (groups,): each cell is in the one group named for it.
+
+        Parameters
+        ----------
+        group : ndarray of int, in the shape of ``counts``
+            The groups' numbers, from 0; chosen without looking at records but through noise.
+
+        Raises
+        ------
+        InputError
+            If not every cell is given one whole number from 0.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=2)
+        >>> four = Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]]))
+        >>> four.merged(np.array([[0, 0], [1, 0]])).counts
+        array([2, 1])
+        """
+        if group.shape != self.counts.shape or group.dtype.kind not in "iu" or group.min() < 0:
+            raise InputError(
+                f"merged: give each of the {self.counts.shape} cells a whole number from 0."
+            )
+        sums = np.zeros(int(group.max()) + 1, np.int64)
+        np.add.at(sums, group.ravel(), self.counts.ravel())
+        return Histogram(Merged(self.partition, group), sums)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Merged:
+    """Unions of a partition's cells, which are a partition again.
+
+    Parameters
+    ----------
+    cells : Grid, Partition or Merged
+        What was put together.
+    group : ndarray of int
+        For each cell the number of its union.
+    """
+
+    cells: Union[Grid, "Partition", "Merged"]
+    group: NDArray[np.int64]
 
 
 class SummedArea:

@@ -1,6 +1,7 @@
 """Privacy: budgets, the ledger, the unit that is hidden, and the noise that hides it."""
 
 from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
+from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.gradients import gradient_noise, noisy_gradient, require_accounting
@@ -21,6 +22,7 @@ from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import noise_variance
 
 __all__ = [
+    "BucketCosts",
     "Budget",
     "Entropy",
     "Entry",
@@ -38,6 +40,7 @@ __all__ = [
     "gaussian_for_demonstration",
     "gradient_noise",
     "noise_variance",
+    "noisy_buckets",
     "noisy_count",
     "noisy_gradient",
     "noisy_histogram",

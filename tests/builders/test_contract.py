@@ -14,6 +14,7 @@ import pytest
 
 from snhkit import load, privacy
 from snhkit.builders import (
+    DAWA,
     HDMM,
     AdaptiveGrid,
     HierarchicalGrid,
@@ -48,6 +49,8 @@ BUILDERS = {
     "Privelet-30": Privelet(30),
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
+    "DAWA": DAWA(order=5, block=4),
+    "DAWA, large squares": DAWA(order=5, sizes_m=(200, 300)),
     "SNH": TINY_SNH,
     "DPSGD": TINY_DPSGD,
 }
@@ -57,6 +60,7 @@ IMPOSSIBLE = {
     "Privelet, more cells than a grid has": Privelet(0.01),
     "HDMM, more cells than it can search for": HDMM(0.1),
     "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),
+    "DAWA, sizes larger than the region": DAWA(sizes_m=(25, 401)),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
     "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),
@@ -159,6 +163,10 @@ class TestAccount:
             while drawn[0] == Lattice.of(spends[0].epsilon, sensitivity).scale:
                 drawn = drawn[1:]
             spends = spends[1:]
+        if isinstance(builder, DAWA):
+            # Twice the noise of a count, for the cuts.
+            assert drawn[0] == 2 * sensitivity / spends[0].epsilon
+            drawn, spends = drawn[1:], spends[1:]
         if isinstance(builder, DPSGD):
             # One price for all steps, whatever the unit; the multiplier has a test of its own.
             *spends, steps = spends
@@ -211,8 +219,13 @@ class TestWhatIsKept:
             number = np.arange(4)
             return np.ones_like(number), number, Spend(epsilon, "where to split")
 
+        def same_buckets(histogram, along, block, price, epsilon, sensitivity, entropy):
+            buckets = 2 ** (2 * builder.order - 2)
+            return np.full(buckets, along.size // buckets), Spend(epsilon, "where to cut")
+
         replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
         replace_everywhere(monkeypatch, "noisy_products", same_products)
+        replace_everywhere(monkeypatch, "noisy_buckets", same_buckets)
         replace_everywhere(monkeypatch, "noisy_splits", same_splits)
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))

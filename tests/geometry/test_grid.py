@@ -129,3 +129,24 @@ def test_values_of_another_shape_are_refused():
 
 def test_a_histogram_shows_no_count():
     assert "12345" not in repr(Grid(CITY, 1).count(Points(CITY, np.ones((12_345, 2)))))
+
+
+@given(st.integers(1, 6), st.data())
+def test_merged_cells_are_a_partition_again(m, data):
+    xy = data.draw(arrays(float, (20, 2), elements=st.floats(0, 63)))
+    points, grid = Points(CITY, xy), Grid(CITY, m)
+    group = data.draw(arrays(np.int64, (m, m), elements=st.integers(0, 5)))
+    four = grid.count(points)
+    merged = four.merged(group)
+    by_hand = [int(four.counts[group == g].sum()) for g in range(group.max() + 1)]
+    assert merged.counts.tolist() == by_hand
+    assert merged.counts.dtype == np.int64
+    assert merged.merged(np.zeros(len(by_hand), np.int64)).counts.tolist() == [20]
+
+
+@pytest.mark.parametrize(
+    "group", [np.zeros((2, 3), int), np.zeros(4, int), np.zeros((2, 2)), -np.eye(2, dtype=int)]
+)
+def test_a_cell_without_a_group_is_refused(group):
+    with pytest.raises(InputError, match="each of the"):
+        Grid(CITY, 2).count(Points(CITY, [[1, 1]])).merged(group)

@@ -1,0 +1,79 @@
+"""The Hilbert curve: a line through all cells of a grid, along which neighbours stay near."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+
+__all__ = ["MAX_ORDER", "hilbert_curve", "runs_on_curve"]
+
+MAX_ORDER = 13
+"""Of a curve through as many cells as a grid may have."""
+
+
+def hilbert_curve(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Column and row of the cells along the curve through a grid of 2^order cells a side.
+
+    Each step leads to a cell that shares an edge with the last. A run of 4^k cells that begins at
+    a multiple of 4^k fills a square.
+
+    Parameters
+    ----------
+    order : int
+        From 0 to 13.
+
+    Returns
+    -------
+    column, row : ndarray of int, shape (4^order,)
+
+    Examples
+    --------
+    >>> hilbert_curve(1)
+    (array([0, 0, 1, 1]), array([0, 1, 1, 0]))
+
+    Notes
+    -----
+    D. Hilbert, "Über die stetige Abbildung einer Linie auf ein Flächenstück", 1891.
+    """
+    if not 0 <= order <= MAX_ORDER:
+        raise InputError(f"hilbert_curve: order goes from 0 to {MAX_ORDER}, not {order}.")
+    x = y = np.zeros(1, np.int64)
+    for k in range(order):
+        side = 1 << k
+        # Four copies: the first and the last one turned, so that each begins where one ended.
+        x, y = (
+            np.concatenate([y, x, x + side, 2 * side - 1 - y]),
+            np.concatenate([x, y + side, y + side, side - 1 - x]),
+        )
+    return x, y
+
+
+def runs_on_curve(
+    order: int, start: NDArray[np.int64], level: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The rectangles that runs of 2^level cells fill, each beginning at a multiple of its length.
+
+    Parameters
+    ----------
+    order : int
+        Of the curve.
+    start, level : ndarray of int, shape (c,)
+        Where each run begins, and the logarithm of its length.
+
+    Returns
+    -------
+    ndarray of int, shape (4, c)
+        First column and row, and the column and row after the last.
+
+    Examples
+    --------
+    >>> runs_on_curve(1, np.array([0, 2]), np.array([1, 1])).T
+    array([[0, 0, 1, 2],
+           [1, 0, 2, 2]])
+    """
+    curve = np.stack(hilbert_curve(order))
+    # An even level is one square, an odd one two squares side by side.
+    bits = level >> 1
+    halves = np.stack([start, start + (1 << level) // 2 * (level & 1)])
+    low = curve[:, halves] >> bits << bits
+    return np.concatenate([low.min(axis=1), low.max(axis=1) + (1 << bits)])

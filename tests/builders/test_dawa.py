@@ -1,0 +1,156 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit import METHODS, PrivateDataset
+from snhkit.builders import DAWA
+from snhkit.builders.level_shares import box_energies, level_shares
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.privacy import total
+
+LARGE = DAWA(order=5, block=4, sizes_m=(200, 300))
+
+
+def released(records: Points, epsilon, builder, public=None, **unit):
+    data = PrivateDataset(records, budget="1e7", **({"unit": "record", "n": "public"} | unit))
+    return data.release(builder, epsilon=epsilon, public=public)
+
+
+def test_a_quarter_cuts_and_the_rest_counts(records):
+    cuts, counts = released(records, "0.4", DAWA(order=5)).spends
+    assert (cuts.epsilon, cuts.composition, cuts.what) == (
+        Fraction(1, 10),
+        "sequential",
+        "where to cut",
+    )
+    assert (counts.epsilon, counts.composition) == (Fraction(3, 10), "parallel")
+
+
+def test_for_large_squares_several_levels_are_counted(records):
+    # So much epsilon that the cuts, and so the levels, are hardly a matter of chance.
+    cuts, *counts = released(records, 40, LARGE).spends
+    assert len(counts) >= 2
+    assert {spend.composition for spend in counts} == {"parallel"}
+    assert total([cuts, *counts]) == 40
+
+
+def test_the_shares_are_those_of_the_expected_squares(records):
+    release = released(records, "0.4", LARGE)
+    cells, grid = release.model.partition, Grid(records.region, 32)
+    bucket = np.empty((32, 32), np.int64)
+    for i in range(len(cells)):
+        x0, y0, x1, y1 = (int(e[i] / grid.cell_m) for e in (cells.x0, cells.y0, cells.x1, cells.y1))
+        bucket[x0:x1, y0:y1] = i
+    shares = level_shares(box_energies(LARGE.expected(records.region, None), grid, bucket))
+    paid = [spend.epsilon for spend in release.spends[1:]]
+    assert paid == [Fraction(3, 10) * share for share in shares.values()]
+
+
+def test_without_noise_it_is_exact_on_its_cells(records):
+    release = released(records, 10**6, DAWA(order=5, block=4))
+    cells = release.model.partition.boxes()
+    # Only cells of like counts share a bucket, so each cell's own count is exact as well.
+    for boxes in (cells, Grid(records.region, 32).boxes()):
+        truth = exact_counts(records, boxes)
+        np.testing.assert_allclose(release.answer(boxes), truth, atol=1e-6)
+    assert len(cells) < 600
+
+
+def test_with_hardly_any_noise_the_levels_agree(records):
+    release = released(records, 10**6, LARGE)
+    truth = exact_counts(records, release.model.partition.boxes())
+    np.testing.assert_allclose(release.model.values, truth, atol=1e-6)
+
+
+def test_a_single_count_spreads_over_the_region():
+    city = Region.around(lat=0, lon=0, side_m=100)
+    records = Points(city, np.full((40, 2), 1.0))
+    release = released(records, 10**6, DAWA(order=0))
+    half = RangeQueries(city, [0], [0], [50], [100])
+    assert release.answer(half) == pytest.approx([20])
+
+
+def test_crowds_lie_in_small_buckets_and_the_sea_in_large_ones(records):
+    release = released(records, 40, DAWA(order=6, block=16))
+    cells = release.model.partition
+    around = np.hypot(cells.x0 - 100, cells.y0 - 130) < 40
+    assert cells.areas[around].mean() < cells.areas[~around].mean() / 2
+
+
+def test_buckets_follow_the_curve(records):
+    release = released(records, 1, DAWA(order=5, block=4))
+    cells = release.model.partition
+    centre = np.stack([cells.x0 + cells.x1, cells.y0 + cells.y1]) / 2
+    reach = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
+    apart = np.abs(np.diff(centre)) - (reach[:, 1:] + reach[:, :-1]) / 2
+    # Each touches the next along an edge.
+    np.testing.assert_allclose(apart.max(axis=0), 0, atol=1e-9)
+    assert (apart.min(axis=0) < 0).all()
+    assert set(np.round(np.log2(reach[0] / reach[1]))) <= {-1, 0, 1}
+
+
+def test_the_tree_is_made_for_where_people_ask(records):
+    corner = Points(records.region, np.full((5, 2), 60.0))
+    near = LARGE.expected(records.region, corner)
+    assert len(near) > 100
+    assert near.x + near.width / 2 == pytest.approx(60)
+    anywhere = LARGE.expected(records.region, None)
+    assert anywhere.x.max() > 150
+    nowhere = LARGE.expected(records.region, Points(records.region, []))
+    assert (nowhere.x == anywhere.x).all()
+    assert (LARGE.expected(records.region, None).x == anywhere.x).all()
+
+
+def test_squares_as_large_as_the_region_will_do(records):
+    assert released(records, 1, DAWA(order=5, sizes_m=(400, 400))).spends
+
+
+def test_n_is_not_needed(records):
+    release = released(records, 1, DAWA(order=4), n="private")
+    assert release.n is None
+    assert len(release.spends) == 2
+
+
+def test_what_needs_too_wide_numbers_is_refused_before_payment(records):
+    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    with pytest.raises(InputError, match="larger epsilon"):
+        data.release(DAWA(), epsilon="1e-12")
+    assert data.ledger.entries == ()
+
+
+def test_numbers_of_numpy_can_be_saved(records):
+    builder = DAWA(np.float32(0.3), np.int64(4), np.int32(4), (np.float64(30), np.int64(60)))
+    release = released(records, 1, builder)
+    assert release.hyperparameters == {
+        "ratio": pytest.approx(0.3),
+        "order": 4,
+        "block": 4,
+        "sizes_m": [30, 60],
+    }
+    assert release.to_bytes()
+
+
+def test_the_method_by_name_is_made_for_the_sizes():
+    assert METHODS["dawa"].builder((50, 200)) == DAWA(sizes_m=(50, 200))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"ratio": 1}, "ratio must be below 1"),
+        ({"ratio": 0}, "ratio must be a positive"),
+        ({"order": 12}, "order must be at most 11"),
+        ({"order": -1}, "order must be a whole"),
+        ({"order": 2.5}, "order must be a whole"),
+        ({"block": 0}, "block must be a whole"),
+        ({"block": 12}, "power of two"),
+        ({"sizes_m": (0, 10)}, "sizes_m"),
+        ({"sizes_m": (20, 10)}, "sizes_m"),
+        ({"sizes_m": (20, np.inf)}, "sizes_m"),
+    ],
+)
+def test_a_wrong_number_is_named(wrong, match):
+    with pytest.raises(InputError, match=match):
+        DAWA(**wrong)

@@ -1,0 +1,256 @@
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
+from scipy.stats import binomtest, dlaplace
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, Region
+from snhkit.privacy import Spend, SystemEntropy, noisy_buckets
+from snhkit.privacy.buckets import BucketCosts, candidates, least_cost
+
+CITY = Region.around(lat=0, lon=0, side_m=4)
+FALSE_ALARM = 1e-7
+lines = st.sampled_from([(2, 1), (4, 1), (4, 2), (8, 2), (8, 4), (8, 8)])
+
+
+def counted(counts: list[int]):
+    """A histogram of a grid whose cells hold these, x-major."""
+    m = int(len(counts) ** 0.5)
+    cell = np.repeat(np.arange(m * m), counts)
+    xy = np.stack([cell // m, cell % m], axis=1) * 4 / m
+    return Grid(CITY, m).count(Points(CITY, xy))
+
+
+def structures(cells: int, block: int, at: int = 0) -> list[list[tuple[int, int, int]]]:
+    """All ways to cut ``cells`` from ``at``: blocks as (begin, length, length of buckets)."""
+    whole = [[(at, cells, 1 << k)] for k in range(cells.bit_length())]
+    if cells == block:
+        return whole
+    half = cells // 2
+    pairs = product(structures(half, block, at), structures(half, block, at + half))
+    return whole + [left + right for left, right in pairs]
+
+
+def entry(noisy: list[np.ndarray], block: int, atom: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Where a block stands among the candidates: list, row, column."""
+    at, length, bucket = atom
+    return (length // block).bit_length() - 1, bucket.bit_length() - 1, at // length
+
+
+def cost(noisy, block: int, costs: BucketCosts, structure) -> int:
+    total = 0
+    for atom in structure:
+        which, row, column = entry(noisy, block, atom)
+        total += 2 * costs.parts * int(noisy[which][row, column])
+        total += costs.bucket * (atom[1] // atom[2])
+    return total
+
+
+def lengths(structure) -> list[int]:
+    return [bucket for _, length, bucket in structure for _ in range(length // bucket)]
+
+
+def drawn(data, cells: int, block: int, most: int) -> list[np.ndarray]:
+    shapes = [d.shape for d in candidates(np.zeros(cells, np.int64), block)]
+    return [data.draw(arrays(np.int64, s, elements=st.integers(-most, most))) for s in shapes]
+
+
+def test_a_line_cut_by_hand():
+    x = np.array([7, 7, 7, 7, 1, 1, 9, 0])
+    noisy = candidates(x, block=4)
+    # Buckets of 1, 2, 4 cells in blocks of 4; of 1, 2, 4, 8 in the block of 8 (its median is 7).
+    assert noisy[0].T.tolist() == [[0, 0, 0], [0, 9, 9]]
+    assert noisy[1].T.tolist() == [[0, 9, 9, 21]]
+    # At 1 a bucket: 1 + 4 is least. At 7: 7 + (18 + 7). At 40: 42 + 40.
+    assert least_cost(noisy, BucketCosts(1, 1, Fraction(1))).tolist() == [4, 1, 1, 1, 1]
+    assert least_cost(noisy, BucketCosts(1, 7, Fraction(1))).tolist() == [4, 4]
+    assert least_cost(noisy, BucketCosts(1, 40, Fraction(1))).tolist() == [8]
+
+
+@given(lines, st.data())
+def test_deviations_are_from_the_median(line, data):
+    cells, block = line
+    x = data.draw(arrays(np.int64, cells, elements=st.integers(0, 50)))
+    for i, found in enumerate(candidates(x, block)):
+        for k, row in enumerate(found):
+            pieces = x.reshape(-1, 1 << k)
+            from_median = np.abs(pieces - np.median(pieces, axis=1, keepdims=True)).sum(axis=1)
+            assert row.tolist() == from_median.reshape(found.shape[1], -1).sum(axis=1).tolist()
+            from_mean = np.abs(pieces - pieces.mean(axis=1, keepdims=True)).sum(axis=1)
+            assert (from_median <= from_mean + 1e-9).all()
+            assert (from_mean <= 2 * from_median + 1e-9).all()
+        assert found.shape == ((block << i).bit_length(), cells // (block << i))
+
+
+@given(lines, st.integers(0, 7), st.data())
+def test_a_record_changes_the_deviations_over_its_cell_by_one_at_most(line, cell, data):
+    cells, block = line
+    x = data.draw(arrays(np.int64, cells, elements=st.integers(0, 5)))
+    more = x + (np.arange(cells) == cell % cells)
+    for old, new in zip(candidates(x, block), candidates(more, block), strict=True):
+        change = np.abs(new - old)
+        assert change.max() <= 1
+        there = cell % cells // (cells // old.shape[1])
+        assert not np.delete(change, there, axis=1).any()
+
+
+@given(lines, st.integers(1, 9), st.data())
+def test_no_structure_costs_less(line, bucket, data):
+    cells, block = line
+    noisy = drawn(data, cells, block, 9)
+    costs = BucketCosts(1, bucket, Fraction(1))
+    found = least_cost(noisy, costs).tolist()
+    assert sum(found) == cells
+    every = [(cost(noisy, block, costs, s), lengths(s)) for s in structures(cells, block)]
+    least = min(every)[0]
+    assert found in [way for price, way in every if price == least]
+
+
+class TestTheArgument:
+    """A record is made up for by lowering one block's noise by 2, and by no less."""
+
+    @staticmethod
+    def winners(noisy, cells, block, costs):
+        every = [(cost(noisy, block, costs, s), s) for s in structures(cells, block)]
+        least = min(price for price, _ in every)
+        return [s for price, s in every if price == least]
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    @given(line=lines, cell=st.integers(0, 7), bucket=st.integers(1, 9), data=st.data())
+    def test_then_the_same_structure_wins(self, sign, line, cell, bucket, data):
+        cells, block = line
+        x = data.draw(arrays(np.int64, cells, elements=st.integers(0, 5)))
+        more = x + (np.arange(cells) == cell % cells)
+        if sign < 0:
+            x, more = more, x
+        noise = drawn(data, cells, block, 9)
+        costs = BucketCosts(1, bucket, Fraction(1))
+        before = [d + z for d, z in zip(candidates(x, block), noise, strict=True)]
+        found, kept = least_cost(before, costs).tolist(), False
+        for winner in self.winners(before, cells, block, costs):
+            (atom,) = [a for a in winner if a[0] <= cell % cells < a[0] + a[1]]
+            after = [d + z for d, z in zip(candidates(more, block), noise, strict=True)]
+            which, row, column = entry(after, block, atom)
+            after[which][row, column] -= 2
+            assert winner in self.winners(after, cells, block, costs)
+            kept |= least_cost(after, costs).tolist() == found == lengths(winner)
+        assert kept  # by the tie-breaking too
+
+    def test_less_would_not_do(self):
+        # A record in the first cell: the pairs' deviation rises from 0 to 1, the whole's falls
+        # from 8 to 7. With noise -7 the whole costs 2 (8 - 7) + 1 = 3, the pairs 0 + 2.
+        x, more = np.array([1, 1, 5, 5]), np.array([2, 1, 5, 5])
+        costs = BucketCosts(1, 1, Fraction(1))
+        noise = np.array([[99], [0], [-7]])
+        (before,), (after,) = candidates(x, 4), candidates(more, 4)
+        pairs = [(0, 4, 2)]
+        for lowered, still in ((0, False), (1, False), (2, True)):
+            noisy = [after + noise - lowered * np.array([[0], [1], [0]])]
+            assert self.winners([before + noise], 4, 4, costs) == [pairs]
+            assert (self.winners(noisy, 4, 4, costs) == [pairs]) == still
+
+
+def law(counts: ArrayLike, price: int, scale: float) -> np.ndarray:
+    """How likely four cells become buckets of 1, 2 and 4, summed over all that noise can be."""
+    z = np.arange(-60, 61)
+    p = dlaplace(1 / scale).pmf(z)
+    deviation = candidates(np.array(counts), 4)[0]
+    cost = 2 * (deviation + z) + price * np.array([[4], [2], [1]])
+    best = np.stack(
+        [
+            np.broadcast_to(c, (z.size,) * 3)
+            for c in (cost[0][:, None, None], cost[1][:, None], cost[2])
+        ]
+    ).argmin(axis=0)
+    weight = p[:, None, None] * p[:, None] * p
+    return np.bincount(best.ravel(), weight.ravel(), minlength=3)
+
+
+@pytest.mark.parametrize(("off", "alike"), [(0.5, False), (1, True), (2, False)])
+def test_the_noise_is_as_wide_as_its_price(off, alike):
+    counts, epsilon, price = [0, 9, 3, 2], Fraction(1), Fraction(3)
+    args = np.arange(4), 4, price, epsilon, 1, SystemEntropy()
+    seen = [len(noisy_buckets(counted(counts), *args)[0]) == 1 for _ in range(2_000)]
+    share = law(counts, 3, off * 2)[2]
+    assert (binomtest(sum(seen), len(seen), share).pvalue > FALSE_ALARM) == alike
+
+
+@settings(max_examples=25)
+@given(arrays(np.int64, 4, elements=st.integers(0, 9)), st.integers(0, 3), st.integers(0, 20))
+def test_a_record_moves_the_law_by_epsilon_at_most(x, cell, price):
+    more = x + (np.arange(4) == cell)
+    loss = np.abs(np.log(law(x, price, 2.0) / law(more, price, 2.0)))
+    assert loss.max() <= 1 + 1e-6
+
+
+def test_half_the_noise_would_cost_more():
+    few, more = (law([8, 8, 0, last], 8, 1.0) for last in (0, 1))
+    assert np.abs(np.log(few / more)).max() > 1.8
+
+
+def test_hardly_any_noise_gives_the_least_true_cost():
+    counts = [9, 9, 1, 3, 9, 9, 0, 0, 5, 5, 5, 5, 0, 8, 0, 0]
+    along = np.random.default_rng(0).permutation(16)
+    length, spend = noisy_buckets(
+        counted(counts), along, 4, Fraction(3), Fraction(10**6), 1, SystemEntropy()
+    )
+    expected = least_cost(candidates(np.array(counts)[along], 4), BucketCosts(1, 3, Fraction(1)))
+    assert length.tolist() == expected.tolist()
+    assert spend == Spend(Fraction(10**6), "where to cut")
+
+
+@given(st.integers(-13, 20), st.sampled_from([1, 1_000]))
+def test_costs_never_overflow(power, sensitivity):
+    epsilon = Fraction(2) ** power
+    cells, price = 4**13, sensitivity / epsilon
+    costs = BucketCosts.of(cells, price, epsilon, sensitivity)
+    assert costs.scale >= 2 * sensitivity / epsilon
+    assert costs.bucket >= 1
+    worst = 2 * costs.parts * (2**40 + cells * 1_001 * costs.scale) + costs.bucket * cells
+    assert worst < 2**63
+
+
+def test_costs_by_hand():
+    # 2 (2^40 + 4 * 2^10 * 20) + 4 * 11 is a little above 2^41: 2^20 parts and more would fit
+    costs = BucketCosts.of(4, Fraction(10), Fraction(1, 2), sensitivity=5)
+    assert costs == BucketCosts(2**20, 10 * 2**20, Fraction(20))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"along": np.array([0, 1, 2, 2])}, "each cell once"),
+        ({"along": np.arange(3)}, "each cell once"),
+        ({"along": np.arange(1, 5)}, "each cell once"),
+        ({"block": 3}, "powers of two"),
+        ({"block": 0}, "powers of two"),
+        ({"histogram": np.zeros(4, int)}, "give a Histogram"),
+        ({"epsilon": 0}, "epsilon must be greater"),
+        ({"sensitivity": 0}, "sensitivity must be"),
+        ({"epsilon": Fraction(1, 10**17)}, "larger epsilon"),
+    ],
+)
+def test_what_cannot_be_is_refused(change, match):
+    given = {
+        "histogram": counted([1, 0, 0, 2]),
+        "along": np.arange(4),
+        "block": 2,
+        "price": Fraction(1),
+        "epsilon": Fraction(1),
+        "sensitivity": 1,
+        "entropy": SystemEntropy(),
+    } | change
+    with pytest.raises(InputError, match=match):
+        noisy_buckets(**given)
+
+
+def test_cells_must_be_a_power_of_two():
+    nine = counted([1] * 9)
+    with pytest.raises(InputError, match="powers of two"):
+        noisy_buckets(nine, np.arange(9), 1, Fraction(1), Fraction(1), 1, SystemEntropy())
