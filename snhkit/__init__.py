@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from snhkit.builders import PGM as PGM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import Identity as Identity
     from snhkit.builders import PrivTree as PrivTree
@@ -38,6 +39,7 @@ _HOME = {
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
+    "PGM": "builders",
     "Points": "geometry",
     "PrivTree": "builders",
     "PrivateDataset": "dataset",
@@ -60,6 +62,7 @@ _HOME = {
 __all__ = [
     "CITIES",
     "METHODS",
+    "PGM",
     "SNH",
     "AdaptiveGrid",
     "Budget",

@@ -4,7 +4,16 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from snhkit.builders import AdaptiveGrid, Builder, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import (
+    PGM,
+    AdaptiveGrid,
+    Builder,
+    Identity,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
+from snhkit.builders.base import Extra
 from snhkit.errors import InputError
 from snhkit.neural import SNH
 
@@ -32,6 +41,12 @@ class Method:
         """Make the builder for query sizes and a cell width in metres, chosen once for all."""
         return self.configure(sizes_m, cell_m)
 
+    @property
+    def lacks(self) -> Extra | None:
+        """The extra that it needs and that is not installed."""
+        extra = getattr(self.builder(), "extra", None)
+        return None if extra is None or extra.installed else extra
+
 
 METHODS: dict[str, Method] = {
     "ug": Method("UG", lambda sizes_m, cell_m: UniformGrid()),
@@ -39,6 +54,7 @@ METHODS: dict[str, Method] = {
     "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
+    "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from snhkit import load, privacy
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
+from snhkit.builders import PGM, AdaptiveGrid, Identity, PrivTree, QuadTree, UniformGrid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
@@ -31,10 +31,12 @@ BUILDERS = {
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
     "QuadTree-3": QuadTree(3),
+    "PGM": PGM(80),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
     "Identity, more cells than a grid has": Identity(0.01),
+    "PGM, more cells than it can fit": PGM(0.1),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
 }
