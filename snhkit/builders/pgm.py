@@ -1,7 +1,7 @@
 """PGM: the non-negative counts that fit one noisy grid and its sums."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import ClassVar
 
@@ -47,9 +47,9 @@ class PGM:
     McKenna, Sheldon and Miklau, "Graphical-model based estimation and inference for differential
     privacy", ICML 2019, by the authors' package ``mbi``: mirror descent (Algorithm 1) on the L2
     loss. A cell's address names a block, a block inside that, and so on; the sums of blocks are
-    marginals over the beginnings of addresses. As they repeat what the grid measured, their weights
-    are free: the noise of k by k cells is taken to be that of one cell times k^(1/4), which did well
-    on San Francisco's taxis. The total is n where it is known, else the sum of the noisy counts.
+    marginals over the beginnings of addresses. As they repeat what the grid measured, they may
+    weigh anything: the noise of k by k cells is taken to be that of one cell times k^(1/4), which
+    did well on San Francisco's taxis. The total is n where it is known, else the noisy counts' sum.
     """
 
     cell_m: float | None = None
@@ -125,15 +125,17 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
             mbi.LinearMeasurement(_sums(noisy, k).ravel(), clique, stddev=k**_WEIGHT)
             for k, clique in zip(widths, cliques, strict=True)
         ]
-        # As steep as the loss gets where no sum is above the largest one measured.
+        loss = mbi.marginal_loss.from_linear_measurements(measured, domain)
+        # What makes the first step as long as sums no larger than those measured allow.
         steepest = sum(
             min(np.abs(one.noisy_measurement).max() + 1, total) / one.stddev**2 for one in measured
         )
-        floor = 0.1 * total / noisy.size
+        loss = replace(loss, lipschitz=float(2 * steepest / total))
+        floor = 0.01 * total / noisy.size
         start = mbi.Factor(domain, np.log(np.maximum(noisy, floor)).reshape(domain.shape))
-        model = mbi.estimation.MirrorDescent(stepsize=float(1 / steepest)).estimate(
+        model = mbi.estimation.MirrorDescent().estimate(
             domain,
-            measured,
+            loss,
             known_total=float(total),
             iters=_ITERATIONS,
             warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),

@@ -70,7 +70,9 @@ def test_counts_are_non_negative_and_add_up(records, n):
 
 
 def test_with_neither_n_nor_default_width_it_adds_up_to_the_noisy_total(records):
-    release = PrivateDataset(records, budget=100, unit="record").release(PGM(50), epsilon=100)
+    release = PrivateDataset(records, budget=100, unit="record", n="private").release(
+        PGM(50), epsilon=100
+    )
     assert release.n is None
     assert release.model.arrays()["values"].sum() == pytest.approx(300, abs=5)  # sd 0.1
 
@@ -101,7 +103,7 @@ def test_without_its_package_it_refuses_before_payment(records, monkeypatch):
 
 
 def test_a_region_too_large_for_the_default_width_gets_wider_cells():
-    city = Region.around(lat=45, lon=7, side_m=400_000)
-    records = Points(city, np.random.default_rng(1).uniform(0, 4e5, (50, 2)))
+    city = Region.around(lat=45, lon=7, side_m=200_000)
+    records = Points(city, np.random.default_rng(1).uniform(0, 2e5, (50, 2)))
     data = PrivateDataset(records, budget="1e9", unit="record", n="public")
-    assert data.release(PGM(), epsilon="1e6").model.cells().m == 1024
+    assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 1024
