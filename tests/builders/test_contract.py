@@ -31,7 +31,8 @@ BUILDERS = {
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
     "QuadTree-3": QuadTree(3),
-    "PGM": PGM(80),
+    "PGM-80": PGM(80),
+    "PGM": PGM(),
     "SNH": TINY_SNH,
 }
 IMPOSSIBLE = {
