@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from snhkit.builders import DAWA as DAWA
     from snhkit.builders import HDMM as HDMM
+    from snhkit.builders import PGM as PGM
     from snhkit.builders import AdaptiveGrid as AdaptiveGrid
     from snhkit.builders import HierarchicalGrid as HierarchicalGrid
     from snhkit.builders import Identity as Identity
@@ -47,6 +48,7 @@ _HOME = {
     "Identity": "builders",
     "Ledger": "privacy",
     "METHODS": "experiment",
+    "PGM": "builders",
     "Points": "geometry",
     "PrivTree": "builders",
     "Privelet": "builders",
@@ -73,6 +75,7 @@ __all__ = [
     "DPSGD",
     "HDMM",
     "METHODS",
+    "PGM",
     "SNH",
     "AdaptiveGrid",
     "Budget",

@@ -107,7 +107,7 @@ class Epsilons(click.ParamType):
 
 
 class Methods(click.ParamType):
-    """A[,B...], or all."""
+    """A[,B...], or all that can be built here."""
 
     name = "A[,B...]"
 
@@ -118,11 +118,15 @@ class Methods(click.ParamType):
         if isinstance(value, tuple):
             return value
         if value.strip().lower() == "all":
-            return tuple(METHODS)
+            lacking = {name: extra for name, method in METHODS.items() if (extra := method.lacks)}
+            for name, extra in lacking.items():
+                click.echo(f"Left out: {name}; {extra.advice} brings it.", err=True)
+            return tuple(name for name in METHODS if name not in lacking)
         names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
         try:
             for name in names:
-                method(name)
+                if extra := method(name).lacks:
+                    extra.require()
         except InputError as error:
             self.fail(str(error), param, ctx)
         return names

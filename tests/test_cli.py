@@ -100,6 +100,22 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
     assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
 
 
+def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatch):
+    from snhkit.experiment import METHODS
+
+    kept = {"ug": METHODS["ug"], "pgm": METHODS["pgm"]}
+    monkeypatch.setattr("snhkit.experiment.methods.METHODS", kept)
+    monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
+    words = ["compare", *trips, "--queries", 5, "--json", "a.json", "--methods"]
+    code, _, err = run(*words, "all")
+    assert code == 0
+    assert 'Left out: pgm; pip install "snhkit[pgm]" brings it.' in err
+    assert [row["method"] for row in json.loads((tmp_path / "a.json").read_text())] == ["ug"]
+    code, _, err = run(*words, "ug,pgm")
+    assert code == 2
+    assert 'mbi is not installed: pip install "snhkit[pgm]".' in err
+
+
 def test_a_seed_repeats_the_errors_exactly_and_is_told(run, trips, tmp_path):
     def errors(*seed):
         words = ["compare", *trips, "--methods", "identity", "--queries", 20, "--json", "r.json"]

@@ -6,6 +6,7 @@ from snhkit.builders.dawa import DAWA
 from snhkit.builders.hdmm import HDMM
 from snhkit.builders.hierarchical import HierarchicalGrid
 from snhkit.builders.identity import Identity
+from snhkit.builders.pgm import PGM
 from snhkit.builders.privelet import Privelet
 from snhkit.builders.privtree import PrivTree
 from snhkit.builders.quadtree import QuadTree
@@ -14,6 +15,7 @@ from snhkit.builders.uniform import UniformGrid
 __all__ = [
     "DAWA",
     "HDMM",
+    "PGM",
     "AdaptiveGrid",
     "Builder",
     "HierarchicalGrid",

@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from snhkit.geometry.grid import MAX_CELLS
 from snhkit.privacy import Entropy, PrivacyUnit, Spend, noisy_count, noisy_histogram
 from snhkit.release import Model, Release
 
-__all__ = ["MOST_CELLS", "N_SHARE", "Builder", "Terms", "noisy_grid", "publish", "with_n"]
+__all__ = ["MOST_CELLS", "N_SHARE", "Builder", "Extra", "Terms", "noisy_grid", "publish", "with_n"]
 
 N_SHARE = Fraction(1, 20)
 """The share of epsilon that buys an unknown number of records."""
@@ -64,6 +65,37 @@ class Builder(Protocol):
     def build(self, records: Points, terms: Terms) -> Release:
         """Look at the records, spending at most ``terms.epsilon``, and release."""
         ...
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What a builder needs beyond snhkit's own dependencies; it names it as its ``extra``.
+
+    Parameters
+    ----------
+    name : str
+        Of the extra of snhkit.
+    package : str
+        That is imported.
+    """
+
+    name: str
+    package: str
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is here."""
+        return find_spec(self.package) is not None
+
+    @property
+    def advice(self) -> str:
+        """How to get it."""
+        return f'pip install "snhkit[{self.name}]"'
+
+    def require(self) -> None:
+        """Raise InputError if it is not here."""
+        if not self.installed:
+            raise InputError(f"the package {self.package} is not installed: {self.advice}.")
 
 
 def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]]:

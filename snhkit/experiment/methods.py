@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from snhkit.builders import (
     DAWA,
     HDMM,
+    PGM,
     AdaptiveGrid,
     Builder,
     HierarchicalGrid,
@@ -16,6 +17,7 @@ from snhkit.builders import (
     QuadTree,
     UniformGrid,
 )
+from snhkit.builders.base import Extra
 from snhkit.errors import InputError
 from snhkit.neural import DPSGD, SNH
 
@@ -46,6 +48,12 @@ class Method:
         """Make the builder for query sizes and a cell width in metres, chosen once for all."""
         return self.configure(sizes_m, cell_m)
 
+    @property
+    def lacks(self) -> Extra | None:
+        """The extra that it needs and that is not installed."""
+        extra = getattr(self.builder(), "extra", None)
+        return None if extra is None or extra.installed else extra
+
 
 METHODS: dict[str, Method] = {
     "ug": Method("UG", lambda sizes_m, cell_m: UniformGrid()),
@@ -57,6 +65,7 @@ METHODS: dict[str, Method] = {
     "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
     "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
     "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
+    "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }

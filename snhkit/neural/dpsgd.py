@@ -1,17 +1,18 @@
 """DP-SGD: the baseline whose every gradient is noisy. A demonstration, not to publish."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, positive, publish, whole, with_n
+from snhkit.builders.base import Extra, Terms, positive, publish, whole, with_n
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.neural.descent import descend, parameter_count
 from snhkit.neural.network import MLP
 from snhkit.neural.network_model import INPUTS, NetworkModel, described, refuse_large
-from snhkit.privacy import Epsilon, exact, gradient_noise, require_accounting
+from snhkit.privacy import Epsilon, exact, gradient_noise
 from snhkit.release import Release
 
 __all__ = ["DPSGD", "exact_training_set"]
@@ -79,6 +80,7 @@ class DPSGD:
     learning_rate: float = 0.01
     delta: Epsilon = 1e-6
     seed: int = 0
+    extra: ClassVar[Extra] = Extra("dpsgd", package="dp_accounting")
 
     def __post_init__(self) -> None:
         low, high = self.sizes_m
@@ -116,7 +118,7 @@ class DPSGD:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse sizes that the region cannot hold, and to work without dp-accounting."""
-        require_accounting()
+        self.extra.require()
         low, high = self.sizes_m
         if high >= region.side_m:
             raise InputError(

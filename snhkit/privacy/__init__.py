@@ -4,7 +4,7 @@ from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
-from snhkit.privacy.gradients import gradient_noise, noisy_gradient, require_accounting
+from snhkit.privacy.gradients import gradient_noise, noisy_gradient
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.noise import (
     Entropy,
@@ -46,7 +46,6 @@ __all__ = [
     "noisy_histogram",
     "noisy_products",
     "noisy_splits",
-    "require_accounting",
     "total",
     "total_delta",
     "written",

@@ -1,26 +1,15 @@
 """Noisy gradients, and what all of them cost: for a demonstration, not to publish."""
 
-import importlib.util
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
 from snhkit.privacy.noise import Entropy, gaussian_for_demonstration
 from snhkit.privacy.spend import Spend
 
-__all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient", "require_accounting"]
-
-
-def require_accounting() -> None:
-    """Raise InputError unless dp-accounting is installed."""
-    if importlib.util.find_spec("dp_accounting") is None:
-        raise InputError(
-            "DPSGD needs the package dp-accounting, which is not installed: "
-            'pip install "snhkit[dpsgd]".'
-        )
+__all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient"]
 
 
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
@@ -31,7 +20,7 @@ def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
 
     Raises
     ------
-    InputError
+    ImportError
         If dp-accounting is not installed.
 
     Examples
@@ -45,7 +34,6 @@ def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     and Su, "Gaussian Differential Privacy", 2022), whose delta is known in closed form (Balle and
     Wang, "Improving the Gaussian Mechanism", 2018).
     """
-    require_accounting()
     from dp_accounting.pld.accountant import get_smallest_gaussian_noise
     from dp_accounting.pld.common import DifferentialPrivacyParameters
 

@@ -16,6 +16,7 @@ from snhkit import load, privacy
 from snhkit.builders import (
     DAWA,
     HDMM,
+    PGM,
     AdaptiveGrid,
     HierarchicalGrid,
     Identity,
@@ -51,6 +52,8 @@ BUILDERS = {
     "HDMM, all boxes": HDMM(20, None),
     "DAWA": DAWA(order=5, block=4),
     "DAWA, large squares": DAWA(order=5, sizes_m=(200, 300)),
+    "PGM-80": PGM(80),
+    "PGM": PGM(),
     "SNH": TINY_SNH,
     "DPSGD": TINY_DPSGD,
 }
@@ -61,6 +64,7 @@ IMPOSSIBLE = {
     "HDMM, more cells than it can search for": HDMM(0.1),
     "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),
     "DAWA, sizes larger than the region": DAWA(sizes_m=(25, 401)),
+    "PGM, more cells than it can fit": PGM(0.1),
     "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
     "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -60,7 +59,7 @@ class TestBuilder:
         assert books.ledger.to_frame().delta.tolist() == [float(1 / 3e6), 2e-6]
 
     def test_without_the_package_nothing_is_spent(self, records, monkeypatch):
-        monkeypatch.setitem(sys.modules, "dp_accounting", None)
+        monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
         books = data(records)
         with pytest.raises(InputError, match=r"snhkit\[dpsgd\]"):
             books.release(TINY, epsilon=1)

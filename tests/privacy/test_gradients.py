@@ -1,7 +1,6 @@
 """The noise multiplier against another formula, and noise as wide as it says."""
 
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,6 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 from scipy.stats import chi2, kstest
 
-from snhkit.errors import InputError
 from snhkit.privacy import (
     ReplayableEntropy,
     Spend,
@@ -18,7 +16,6 @@ from snhkit.privacy import (
     gaussian_for_demonstration,
     gradient_noise,
     noisy_gradient,
-    require_accounting,
 )
 from snhkit.privacy.gradients import noise_multiplier
 
@@ -103,10 +100,3 @@ def test_a_seed_repeats_it_and_no_seed_does_not():
 
     assert row(ReplayableEntropy(3)) == row(ReplayableEntropy(3))
     assert row(SystemEntropy()) != row(SystemEntropy())
-
-
-def test_without_the_package_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    for ask in (require_accounting, lambda: noise_multiplier(Fraction(1), MILLIONTH, 1)):
-        with pytest.raises(InputError, match=r'pip install "snhkit\[dpsgd\]"'):
-            ask()
