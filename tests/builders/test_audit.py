@@ -1,0 +1,88 @@
+"""Each method watched from outside: what its answers tell about one record, over many builds.
+
+The noise is replayed from a seed, so these tests always see the same draws.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snhkit.builders import (
+    DAWA,
+    HDMM,
+    PGM,
+    AdaptiveGrid,
+    HierarchicalGrid,
+    Identity,
+    Privelet,
+    PrivTree,
+    QuadTree,
+    Terms,
+    UniformGrid,
+)
+from snhkit.geometry import Points, RangeQueries, Region
+from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, audited_epsilon
+
+CITY = Region.around(lat=45, lon=7, side_m=400)
+SPOT = [130.0, 130.0]
+# Squares of a grid's, a tree's and a fine cell's width around the spot.
+SIDES = np.array([10, 25, 40, 50, 100, 200, 400])
+LOW = np.floor(SPOT[0] / SIDES) * SIDES
+BOXES = RangeQueries(CITY, LOW, LOW, SIDES, SIDES)
+
+WHOLE = {  # all of epsilon buys counts that an answer shows
+    "UG": UniformGrid(),
+    "Identity": Identity(100),
+    "HB2D": HierarchicalGrid(100, b=2),
+    "PGM": PGM(200),
+    "HDMM": HDMM(100),
+}
+SHARED = {  # among levels, or with the structure: no single answer shows what epsilon allows
+    "AG": AdaptiveGrid(),
+    "PrivTree": PrivTree(max_depth=2),
+    "QuadTree": QuadTree(1),
+    "DAWA": DAWA(order=1, block=4),
+    "Privelet": Privelet(200),
+}
+SLOW = {
+    "SNH": SNH(100, k=1, network=FeatureGrid((2,), fine=4), samples=64, steps=1),
+    "DP-SGD": DPSGD(network=MLP(depth=2, width=4), samples=8, steps=1, batch=4),
+}
+
+
+def found(builder: Any, epsilon: int, runs: int, delta: float = 0.0) -> float:
+    """The epsilon that answers betray of one record more or less, at 99 %."""
+    terms = Terms(Fraction(epsilon), PrivacyUnit("record"), ReplayableEntropy(1), n=3)
+    few, more = (Points(CITY, [SPOT] * count) for count in (3, 4))
+    return audited_epsilon(
+        lambda records: builder.build(records, terms).answer(BOXES), few, more, runs, delta=delta
+    )
+
+
+@pytest.mark.parametrize("builder", (WHOLE | SHARED).values(), ids=WHOLE | SHARED)
+def test_no_more_than_promised(builder):
+    assert found(builder, 1, 1_000) <= 1
+
+
+@pytest.mark.parametrize("builder", SLOW.values(), ids=SLOW)
+def test_no_more_than_promised_by_what_is_slow(builder):
+    pytest.importorskip("dp_accounting", reason="the extra dpsgd is not installed")
+    assert found(builder, 1, 200, delta=1e-6) <= 1
+
+
+@pytest.mark.parametrize("builder", WHOLE.values(), ids=WHOLE)
+def test_half_of_the_noise_would_be_caught(builder):
+    """Built for epsilon 2, where 1 was promised."""
+    assert found(builder, 2, 500) > 1
+
+
+@pytest.mark.parametrize("builder", SHARED.values(), ids=SHARED)
+def test_an_eighth_of_the_noise_would_be_caught(builder):
+    assert found(builder, 8, 300) > 1
+
+
+def test_half_of_the_noise_is_caught_in_snh():
+    assert found(SLOW["SNH"], 2, 200) > 1
