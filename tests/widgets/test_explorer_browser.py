@@ -266,7 +266,7 @@ def test_a_person_draws_a_box_and_reads_what_python_computed(lab, window, ask):
 
     page.explorer.get_by_label("SNH").uncheck()
     page.button("Build").click()
-    page.explorer.get_by_text("spent 0.8, left 1.2").wait_for(timeout=30_000)
+    page.explorer.get_by_text("spent 0.8, left 2.2").wait_for(timeout=30_000)
     page.button("Build").wait_for()
     assert agrees(page, ask)["spent"] == pytest.approx(0.8)
 
