@@ -75,6 +75,16 @@ class TestBuilder:
             books.release(TINY, epsilon=1)
         assert books.ledger.entries == ()
 
+    def test_with_a_broken_package_nothing_is_spent(self, records, monkeypatch):
+        def broken(name):
+            raise ImportError("numpy is too old")
+
+        monkeypatch.setattr("snhkit.builders.base.import_module", broken)
+        books = data(records)
+        with pytest.raises(InputError, match=r"cannot be imported \(numpy is too old\)"):
+            books.release(TINY, epsilon=1)
+        assert books.ledger.entries == ()
+
     def test_sensitivity_is_the_papers(self):
         assert DPSGD(batch=100, clip=0.5).sensitivity == 2 * 100 * 0.5
 
