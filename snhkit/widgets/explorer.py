@@ -59,7 +59,7 @@ class Explorer(w.VBox):
         self._layer = w.ToggleButtons(
             options=[_NOTHING], style={"button_width": "auto"}, layout={"width": "auto"}
         )
-        layers = w.HBox([w.Label("On the map"), self._layer])
+        layers = w.HBox([w.Label("On the map", layout={"flex": "0 0 auto"}), self._layer])
         picture = w.VBox([layers, self.map, BoxEntry(self.map)], layout={"flex": "1 1 0"})
         picture.layout.min_width = "0"
         super().__init__(
