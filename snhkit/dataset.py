@@ -1,5 +1,6 @@
 """A private dataset: records, and the account of what may be told about them."""
 
+from fractions import Fraction
 from typing import Literal
 
 from snhkit.builders.base import Builder, Terms
@@ -102,7 +103,7 @@ class PrivateDataset:
         Parameters
         ----------
         builder : Builder
-            The method and its hyperparameters.
+            The method and its hyperparameters; its ``delta``, if it has one, is charged as well.
         epsilon : int, float, str, Decimal or Fraction
             The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         public : Points, optional
@@ -114,7 +115,7 @@ class PrivateDataset:
         Raises
         ------
         BudgetExceeded
-            If less is left, or the builder spent more than it was granted.
+            If less is left, or the builder spent more than was charged.
         InputError
             If the builder cannot work on these terms; nothing is spent then. Whatever goes wrong
             later, the price stays paid.
@@ -129,7 +130,13 @@ class PrivateDataset:
         terms = Terms(price, self.unit, entropy, n, public)
         builder.check(self.region, terms)
         who = type(builder).__name__
-        entry = self.ledger.charge(price, who, replayable=entropy.replayable)
+        delta = getattr(builder, "delta", None)
+        entry = self.ledger.charge(
+            price,
+            who,
+            delta=exact(delta) if delta else Fraction(0),
+            replayable=entropy.replayable,
+        )
         try:
             release = builder.build(self._records, terms)
             self.ledger.settle(entry, release.spends)

@@ -28,6 +28,8 @@ _KINDS = {
     "partition": ("snhkit.builders.partition_model", "PartitionModel"),
     "snh": ("snhkit.neural.model", "SNHModel"),
 }
+# No count and no variance is larger, and with these all that answers need stays finite.
+_LARGEST = 2**128
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
 
 
@@ -93,8 +95,9 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
     for name, array in arrays.items():
         if array.dtype.name not in _DTYPES:
             raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise InputError(f"array {name} holds a number that is not finite.")
+        if array.dtype.kind == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
+            raise InputError(f"array {name} holds a number that is not finite, or above 2**128.")
+    _refuse_wild(about["settings"])
     module, name = _KINDS[about["kind"]]
     kind: type[Model] = getattr(import_module(module), name)
     model = kind.restore(Region(**about["region"]), arrays, about["settings"])
@@ -115,6 +118,15 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
         model=model,
         versions={str(k): str(v) for k, v in dict(about["versions"]).items()},
     )
+
+
+def _refuse_wild(value: Any) -> None:
+    """Raise InputError if a number in JSON values is not finite, or larger than any we write."""
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            _refuse_wild(part)
+    elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
+        raise InputError("a number in its settings is not finite, or above 2**128.")
 
 
 def _listed(spend: Spend) -> list[str]:

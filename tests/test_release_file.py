@@ -169,6 +169,9 @@ class TestItsDescription:
             ({"n": -1}, "n must"),
             ({"hyperparameters": 5}, "damaged"),
             ({"versions": "new"}, "damaged"),
+            ({"settings": {"scale": 1e39}}, "above 2**128"),
+            ({"settings": {"noise": {"weights": [[-(10**400)]]}}}, "above 2**128"),
+            ({"settings": {"noise": {"variance": float("nan")}}}, "not finite"),
         ],
         ids=lambda value: str(value)[:50],
     )  # fmt: skip
@@ -207,6 +210,7 @@ class TestItsArrays:
             {"values": np.zeros((0, 0))},
             {"values": np.array([[np.nan]])},
             {"values": np.array([[np.inf]], np.float16)},
+            {"values": np.array([[-1e39]])},
             {"values": VALUES.astype(np.uint8)},
             {"values": VALUES > 1},
         ],

@@ -1,9 +1,11 @@
 """What every builder is given, and what it gives back."""
 
 import math
+import warnings
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -93,9 +95,17 @@ class Extra:
         return f'pip install "snhkit[{self.name}]"'
 
     def require(self) -> None:
-        """Raise InputError if it is not here."""
+        """Raise InputError if it is not here, or does not work: before anything is spent on it."""
         if not self.installed:
             raise InputError(f"the package {self.package} is not installed: {self.advice}.")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of its own affairs
+                import_module(self.package)
+        except ImportError as error:
+            raise InputError(
+                f"the package {self.package} cannot be imported ({error}): {self.advice}."
+            ) from error
 
 
 def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]]:

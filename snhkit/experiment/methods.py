@@ -62,10 +62,10 @@ METHODS: dict[str, Method] = {
     "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
     "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
     "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
-    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
-    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
     "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
     "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
+    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
+    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }

@@ -24,6 +24,8 @@ class Entry:
         Whom it was charged to.
     epsilon : Fraction
         How much was charged.
+    delta : Fraction
+        Charged beside it: the chance that the promise fails; 0 where it is pure.
     replayable : bool
         Whether a seed repeats the noise, which voids the promise.
     state : "open", "settled" or "failed"
@@ -38,6 +40,7 @@ class Entry:
     when: datetime
     who: str
     epsilon: Fraction
+    delta: Fraction = Fraction(0)
     replayable: bool = False
     state: Literal["open", "settled", "failed"] = "open"
     spends: tuple[Spend, ...] = ()

@@ -11,19 +11,21 @@ from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
-from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.spend import Spend, total, total_delta
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Ledger"]
 
+_NONE = Fraction(0)
+
 
 class Ledger:
     """An exact account of one dataset's epsilon; many threads may charge it.
 
-    Charges compose sequentially: they add up. What was charged stays charged. The deltas of what
-    was bought add up as well, and are shown; there is no budget for them.
+    Charges compose sequentially: they add up. What was charged stays charged. Deltas add up as
+    well, and are shown; there is no budget for them.
 
     Parameters
     ----------
@@ -72,8 +74,10 @@ class Ledger:
         """All charges in order, as they are now."""
         return self._entries
 
-    def charge(self, epsilon: Epsilon, who: str, *, replayable: bool = False) -> Entry:
-        """Spend epsilon, before any noise is drawn.
+    def charge(
+        self, epsilon: Epsilon, who: str, *, delta: Fraction = _NONE, replayable: bool = False
+    ) -> Entry:
+        """Spend epsilon and delta, before any noise is drawn.
 
         Parameters
         ----------
@@ -81,6 +85,8 @@ class Ledger:
             How much.
         who : str
             What for: a method's name, one printable line.
+        delta : Fraction
+            From 0 to below 1.
         replayable : bool
             Whether the noise will come from a seed.
 
@@ -94,11 +100,14 @@ class Ledger:
         BudgetExceeded
             If less than epsilon is left; names the shortfall, and spends nothing.
         InputError
-            If epsilon is not a positive, finite number, or ``who`` is empty or not printable.
+            If epsilon is not a positive, finite number, delta none from 0 to below 1, or ``who``
+            is empty or not printable.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
             raise InputError(f"who must be one line of printable text, not {who!r}.")
+        if not 0 <= delta < 1:
+            raise InputError(f"{who}: delta must be a number from 0 to below 1, not {delta!r}.")
         with self._lock:
             left = self.remaining
             if asked > left:
@@ -107,7 +116,7 @@ class Ledger:
                     f"short by {written(asked - left)}. Nothing was looked at."
                 )
             now = datetime.now(UTC)
-            entry = Entry(len(self._entries) + 1, now, who, asked, bool(replayable))
+            entry = Entry(len(self._entries) + 1, now, who, asked, delta, bool(replayable))
             self._entries = (*self._entries, entry)
         return entry
 
@@ -122,12 +131,15 @@ class Ledger:
             If the entry is not an open one of this ledger.
         """
         spends = tuple(spends)
-        used = total(spends)
-        if used > entry.epsilon:
-            raise BudgetExceeded(
-                f"{entry.who}: used {written(used)} of {written(entry.epsilon)} charged, "
-                f"{written(used - entry.epsilon)} too much; its result must not be released."
-            )
+        for name, used, charged in (
+            ("", total(spends), entry.epsilon),
+            ("delta ", total_delta(spends), entry.delta),
+        ):
+            if used > charged:
+                raise BudgetExceeded(
+                    f"{entry.who}: used {name}{written(used)} of {written(charged)} charged, "
+                    f"{written(used - charged)} too much; its result must not be released."
+                )
         return self._close(entry, replace(entry, state="settled", spends=spends))
 
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry
-from snhkit.privacy.spend import total_delta
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +50,7 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
         "number", "when", "who", "epsilon", "delta", "state", "replayable", "bought", "reason",
     ]  # fmt: skip
     rows = [
-        (e.number, e.when, e.who, float(e.epsilon), float(total_delta(e.spends)), e.state,
+        (e.number, e.when, e.who, float(e.epsilon), float(e.delta), e.state,
          e.replayable, _bought(e), e.reason)
         for e in entries
     ]  # fmt: skip
@@ -61,7 +60,7 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
 def _summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     left = written(budget.epsilon - spent)
-    delta = sum((total_delta(entry.spends) for entry in entries), Fraction(0))
+    delta = sum((entry.delta for entry in entries), Fraction(0))
     impure = f"; and delta {written(delta)}: not pure" if delta else ""
     return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}{impure}"
 

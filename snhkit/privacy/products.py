@@ -12,8 +12,9 @@ from snhkit.privacy.spend import Spend
 
 __all__ = ["column_norm", "noisy_products"]
 
-_MOST_WEIGHT = 2**30
-_MOST_SUM = 2**61  # with noise, which stays below 2**60, it fits 64-bit integers
+# No sum over fewer than 2**32 records can overflow with them, noise included. More records wrap
+# around, which gives nothing away: a refusal would tell something of their number.
+_MOST_WEIGHT = 2**15
 
 
 def noisy_products(
@@ -53,8 +54,8 @@ def noisy_products(
     Raises
     ------
     InputError
-        If this is not a grid's Histogram, the weights are no integers or do not fit it, the noise
-        would be too large to be drawn, or the sums for 64-bit integers.
+        If this is not a grid's Histogram, the weights are no integers, larger than 2**15 or do not
+        fit it, or the noise would be too large to be drawn. Never because of the counts.
 
     Examples
     --------
@@ -79,9 +80,6 @@ def noisy_products(
         )
     epsilon = share_of(epsilon)
     change = whole_number(sensitivity, "sensitivity", least=1) * column_norm(matrix) ** 2
-    # Each partial sum is at most as large as if all records met the largest weight twice.
-    if int(counts.sum()) * int(abs(matrix).max()) ** 2 >= _MOST_SUM:
-        raise InputError("noisy_products: sums of so many records overflow; give smaller weights.")
     # Drawn first: what cannot be hidden is not computed.
     noise = discrete_laplace((rows, rows), noise_scale(epsilon, change), entropy)
     half = matrix @ counts
@@ -108,5 +106,5 @@ def _integers(weights: NDArray[np.int64] | sparray) -> csr_array:
         raise InputError("weights must be a matrix of whole numbers, not all of them 0.")
     matrix.sum_duplicates()
     if max(-int(matrix.min()), int(matrix.max())) > _MOST_WEIGHT:
-        raise InputError("weights must be at most 2**30.")
+        raise InputError("weights must be at most 2**15.")
     return csr_array(matrix, dtype=np.int64)

@@ -8,7 +8,7 @@ import ipywidgets as w
 
 from snhkit.data import CITIES
 from snhkit.dataset import PrivateDataset
-from snhkit.experiment.methods import METHODS
+from snhkit.experiment.methods import METHODS, Method
 from snhkit.privacy import exact, written
 from snhkit.widgets.wording import epsilon_in_words, message
 
@@ -56,16 +56,7 @@ class Controls(w.VBox):
             layout=_WIDE,
         )
         self.words = w.HTML()
-        self.ticks = {
-            key: w.Checkbox(
-                value=key in methods,
-                description=method.title,
-                tooltip=(inspect.getdoc(type(method.builder())) or "").partition("\n")[0],
-                indent=False,
-                layout=_WIDE,
-            )
-            for key, method in METHODS.items()
-        }
+        self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
         self.build = w.Button(
             description="Build", button_style="primary", layout={"flex": "0 0 90px"}
         )
@@ -110,6 +101,18 @@ class Controls(w.VBox):
         """Open the button again, and say how it went."""
         self.build.disabled, self.build.description = False, "Build"
         self.message.value = message(text, error=error)
+
+
+def _tick(method: Method, ticked: bool) -> w.Checkbox:
+    lacks = method.lacks
+    return w.Checkbox(
+        value=ticked and lacks is None,
+        disabled=lacks is not None,
+        description=f"{method.title}: {lacks.advice}" if lacks else method.title,
+        tooltip=(inspect.getdoc(type(method.builder())) or "").partition("\n")[0],
+        indent=False,
+        layout=_WIDE,
+    )
 
 
 def _with(options: Iterable[float], value: float) -> list:

@@ -25,7 +25,7 @@ from snhkit.widgets.wording import answers_table, message
 __all__ = ["Explorer", "explore"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-_BUDGET = 2.0
+_BUDGET = 3.0  # of all methods once at the first epsilon, and a few again
 _TRUTH, _NOTHING = "Truth", "No picture"
 _BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode.</b> The true counts are shown, which '
@@ -59,7 +59,7 @@ class Explorer(w.VBox):
         self._layer = w.ToggleButtons(
             options=[_NOTHING], style={"button_width": "auto"}, layout={"width": "auto"}
         )
-        layers = w.HBox([w.Label("On the map"), self._layer])
+        layers = w.HBox([w.Label("On the map", layout={"flex": "0 0 auto"}), self._layer])
         picture = w.VBox([layers, self.map, BoxEntry(self.map)], layout={"flex": "1 1 0"})
         picture.layout.min_width = "0"
         super().__init__(
@@ -224,7 +224,7 @@ def explore(
     ----------
     points : Points or PrivateDataset, optional
         Your records, which then need a ``budget`` here or in the data set. Without them the
-        twelve synthetic cities are offered, each with a budget of 2 unless you say otherwise.
+        twelve synthetic cities are offered, each with a budget of 3 unless you say otherwise.
     public : Points, optional
         Public points in the same region, for methods that learn from them.
     budget : float, optional
@@ -252,7 +252,8 @@ def explore(
     (1,)
     """
     for key in methods:
-        method(key)
+        if extra := method(key).lacks:
+            extra.require()
     if points is None and public is not None:
         raise InputError("explore: public goes with points; a synthetic city has its own.")
     if points is not None:

@@ -58,10 +58,30 @@ class TestBuilder:
         assert "and delta 7/3000000: not pure" in repr(books.ledger).splitlines()[0]
         assert books.ledger.to_frame().delta.tolist() == [float(1 / 3e6), 2e-6]
 
+    def test_a_build_that_fails_has_spent_delta_too(self, records, monkeypatch):
+        def broken(*args, **options):
+            raise MemoryError
+
+        monkeypatch.setitem(DPSGD.build.__globals__, "descend", broken)
+        books = data(records)
+        with pytest.raises(MemoryError):
+            books.release(TINY, epsilon=1)
+        assert "and delta 0.000001: not pure" in repr(books.ledger)
+
     def test_without_the_package_nothing_is_spent(self, records, monkeypatch):
         monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
         books = data(records)
         with pytest.raises(InputError, match=r"snhkit\[dpsgd\]"):
+            books.release(TINY, epsilon=1)
+        assert books.ledger.entries == ()
+
+    def test_with_a_broken_package_nothing_is_spent(self, records, monkeypatch):
+        def broken(name):
+            raise ImportError("numpy is too old")
+
+        monkeypatch.setattr("snhkit.builders.base.import_module", broken)
+        books = data(records)
+        with pytest.raises(InputError, match=r"cannot be imported \(numpy is too old\)"):
             books.release(TINY, epsilon=1)
         assert books.ledger.entries == ()
 

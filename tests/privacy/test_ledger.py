@@ -97,6 +97,23 @@ def test_a_build_that_used_too_much_is_not_settled():
     assert ledger.fail(entry, BudgetExceeded("x")).reason == "BudgetExceeded"
 
 
+def test_a_delta_that_was_not_charged_is_not_settled():
+    ledger = Ledger(1)
+    entry = ledger.charge(0.2, "DPSGD", delta=exact("1e-6"))
+    half = Spend(exact(0.1), "sums", delta=exact("1e-6"))
+    with pytest.raises(BudgetExceeded, match=r"used delta 0\.000002 of 0\.000001 charged"):
+        ledger.settle(entry, [half, half])
+    assert ledger.settle(entry, [half]).delta == exact("1e-6")
+
+
+@pytest.mark.parametrize("delta", [-1, 1, 2])
+def test_a_delta_is_a_probability(delta):
+    ledger = Ledger(1)
+    with pytest.raises(InputError, match="delta must be"):
+        ledger.charge(0.1, "DPSGD", delta=delta)
+    assert not ledger.entries
+
+
 def test_a_failed_build_stays_spent_and_tells_no_data():
     ledger = Ledger(1)
     entry = ledger.charge(0.4, "SNH")

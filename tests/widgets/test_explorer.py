@@ -8,6 +8,7 @@ import pytest
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
+from snhkit.experiment import METHODS
 from snhkit.geometry import Points, RangeQueries, exact_counts
 from snhkit.widgets import session
 from snhkit.widgets.explorer import explore
@@ -113,11 +114,27 @@ def test_a_spent_budget_refuses_with_its_reason():
 
 
 def test_the_price_is_said_before(fargo):
-    assert "spends 0.4 of the 2 left" in text_of(fargo)
+    assert "spends 0.4 of the 3 left" in text_of(fargo)
     find(fargo, ipywidgets.Checkbox, "Identity").value = False
     find(fargo, ipywidgets.SelectionSlider, "Epsilon ε").value = 0.8
-    assert "spends 0.8 of the 2 left" in text_of(fargo)
+    assert "spends 0.8 of the 3 left" in text_of(fargo)
     assert "2.23 times as likely" in text_of(fargo)
+
+
+def test_what_is_not_installed_cannot_be_ticked_and_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
+    explorer = explore(city="fargo", n=1_000, methods=QUICK)
+    tick = find(explorer, ipywidgets.Checkbox, 'PGM: pip install "snhkit[pgm]"')
+    assert tick.disabled
+    assert not find(explorer, ipywidgets.Checkbox, "UG").disabled
+    with pytest.raises(InputError, match=r"snhkit\[pgm\]"):
+        explore(city="fargo", n=1_000, methods=["ug", "pgm"])
+
+
+def test_the_first_budget_holds_all_methods_once():
+    explorer = explore(city="fargo", n=1_000, methods=list(METHODS))
+    assert 0.2 * len(METHODS) <= explorer.dataset.ledger.remaining
+    assert find(explorer, ipywidgets.SelectionSlider, "Epsilon ε").value == 0.2
 
 
 def test_nothing_ticked(fargo):

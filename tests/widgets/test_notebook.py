@@ -37,4 +37,4 @@ def test_a_notebook_runs_from_top_to_bottom(path, tmp_path):
             "UG",
             "Identity",
         }
-        assert "spent 0.4, left 1.6" in outputs["ledger"][0].data["text/html"]
+        assert "spent 0.4, left 2.6" in outputs["ledger"][0].data["text/html"]
