@@ -67,7 +67,7 @@ def main() -> None:
         print(f"No errors on Veraset: there is no {figures}.")
         return
     table = pd.read_csv(figures)
-    veraset = table[(table.dataset == "veraset") & table.best_cell_width_m.notna()]
+    veraset = table.query("dataset == 'veraset'").dropna(subset="best_cell_width_m")
     print(f"{len(veraset)} labels of Veraset cities")
     for h in (True, False):
         title = "with entropy" if h else "n and epsilon only"

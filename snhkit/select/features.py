@@ -38,8 +38,8 @@ def entropy(public: Points) -> float:
     --------
     >>> from snhkit.geometry import Region
     >>> city = Region.around(lat=0, lon=0, side_m=512)
-    >>> round(entropy(Points(city, [[0, 0], [0, 0], [9, 9], [5, 9]])) / np.log(2), 3)
-    1.5
+    >>> round(entropy(Points(city, [[0, 0], [0, 0], [9, 9], [5, 9]])), 4)  # 1.5 ln 2
+    1.0397
 
     Notes
     -----
@@ -49,7 +49,7 @@ def entropy(public: Points) -> float:
         raise InputError("entropy: there are no points.")
     counts = Grid(public.region, ENTROPY_CELLS).count(public).counts
     share = counts[counts > 0] / len(public)
-    return max(-float(share @ np.log(share)), 0.0)
+    return abs(float(share @ np.log(share)))
 
 
 def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> NDArray[np.float64]:

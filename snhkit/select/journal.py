@@ -83,10 +83,10 @@ class Journal:
     def refuse_others(self, points: Mapping[str, str]) -> None:
         """Raise InputError if a data set had other points when it was measured."""
         for known in self.errors:
-            if points.get(known.dataset, known.points) != known.points:
+            if self.path and points.get(known.dataset, known.points) != known.points:
                 raise InputError(
-                    f"{self.path}: the data set {known.dataset!r} had other points when the file "
-                    "was written; name another file."
+                    f"{self.path.name}: the data set {known.dataset!r} had other points when the "
+                    "file was written; name another file."
                 )
 
     def missing(self, wanted: Iterable[Experiment]) -> list[Experiment]:

@@ -8,6 +8,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.geometry import Points
@@ -19,7 +22,8 @@ from snhkit.terms import Builder
 
 if TYPE_CHECKING:
     import pandas as pd
-    from sklearn.base import RegressorMixin
+
+    from snhkit.select.regression import Trees
 
 __all__ = ["OutOfRangeWarning", "ParamSelect"]
 
@@ -101,7 +105,8 @@ class ParamSelect:
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name. They are looked at without privacy.
+            Public data sets by name, looked at without privacy. Each is treated as if it were the
+            private one, and nothing else were public.
         epsilons : sequence of float
             Per record.
         builder : Builder
@@ -177,16 +182,7 @@ class ParamSelect:
         InputError
             If epsilon is not a positive number.
         """
-        if not 0 < epsilon < float("inf"):
-            raise InputError(f"epsilon must be a positive number, not {epsilon!r}.")
-        h, trees = None, self._with_entropy
-        if public is None or not len(public) or trees is None:
-            trees = self._without_entropy
-        else:
-            h = entropy(public)
-        self._warn(n, epsilon, h)
-        value = float(trees.predict(features(n, epsilon, h))[0])  # pyright: ignore[reportAttributeAccessIssue]
-        return round(value) if self.labels[self.parameter].dtype.kind in "iu" else value
+        return self._value(n, epsilon, public)
 
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
         """The cell width in metres that suits n records at an epsilon per record.
@@ -195,13 +191,26 @@ class ParamSelect:
         """
         if self.parameter != "cell_m":
             raise InputError(f"this ParamSelect has learnt about {self.parameter}, not cell_m.")
-        return self.predict(n, epsilon, public)
+        return self._value(n, epsilon, public)
+
+    def _value(self, n: int, epsilon: float, public: Points | None) -> float:
+        if not 0 < epsilon < float("inf"):
+            raise InputError(f"epsilon must be a positive number, not {epsilon!r}.")
+        h, trees = None, self._with_entropy
+        if public is None or not len(public) or trees is None:
+            trees = self._without_entropy
+        else:
+            h = entropy(public)
+        self._warn(n, epsilon, h)
+        value = float(trees.predict(features(n, epsilon, h))[0])
+        return round(value) if self.labels[self.parameter].dtype.kind in "iu" else value
 
     def _warn(self, n: int, epsilon: float, h: float | None) -> None:
         asked = {"n": n, "epsilon": epsilon} | ({} if h is None else {"entropy": h})
         beyond = []
         for name, value in asked.items():
-            low, high = self.labels[name].min(), self.labels[name].max()
+            known = self.labels[name].to_numpy(float)
+            low, high = np.nanmin(known), np.nanmax(known)
             if not low <= value <= high:
                 beyond.append(f"{name} = {value:,.6g} is not in {low:,.6g} to {high:,.6g}")
         if beyond:
@@ -213,15 +222,15 @@ class ParamSelect:
             )
 
     @cached_property
-    def _with_entropy(self) -> "RegressorMixin | None":
-        known = self.labels[self.labels["entropy"].notna()]
-        return self._trees(known, known["entropy"]) if len(known) else None
+    def _with_entropy(self) -> "Trees | None":
+        known = self.labels.dropna(subset="entropy")
+        return self._trees(known, known["entropy"].to_numpy(float)) if len(known) else None
 
     @cached_property
-    def _without_entropy(self) -> "RegressorMixin":
+    def _without_entropy(self) -> "Trees":
         return self._trees(self.labels, None)
 
-    def _trees(self, labels: "pd.DataFrame", h: "pd.Series | None") -> "RegressorMixin":
+    def _trees(self, labels: "pd.DataFrame", h: NDArray[np.float64] | None) -> "Trees":
         phi = features(labels["n"], labels["epsilon"], h)
         return fitted(phi, labels[self.parameter].to_numpy(float))
 

@@ -6,12 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sklearn.base import RegressorMixin
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    Trees = ExtraTreesRegressor | TransformedTargetRegressor
 
 __all__ = ["fitted", "unfitted"]
 
 
-def unfitted(values: NDArray[np.float64]) -> "RegressorMixin":
+def unfitted(values: NDArray[np.float64]) -> "Trees":
     """Extremely randomised trees with the paper's settings (Sec. 6.1) and a fixed seed.
 
     They average logarithms where all ``values`` are positive: on the published labels that errs
@@ -26,7 +29,6 @@ def unfitted(values: NDArray[np.float64]) -> "RegressorMixin":
     return TransformedTargetRegressor(trees, func=np.log, inverse_func=np.exp)
 
 
-def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "RegressorMixin":
+def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
     """Trees that give ``values``, shape (q,), for features ``phi``, shape (q, 4) or (q, 5)."""
-    trees = unfitted(values)
-    return trees.fit(phi, values)  # pyright: ignore[reportAttributeAccessIssue]
+    return unfitted(values).fit(phi, values)

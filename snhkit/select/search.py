@@ -1,6 +1,5 @@
 """Which value of a parameter is best, found by experiment on public data."""
 
-import ast
 import dataclasses
 import hashlib
 import json
@@ -117,8 +116,9 @@ def best_values(
     import pandas as pd
 
     _refuse(search, datasets, epsilons, grid, repeats)
-    values = {repr(value): search.with_value(value) for value in map(_plain, grid)}
-    prices = {repr(float(exact(epsilon))): epsilon for epsilon in epsilons}
+    values = {repr(value): value for value in map(_plain, grid)}
+    builders = {text: search.with_value(value) for text, value in values.items()}
+    prices = {repr(float(exact(epsilon))): float(epsilon) for epsilon in epsilons}
     exams = {name: Exam.on(points, search) for name, points in datasets.items()}
     digests = {name: _digest(points) for name, points in datasets.items()}
     wanted = [
@@ -130,27 +130,29 @@ def best_values(
     ]
     for e in wanted:
         exam = exams[e.dataset]
-        values[e.value].check(exam.points.region, exam.terms(e, search.seed))
+        builders[e.value].check(exam.points.region, exam.terms(e, search.seed))
     journal = Journal.open(path, search.settings())
     journal.refuse_others(digests)
     todo = journal.missing(wanted)
-    calls = (joblib.delayed(_run)(e, exams[e.dataset], values[e.value], search.seed) for e in todo)
-    workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    bar = tqdm(
-        total=len(wanted), initial=len(wanted) - len(todo), desc=search.parameter, leave=False
-    )
     if todo:
-        with bar, closing(workers(calls)) as results:
+        calls = (
+            joblib.delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo
+        )
+        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        done = len(wanted) - len(todo)
+        bar = tqdm(total=len(wanted), initial=done, desc=search.parameter, leave=False)
+        results: Any = workers(calls)
+        with bar, closing(results):
             for experiment, error in results:
                 journal.add(experiment, error)
                 bar.update()
     shape = len(exams), len(prices), len(values), repeats
     errors = np.reshape([journal.errors[e] for e in wanted], shape).mean(axis=-1)
-    numbers = [ast.literal_eval(value) for value in values]
+    choices = list(values.values())
     rows = [
-        (name, len(points), float(epsilon), entropy(points), numbers[best])
+        (name, len(points), epsilon, entropy(points), choices[best])
         for (name, points), bests in zip(datasets.items(), errors.argmin(axis=-1), strict=True)
-        for epsilon, best in zip(prices, bests, strict=True)
+        for epsilon, best in zip(prices.values(), bests, strict=True)
     ]
     return pd.DataFrame(rows, columns=[*COLUMNS, search.parameter])
 
