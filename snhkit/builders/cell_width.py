@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 
 from snhkit.builders.base import MOST_CELLS, Terms, positive, with_n
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.privacy import Spend
 
@@ -38,13 +39,16 @@ def default_cell_width(n: int, epsilon: float) -> float:
 
 def check_width(cell_m: Width) -> None:
     """Raise InputError if ``cell_m`` is none of these."""
-    if cell_m is not None and cell_m != "auto":
+    if isinstance(cell_m, str):
+        if cell_m != "auto":
+            raise InputError(f"cell_m must be a positive number or 'auto', not {cell_m!r}.")
+    elif cell_m is not None:
         positive("cell_m", cell_m)
 
 
 def given_grid(region: Region, cell_m: Width) -> Grid | None:
     """The grid, if its width is given; InputError if it has more cells than a grid can have."""
-    return None if cell_m is None or cell_m == "auto" else Grid.of_width(region, cell_m)
+    return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
 
 
 def chosen_grid(

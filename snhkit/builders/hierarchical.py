@@ -33,7 +33,8 @@ class HierarchicalGrid:
     ----------
     cell_m : float or "auto", optional
         Width of the finest cells in metres, made a little smaller so that each grid cuts the one
-        before it evenly; otherwise what ``default_cell_width`` says for a quarter of epsilon.
+        before it evenly; otherwise what ``default_cell_width``, or with "auto" ``ParamSelect``,
+        says for a quarter of epsilon.
     b : int, optional
         Cut by this factor.
 

@@ -24,8 +24,8 @@ class Identity:
     Parameters
     ----------
     cell_m : float or "auto", optional
-        Cell width in metres, made a little smaller so that whole cells fill the region; from
-        ``default_cell_width`` otherwise.
+        Cell width in metres, made a little smaller so that whole cells fill the region; "auto"
+        takes it from ``ParamSelect``, None from ``default_cell_width``.
 
     Notes
     -----

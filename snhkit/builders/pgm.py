@@ -34,8 +34,8 @@ class PGM:
     Parameters
     ----------
     cell_m : float or "auto", optional
-        Cell width in metres, made a little smaller so that whole blocks fill the region; from
-        ``default_cell_width`` otherwise. At most 1,024 cells a side.
+        Cell width in metres, made a little smaller so that whole blocks fill the region; "auto"
+        takes it from ``ParamSelect``, None from ``default_cell_width``. At most 1,024 cells a side.
 
     Examples
     --------

@@ -30,7 +30,8 @@ class SNH:
     Parameters
     ----------
     cell_m : float or "auto", optional
-        Cell width of the noisy grid in metres; ``default_cell_width`` by default.
+        Cell width of the noisy grid in metres; "auto" takes it from ``ParamSelect``, by
+        n, epsilon and the public points; None from ``default_cell_width``.
     sizes_m : (float, float)
         The paper's l and u: the query sizes that are trained for, in metres.
     k : int
