@@ -170,7 +170,7 @@ class ParamSelect:
             Per record: with ``unit="user"``, epsilon over the records that are kept of a person.
         public : Points, optional
             The paper's D*, public points of the same region; never the private records. Without
-            any, and if no label has an entropy, n and epsilon decide.
+            any, or if no label has an entropy, n and epsilon decide.
 
         Warns
         -----
