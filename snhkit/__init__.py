@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from snhkit.privacy import Ledger as Ledger
     from snhkit.release import Release as Release
     from snhkit.release_file import load as load
+    from snhkit.select import ParamSelect as ParamSelect
     from snhkit.viz.maps import compare_map as compare_map
     from snhkit.widgets.explorer import explore as explore
 
@@ -49,6 +50,7 @@ _HOME = {
     "Ledger": "privacy",
     "METHODS": "experiment",
     "PGM": "builders",
+    "ParamSelect": "select",
     "Points": "geometry",
     "PrivTree": "builders",
     "PrivateDataset": "dataset",
@@ -82,6 +84,7 @@ __all__ = [
     "HierarchicalGrid",
     "Identity",
     "Ledger",
+    "ParamSelect",
     "Points",
     "PrivTree",
     "PrivateDataset",

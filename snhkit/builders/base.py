@@ -1,4 +1,4 @@
-"""What every builder is given, and what it gives back."""
+"""What builders have in common."""
 
 import math
 import warnings
@@ -7,16 +7,17 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Points
 from snhkit.geometry.grid import MAX_CELLS
-from snhkit.privacy import Entropy, PrivacyUnit, Spend, noisy_count, noisy_histogram
+from snhkit.privacy import Spend, noisy_count, noisy_histogram
 from snhkit.release import Model, Release
+from snhkit.terms import Builder, Terms
 
 __all__ = ["MOST_CELLS", "N_SHARE", "Builder", "Extra", "Terms", "noisy_grid", "publish", "with_n"]
 
@@ -25,48 +26,6 @@ N_SHARE = Fraction(1, 20)
 
 MOST_CELLS = math.isqrt(MAX_CELLS)
 """Cells a side of the finest grid there is."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """On what terms a builder may look at records.
-
-    Parameters
-    ----------
-    epsilon : Fraction
-        All that it may spend.
-    unit : PrivacyUnit
-        Whose presence is hidden.
-    entropy : Entropy
-        Where the noise comes from.
-    n : int, optional
-        The number of records, if it is public or was bought.
-    public : Points, optional
-        Public points that say where queries are expected.
-    """
-
-    epsilon: Fraction
-    unit: PrivacyUnit
-    entropy: Entropy
-    n: int | None = None
-    public: Points | None = None
-
-    @property
-    def record_epsilon(self) -> float:
-        """Epsilon per record: what the noise of one cell amounts to."""
-        return float(self.epsilon / self.unit.sensitivity)
-
-
-class Builder(Protocol):
-    """A frozen dataclass of hyperparameters with one pure method: records in, Release out."""
-
-    def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if it cannot work on these terms; called before anything is spent."""
-        ...
-
-    def build(self, records: Points, terms: Terms) -> Release:
-        """Look at the records, spending at most ``terms.epsilon``, and release."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MOST_CELLS, Terms, positive, publish, whole
-from snhkit.builders.cell_width import chosen_grid
+from snhkit.builders.base import MOST_CELLS, Terms, publish, whole
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.grid_noise import BlockNoise
 from snhkit.builders.hierarchy import measured
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Points, Region
 from snhkit.release import Release
 
 __all__ = ["HierarchicalGrid", "average_variance"]
@@ -31,9 +31,10 @@ class HierarchicalGrid:
 
     Parameters
     ----------
-    cell_m : float, optional
+    cell_m : float or "auto", optional
         Width of the finest cells in metres, made a little smaller so that each grid cuts the one
-        before it evenly; otherwise what ``default_cell_width`` says for a quarter of epsilon.
+        before it evenly; otherwise what ``default_cell_width``, or with "auto" ``ParamSelect``,
+        says for a quarter of epsilon.
     b : int, optional
         Cut by this factor.
 
@@ -53,12 +54,11 @@ class HierarchicalGrid:
     variance (Sec. 4), which is computed here for two dimensions and after least squares, exactly.
     """
 
-    cell_m: float | None = None
+    cell_m: Width = None
     b: int | None = None
 
     def __post_init__(self) -> None:
-        if self.cell_m is not None:
-            positive("cell_m", self.cell_m)
+        check_width(self.cell_m)
         if self.b is not None:
             whole("b", self.b, least=2)
 
@@ -75,8 +75,7 @@ class HierarchicalGrid:
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse more cells than fit in memory."""
-        if self.cell_m is not None:
-            Grid.of_width(region, self.cell_m)
+        given_grid(region, self.cell_m)
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Count every grid, and reconcile."""

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from snhkit.builders.base import Terms, noisy_grid, positive, publish
-from snhkit.builders.cell_width import chosen_grid
+from snhkit.builders.base import Terms, noisy_grid, publish
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Points, Region
 from snhkit.privacy import noise_variance
 from snhkit.release import Release
 
@@ -23,25 +23,23 @@ class Identity:
 
     Parameters
     ----------
-    cell_m : float, optional
-        Cell width in metres, made a little smaller so that whole cells fill the region; from
-        ``default_cell_width`` otherwise.
+    cell_m : float or "auto", optional
+        Cell width in metres, made a little smaller so that whole cells fill the region; "auto"
+        takes it from ``ParamSelect``, None from ``default_cell_width``.
 
     Notes
     -----
     The Laplace mechanism on a histogram (Sec. 4.1 of the paper; Dwork et al. 2006).
     """
 
-    cell_m: float | None = None
+    cell_m: Width = None
 
     def __post_init__(self) -> None:
-        if self.cell_m is not None:
-            positive("cell_m", self.cell_m)
+        check_width(self.cell_m)
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse more cells than fit in memory."""
-        if self.cell_m is not None:
-            Grid.of_width(region, self.cell_m)
+        given_grid(region, self.cell_m)
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Count and add noise."""

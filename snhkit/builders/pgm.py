@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Extra, Terms, noisy_grid, positive, publish
-from snhkit.builders.cell_width import chosen_grid
+from snhkit.builders.base import Extra, Terms, noisy_grid, publish
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
@@ -33,9 +33,9 @@ class PGM:
 
     Parameters
     ----------
-    cell_m : float, optional
-        Cell width in metres, made a little smaller so that whole blocks fill the region; from
-        ``default_cell_width`` otherwise. At most 1,024 cells a side.
+    cell_m : float or "auto", optional
+        Cell width in metres, made a little smaller so that whole blocks fill the region; "auto"
+        takes it from ``ParamSelect``, None from ``default_cell_width``. At most 1,024 cells a side.
 
     Examples
     --------
@@ -52,12 +52,11 @@ class PGM:
     did well on San Francisco's taxis. The total is n where it is known, else the noisy counts' sum.
     """
 
-    cell_m: float | None = None
+    cell_m: Width = None
     extra: ClassVar[Extra] = Extra("pgm", package="mbi")
 
     def __post_init__(self) -> None:
-        if self.cell_m is not None:
-            positive("cell_m", self.cell_m)
+        check_width(self.cell_m)
 
     @staticmethod
     def blocks_for(side: int) -> tuple[int, ...]:
@@ -67,13 +66,12 @@ class PGM:
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse to work without ``mbi``, or on more cells than it can take."""
         self.extra.require()
-        if self.cell_m is not None:
-            side = Grid.of_width(region, self.cell_m).m
-            if side > _MOST:
-                raise InputError(
-                    f"PGM: cells of {self.cell_m:g} m are {side:,} a side, more than the "
-                    f"{_MOST:,} it can fit; make cell_m {region.side_m / _MOST:.3g} or more."
-                )
+        given = given_grid(region, self.cell_m)
+        if given is not None and given.m > _MOST:
+            raise InputError(
+                f"PGM: cells of {self.cell_m:g} m are {given.m:,} a side, more than the "
+                f"{_MOST:,} it can fit; make cell_m {region.side_m / _MOST:.3g} or more."
+            )
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Count, add noise, and fit."""

@@ -2,7 +2,7 @@
 
 from snhkit.experiment.compare import OWNER_ONLY, compare
 from snhkit.experiment.methods import METHODS, Method, method
-from snhkit.experiment.metrics import relative_errors, smoothing
+from snhkit.metrics import relative_errors, smoothing
 
 __all__ = [
     "METHODS",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snhkit.experiment.metrics import relative_errors
 from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.metrics import relative_errors
 from snhkit.release import Release
 
 if TYPE_CHECKING:

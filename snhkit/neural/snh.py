@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from snhkit.builders.base import Terms, noisy_grid, positive, publish, whole, with_n
-from snhkit.builders.cell_width import chosen_grid
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
@@ -29,8 +29,9 @@ class SNH:
 
     Parameters
     ----------
-    cell_m : float, optional
-        Cell width of the noisy grid in metres; ``default_cell_width`` by default.
+    cell_m : float or "auto", optional
+        Cell width of the noisy grid in metres; "auto" takes it from ``ParamSelect``, by
+        n, epsilon and the public points; None from ``default_cell_width``.
     sizes_m : (float, float)
         The paper's l and u: the query sizes that are trained for, in metres.
     k : int
@@ -73,7 +74,7 @@ class SNH:
     Range Queries", PVLDB 15, 2022; Sec. 4.
     """
 
-    cell_m: float | None = None
+    cell_m: Width = None
     sizes_m: tuple[float, float] = (25.0, 100.0)
     k: int = 8
     network: FeatureGrid | MLP = field(default_factory=FeatureGrid)
@@ -92,8 +93,7 @@ class SNH:
         if not 0 < low <= high < np.inf:
             raise InputError(f"sizes_m must be (l, u) with 0 < l <= u metres, not {self.sizes_m}.")
         object.__setattr__(self, "sizes_m", (float(low), float(high)))
-        if self.cell_m is not None:
-            positive("cell_m", self.cell_m)
+        check_width(self.cell_m)
         for name in ("k", "samples", "steps", "batch"):
             whole(name, getattr(self, name), least=1)
         whole("seed", self.seed, least=0)
@@ -132,8 +132,7 @@ class SNH:
                 f"SNH: squares of {low:g} to {high:g} m do not suit a region of "
                 f"{region.side_m:g} m; smaller ones, but at least a {MOST_TILES:,}th of it, do."
             )
-        if self.cell_m is not None:
-            Grid.of_width(region, self.cell_m)
+        given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public holds no points in this region; leave it out.")
 

@@ -40,6 +40,7 @@ BUILDERS = {
     "UG": UniformGrid(),
     "Identity-30": Identity(30),
     "Identity": Identity(),
+    "Identity, auto": Identity("auto"),
     "AG": AdaptiveGrid(),
     "PrivTree": PrivTree(),
     "QuadTree": QuadTree(),
@@ -55,6 +56,7 @@ BUILDERS = {
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
     "SNH": TINY_SNH,
+    "SNH, auto": dataclasses.replace(TINY_SNH, cell_m="auto"),
     "DPSGD": TINY_DPSGD,
 }
 IMPOSSIBLE = {
@@ -76,6 +78,7 @@ TERMS = {
     "user": {"unit": "user", "max_per_user": 3, "n": "public"},
     "user, n bought": {"unit": "user", "max_per_user": 3, "n": "private"},
 }
+pytestmark = pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning")
 every_terms = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snhkit.experiment import relative_errors, smoothing
+from snhkit.metrics import relative_errors, smoothing
 
 
 def test_smoothing_is_a_thousandth_of_the_records():

@@ -1,0 +1,84 @@
+"""What ParamSelect knows of a data set: public numbers only."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points
+
+__all__ = ["ENTROPY_CELLS", "MOST_ENTROPY", "entropy", "features"]
+
+ENTROPY_CELLS = 512
+MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
+"""That of points spread evenly."""
+
+
+def entropy(public: Points) -> float:
+    """Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
+
+    It is computed without noise, so never call it on private records: what it returns is not
+    protected, nor is anything chosen by it.
+
+    Parameters
+    ----------
+    public : Points
+        The paper's D*: published positions in the same region as the private ones.
+
+    Returns
+    -------
+    float
+        From 0, all in one cell, to ln(512^2) = 12.48, evenly spread. It cannot exceed ln(n).
+
+    Raises
+    ------
+    InputError
+        If there are no points.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=512)
+    >>> round(entropy(Points(city, [[0, 0], [0, 0], [9, 9], [5, 9]])), 4)  # 1.5 ln 2
+    1.0397
+
+    Notes
+    -----
+    The paper's h (Sec. 5.1).
+    """
+    if not len(public):
+        raise InputError("entropy: there are no points.")
+    counts = Grid(public.region, ENTROPY_CELLS).count(public).counts
+    share = counts[counts > 0] / len(public)
+    return abs(float(share @ np.log(share)))
+
+
+def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> NDArray[np.float64]:
+    """The paper's phi: n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and the entropy h.
+
+    Parameters
+    ----------
+    n : array, shape (q,)
+        Numbers of records; less than 1 counts as 1.
+    epsilon : array, shape (q,)
+        Per record.
+    h : array, shape (q,), optional
+        Entropy of public points, in nats.
+
+    Returns
+    -------
+    ndarray, shape (q, 5), or (q, 4) without h
+
+    Examples
+    --------
+    >>> features(400, 0.25, 7)
+    array([[4.0e+02, 2.5e-01, 1.0e-02, 1.0e-01, 7.0e+00]])
+
+    Notes
+    -----
+    Sec. 5.1 of the paper, where all but h are called data-independent.
+    """
+    n, epsilon = np.maximum(np.asarray(n, float), 1), np.asarray(epsilon, float)
+    columns = [n, epsilon, 1 / (n * epsilon), 1 / np.sqrt(n * epsilon)]
+    if h is not None:
+        columns.append(np.asarray(h, float))
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1)

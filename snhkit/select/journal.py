@@ -1,0 +1,106 @@
+"""A csv file of measured errors that grows by whole lines, so that a search can go on later."""
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+from snhkit.select.labels import MAX_ROWS, number, rows_of, text_of
+
+__all__ = ["Experiment", "Journal"]
+
+
+class Experiment(NamedTuple):
+    """One build that is measured; its fields are written as they are."""
+
+    dataset: str
+    points: str
+    n: str
+    epsilon: str
+    value: str
+    repeat: str
+
+
+_HEADER = [*Experiment._fields, "error"]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Errors by experiment, in memory and, if there is a path, in a file.
+
+    Parameters
+    ----------
+    path : Path or None
+        Of a csv file whose first line says the settings.
+    errors : dict
+        Of the experiments made so far.
+    """
+
+    path: Path | None
+    errors: dict[Experiment, float]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] | None, settings: str) -> "Journal":
+        """Begin a file, or go on with one that was begun with the same settings.
+
+        Raises
+        ------
+        InputError
+            If the file is another one, naming what differs.
+        """
+        if path is None:
+            return cls(None, {})
+        target, first = Path(path), f"# {settings}\n"
+        if not target.exists():
+            write_whole(target, first + ",".join(_HEADER) + "\n")
+            return cls(target, {})
+        text = text_of(target)
+        found, _, table = text.partition("\n")
+        if not found.startswith("# "):
+            raise InputError(f"{target.name}: it was not begun by ParamSelect.fit.")
+        if found + "\n" != first:
+            raise InputError(
+                f"{target.name}: it was begun with other settings; name another file. "
+                f"There: {found[2:600]!r}. Now: {settings!r}."
+            )
+        whole = table[: table.rfind("\n") + 1]
+        header, rows = rows_of(target.name, whole, first=2)
+        if header != _HEADER:
+            raise InputError(f"{target.name}: its columns must be {', '.join(_HEADER)}.")
+        errors = {
+            Experiment(*row[:-1]): number(target.name, line, "error", row[-1], least=0)
+            for line, row in enumerate(rows, start=3)
+        }
+        if whole != table:  # what an interruption left of a line
+            os.truncate(target, len((first + whole).encode()))
+        return cls(target, errors)
+
+    def refuse_others(self, points: Mapping[str, str]) -> None:
+        """Raise InputError if a data set had other points when it was measured."""
+        for known in self.errors:
+            if self.path and points.get(known.dataset, known.points) != known.points:
+                raise InputError(
+                    f"{self.path.name}: the data set {known.dataset!r} had other points when the "
+                    "file was written; name another file."
+                )
+
+    def missing(self, wanted: Iterable[Experiment]) -> list[Experiment]:
+        """Those that are still to be made."""
+        found = [experiment for experiment in wanted if experiment not in self.errors]
+        if len(self.errors) + len(found) > MAX_ROWS:
+            raise InputError(f"fit: more than {MAX_ROWS:,} experiments; ask for fewer.")
+        return found
+
+    def add(self, experiment: Experiment, error: float) -> None:
+        """Keep one more, in one write."""
+        self.errors[experiment] = error
+        if self.path is not None:
+            line = io.StringIO()
+            csv.writer(line, lineterminator="\n").writerow([*experiment, repr(error)])
+            with self.path.open("ab", buffering=0) as stream:
+                stream.write(line.getvalue().encode())

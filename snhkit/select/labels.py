@@ -1,0 +1,149 @@
+"""The table of best values that ParamSelect learns from: in memory, and as a file."""
+
+import csv
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snhkit.errors import InputError
+from snhkit.select.features import MOST_ENTROPY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COLUMNS", "MAX_ROWS", "checked", "number", "read_labels", "rows_of", "text_of"]
+
+COLUMNS = ("dataset", "n", "epsilon", "entropy")
+"""And one more, named after the parameter."""
+
+_MAX_BYTES = 2**24
+MAX_ROWS = 100_000
+
+
+def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
+    """Read a table of labels, distrusting it.
+
+    Raises
+    ------
+    InputError
+        If it is too large or no such table, naming the row and column that cannot be.
+    """
+    import pandas as pd
+
+    source = Path(path).name
+    header, rows = rows_of(source, text_of(path))
+    if tuple(header[:-1]) != COLUMNS:
+        raise InputError(
+            f"{source}: its columns must be {', '.join(COLUMNS)} and the parameter's name, "
+            f"not {', '.join(header)[:200]!r}."
+        )
+    if not rows:
+        raise InputError(f"{source}: it holds no labels.")
+    parsed = [
+        (
+            row[0],
+            number(source, line, "n", row[1], least=1, whole=True),
+            number(source, line, "epsilon", row[2], least=0, open_below=True),
+            number(source, line, "entropy", row[3], least=0, most=MOST_ENTROPY)
+            if row[3]
+            else math.nan,
+            number(source, line, header[-1], row[4]),
+        )
+        for line, row in enumerate(rows, start=2)
+    ]
+    frame = pd.DataFrame(parsed, columns=header)
+    if all(row[4].removeprefix("-").isdecimal() and len(row[4]) < 16 for row in rows):
+        frame = frame.astype({header[-1]: int})
+    return checked(frame)
+
+
+def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
+    """A copy of a table of labels.
+
+    Raises
+    ------
+    InputError
+        Unless it has the columns, a row, and numbers where they belong.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names = list(labels.columns)
+    if len(names) != 5 or tuple(names[:4]) != COLUMNS or not str(names[4]).isidentifier():
+        raise InputError(
+            f"labels must have the columns {', '.join(COLUMNS)} and the parameter's name."
+        )
+    if not 1 <= len(labels) <= MAX_ROWS:
+        raise InputError(f"labels must have between 1 and {MAX_ROWS:,} rows, not {len(labels):,}.")
+    if not all(pd.api.types.is_numeric_dtype(labels[name]) for name in names[1:]):
+        raise InputError("labels: all columns but the first must hold numbers.")
+    n, epsilon, h, value = (labels[name].to_numpy(float) for name in names[1:])
+    good = (n >= 1) & (epsilon > 0) & (np.isnan(h) | (h >= 0)) & np.isfinite(n + epsilon + value)
+    if names[4] == "cell_m":
+        good &= value > 0
+    good &= np.array([isinstance(t, str) and t.isprintable() for t in labels["dataset"]])
+    if not good.all():
+        raise InputError(f"labels: row {int(np.argmin(good))} (counting from 0) cannot be.")
+    return labels.reset_index(drop=True).copy()
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a small file."""
+    source = Path(path)
+    try:
+        with source.open("rb") as stream:
+            data = stream.read(_MAX_BYTES + 1)
+        text = data.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"{source.name}: cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{source.name}: its text is not in UTF-8.") from None
+    if len(data) > _MAX_BYTES:
+        raise InputError(f"{source.name}: it is larger than {_MAX_BYTES:,} bytes; no such table.")
+    return text
+
+
+def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[list[str]]]:
+    """The header, in row ``first`` of its file, and the rows, every one as long as the header."""
+    try:
+        lines = list(csv.reader(text.splitlines(), strict=True))
+    except csv.Error as error:
+        raise InputError(f"{source}: it is not a table ({error}).") from None
+    if not lines or len(lines) > MAX_ROWS + 1:
+        raise InputError(f"{source}: it must have a header and at most {MAX_ROWS:,} rows.")
+    header, *rows = lines
+    for line, row in enumerate(rows, start=first + 1):
+        if len(row) != len(header):
+            raise InputError(
+                f"{source}: row {line} has {len(row)} fields, the header {len(header)}."
+            )
+    return header, rows
+
+
+def number(
+    source: str,
+    line: int,
+    column: str,
+    text: str,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    open_below: bool = False,
+    whole: bool = False,
+) -> float:
+    """The number that a field says.
+
+    Raises
+    ------
+    InputError
+        Naming the row and column, if it is not one in these bounds.
+    """
+    try:
+        value = int(text) if whole and len(text) < 20 else float(text)
+    except ValueError:
+        value = math.nan
+    fits = least <= value <= most and math.isfinite(value) and not (open_below and value == least)
+    if not fits or (whole and not isinstance(value, int)):
+        raise InputError(f"{source}: row {line}: {column} cannot be {text[:40]!r}.")
+    return value

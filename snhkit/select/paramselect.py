@@ -1,0 +1,243 @@
+"""ParamSelect: a system parameter from public numbers and public data."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+from snhkit.geometry import Points
+from snhkit.select.features import entropy, features
+from snhkit.select.labels import checked, read_labels
+from snhkit.select.regression import fitted
+from snhkit.select.search import Search, best_values
+from snhkit.terms import Builder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from snhkit.select.regression import Trees
+
+__all__ = ["OutOfRangeWarning", "ParamSelect"]
+
+
+class OutOfRangeWarning(UserWarning):
+    """ParamSelect was asked about what lies beyond all that it has learnt from."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParamSelect:
+    """Learns from public cities which value of a parameter suits a private one.
+
+    The best cell width depends on how many records there are, on epsilon, and on how clustered a
+    city is. Trying widths on private records would cost epsilon, so they are tried on public
+    cities, and a regression carries over what was best. Of the private records it sees n alone.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        One row an experiment: ``dataset``, ``n``, ``epsilon`` (per record), ``entropy`` (nats, or
+        nan) and, named after the parameter, the value that was best. If all of these are whole
+        numbers, so are the predictions.
+
+    Raises
+    ------
+    InputError
+        If this is no such table.
+
+    Examples
+    --------
+    >>> select = ParamSelect.pretrained()
+    >>> select
+    ParamSelect('cell_m', from 45 labels)
+    >>> 15 < select.cell_width(n=100_000, epsilon=0.2) < 30
+    True
+
+    Notes
+    -----
+    Sec. 5 of the paper.
+    """
+
+    labels: "pd.DataFrame"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", checked(self.labels))
+
+    @classmethod
+    def pretrained(cls) -> "ParamSelect":
+        """Cell widths, from the labels that the paper's authors published; fitted at first use.
+
+        They found by experiment which width suits their networks best in nine cities, at five
+        epsilons each (the file ``gowalla_train`` beside their code; ``published.csv`` here, 1 unit
+        = 1,243 m). Their boxes are about 12.4 km wide, that of Boston twice as wide, their queries
+        squares of 25 to 100 m, their n a city's check-ins from a larger cut, and the entropy is of
+        cells of about 24 m. Nothing is converted: in a region of another side the same n is of
+        another density, and entropy one of other cells, which no warning sees. For such regions,
+        for other query sizes or for another method, ``fit`` on public cities of that kind.
+        """
+        return _pretrained()
+
+    @classmethod
+    def fit(
+        cls,
+        datasets: Mapping[str, Points],
+        epsilons: Sequence[float],
+        builder: Builder,
+        parameter: str,
+        grid: Sequence[float],
+        *,
+        path: str | os.PathLike[str] | None = None,
+        sizes_m: tuple[float, float] = (25.0, 100.0),
+        queries: int = 2_000,
+        repeats: int = 1,
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> "ParamSelect":
+        """Find the best values on public data by experiment, and learn from them.
+
+        Parameters
+        ----------
+        datasets : mapping of str to Points
+            Public data sets by name, looked at without privacy. Each is treated as if it were the
+            private one, and nothing else were public.
+        epsilons : sequence of float
+            Per record.
+        builder : Builder
+            Any method, with the other parameters as they shall be.
+        parameter : str
+            The name of the one to vary.
+        grid : sequence of numbers
+            Its values to try.
+        path : str or path, optional
+            A csv file to which each measured error is appended. Called again with it, what is
+            there is not run again, and more datasets, epsilons, values or repeats can be asked
+            for; so a run may be interrupted at any time.
+        sizes_m : (float, float)
+            Smallest and largest side of the squares that are asked, in metres.
+        queries : int
+            How many are asked, centred on points of the data set.
+        repeats : int
+            Draws of the noise that errors are averaged over.
+        seed : int
+            Of noise and queries: it protects nobody here, and the same labels come out again.
+        n_jobs : int
+            Processes; -1 for one a core.
+
+        Raises
+        ------
+        InputError
+            If the builder has no such parameter, or refuses a value; if the file cannot be read,
+            or comes from other settings. Nothing has been run then.
+        """
+        asked = Search(builder, parameter, sizes_m, queries, seed)
+        return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
+        """Read what ``save`` wrote; the trees are grown again.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or is no table of labels.
+        """
+        return cls(read_labels(path))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the labels as a csv file that a person can read."""
+        return write_whole(path, self.labels.to_csv(index=False, lineterminator="\n"))
+
+    @property
+    def parameter(self) -> str:
+        """Which one it is about."""
+        return str(self.labels.columns[-1])
+
+    def predict(self, n: int, epsilon: float, public: Points | None = None) -> float:
+        """The value that suits n records at an epsilon, within the range of the labels.
+
+        Parameters
+        ----------
+        n : int
+            The number of records, public or bought.
+        epsilon : float
+            Per record: with ``unit="user"``, epsilon over the records that are kept of a person.
+        public : Points, optional
+            The paper's D*, public points of the same region; never the private records. Without
+            any, or if no label has an entropy, n and epsilon decide.
+
+        Warns
+        -----
+        OutOfRangeWarning
+            If n, epsilon or entropy is beyond those of the labels.
+
+        Raises
+        ------
+        InputError
+            If epsilon is not a positive number.
+        """
+        return self._value(n, epsilon, public)
+
+    def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
+        """The cell width in metres that suits n records at an epsilon per record.
+
+        As ``predict``, for what was learnt about ``cell_m``.
+        """
+        if self.parameter != "cell_m":
+            raise InputError(f"this ParamSelect has learnt about {self.parameter}, not cell_m.")
+        return self._value(n, epsilon, public)
+
+    def _value(self, n: int, epsilon: float, public: Points | None) -> float:
+        if not 0 < epsilon < float("inf"):
+            raise InputError(f"epsilon must be a positive number, not {epsilon!r}.")
+        h, trees = None, self._with_entropy
+        if public is None or not len(public) or trees is None:
+            trees = self._without_entropy
+        else:
+            h = entropy(public)
+        self._warn(n, epsilon, h)
+        value = float(trees.predict(features(n, epsilon, h))[0])
+        return round(value) if self.labels[self.parameter].dtype.kind in "iu" else value
+
+    def _warn(self, n: int, epsilon: float, h: float | None) -> None:
+        asked = {"n": n, "epsilon": epsilon} | ({} if h is None else {"entropy": h})
+        beyond = []
+        for name, value in asked.items():
+            known = self.labels[name].to_numpy(float)
+            low, high = np.nanmin(known), np.nanmax(known)
+            if not low <= value <= high:
+                beyond.append(f"{name} = {value:,.6g} is not in {low:,.6g} to {high:,.6g}")
+        if beyond:
+            warnings.warn(
+                f"ParamSelect: {', '.join(beyond)}, which is all it has learnt from; "
+                f"the {self.parameter} for the nearest is used.",
+                OutOfRangeWarning,
+                stacklevel=4,
+            )
+
+    @cached_property
+    def _with_entropy(self) -> "Trees | None":
+        known = self.labels.dropna(subset="entropy")
+        return self._trees(known, known["entropy"].to_numpy(float)) if len(known) else None
+
+    @cached_property
+    def _without_entropy(self) -> "Trees":
+        return self._trees(self.labels, None)
+
+    def _trees(self, labels: "pd.DataFrame", h: NDArray[np.float64] | None) -> "Trees":
+        phi = features(labels["n"], labels["epsilon"], h)
+        return fitted(phi, labels[self.parameter].to_numpy(float))
+
+    def __repr__(self) -> str:
+        return f"ParamSelect({self.parameter!r}, from {len(self.labels):,} labels)"
+
+
+@cache
+def _pretrained() -> ParamSelect:
+    return ParamSelect.load(Path(__file__).with_name("published.csv"))

@@ -1,0 +1,191 @@
+"""Which value of a parameter is best, found by experiment on public data."""
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.metrics import relative_errors
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.select.features import entropy
+from snhkit.select.journal import Experiment, Journal
+from snhkit.select.labels import COLUMNS
+from snhkit.terms import Builder, Terms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Exam", "Search", "best_values"]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is varied and how it is measured; see ``ParamSelect.fit``."""
+
+    builder: Builder
+    parameter: str
+    sizes_m: tuple[float, float]
+    queries: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        names = self._names()
+        if self.parameter not in names:
+            raise InputError(
+                f"{type(self.builder).__name__} has no parameter {self.parameter!r}; "
+                f"it has {', '.join(names) or 'none'}."
+            )
+
+    def _names(self) -> list[str]:
+        if not dataclasses.is_dataclass(self.builder) or isinstance(self.builder, type):
+            raise InputError("fit: give the builder itself, such as Identity().")
+        return [field.name for field in dataclasses.fields(self.builder) if field.init]
+
+    def with_value(self, value: float) -> Builder:
+        """The builder with the parameter set."""
+        changed: Any = dataclasses.replace(self.builder, **{self.parameter: value})  # type: ignore
+        return changed
+
+    def settings(self) -> str:
+        """All that an error depends on but for the experiment's own numbers, in a line."""
+        others = [name for name in self._names() if name != self.parameter]
+        given = ", ".join(f"{name}={getattr(self.builder, name)!r}" for name in others)
+        settings = {
+            "builder": f"{type(self.builder).__name__}({given})",
+            "parameter": self.parameter,
+            "sizes_m": [float(size) for size in self.sizes_m],
+            "queries": self.queries,
+            "seed": self.seed,
+            "snhkit": version("snhkit"),
+        }
+        return json.dumps(settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """A public data set, and what is asked about it."""
+
+    points: Points
+    boxes: RangeQueries
+    truth: NDArray[np.int64]
+
+    @classmethod
+    def on(cls, points: Points, search: Search) -> "Exam":
+        """Squares around its points, and the true answers."""
+        boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
+        return cls(points, boxes, exact_counts(points, boxes))
+
+    def terms(self, experiment: Experiment, seed: int) -> Terms:
+        """Those of an experiment: one record is hidden, n is public, the noise is its own."""
+        name = json.dumps([seed, *experiment]).encode()
+        noise = int.from_bytes(hashlib.sha256(name).digest()[:8])
+        epsilon, unit = exact(experiment.epsilon), PrivacyUnit.of("record")
+        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points))
+
+    def error(self, builder: Builder, terms: Terms) -> float:
+        """Mean relative error of a release (Sec. 2.2 of the paper)."""
+        answers = builder.build(self.points, terms).answer(self.boxes)
+        error = float(relative_errors(answers, self.truth, len(self.points)).mean())
+        if not np.isfinite(error):
+            raise InputError(f"fit: the answers of {builder!r} are no numbers.")
+        return error
+
+
+def best_values(
+    search: Search,
+    datasets: Mapping[str, Points],
+    epsilons: Sequence[float],
+    grid: Sequence[float],
+    repeats: int,
+    path: str | os.PathLike[str] | None,
+    n_jobs: int,
+) -> "pd.DataFrame":
+    """The table of labels that ``ParamSelect.fit`` learns from; its docstring says how."""
+    import joblib
+    import pandas as pd
+
+    _refuse(search, datasets, epsilons, grid, repeats)
+    values = {repr(value): value for value in map(_plain, grid)}
+    builders = {text: search.with_value(value) for text, value in values.items()}
+    prices = {repr(float(exact(epsilon))): float(epsilon) for epsilon in epsilons}
+    exams = {name: Exam.on(points, search) for name, points in datasets.items()}
+    digests = {name: _digest(points) for name, points in datasets.items()}
+    wanted = [
+        Experiment(name, digests[name], repr(len(datasets[name])), epsilon, value, repr(repeat))
+        for name in exams
+        for epsilon in prices
+        for value in values
+        for repeat in range(repeats)
+    ]
+    for e in wanted:
+        exam = exams[e.dataset]
+        builders[e.value].check(exam.points.region, exam.terms(e, search.seed))
+    journal = Journal.open(path, search.settings())
+    journal.refuse_others(digests)
+    todo = journal.missing(wanted)
+    if todo:
+        calls = (
+            joblib.delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo
+        )
+        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        done = len(wanted) - len(todo)
+        bar = tqdm(total=len(wanted), initial=done, desc=search.parameter, leave=False)
+        results: Any = workers(calls)
+        with bar, closing(results):
+            for experiment, error in results:
+                journal.add(experiment, error)
+                bar.update()
+    shape = len(exams), len(prices), len(values), repeats
+    errors = np.reshape([journal.errors[e] for e in wanted], shape).mean(axis=-1)
+    choices = list(values.values())
+    rows = [
+        (name, len(points), epsilon, entropy(points), choices[best])
+        for (name, points), bests in zip(datasets.items(), errors.argmin(axis=-1), strict=True)
+        for epsilon, best in zip(prices.values(), bests, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=[*COLUMNS, search.parameter])
+
+
+def _run(
+    experiment: Experiment, exam: Exam, builder: Builder, seed: int
+) -> tuple[Experiment, float]:
+    """One experiment, in whatever process."""
+    return experiment, exam.error(builder, exam.terms(experiment, seed))
+
+
+def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):
+    """Raise InputError if there is nothing to do, or it cannot be done."""
+    for name, given in (("datasets", datasets), ("epsilons", epsilons), ("grid", grid)):
+        if not len(given):
+            raise InputError(f"fit: {name} is empty.")
+    for name, points in datasets.items():
+        if not isinstance(name, str) or not name.isprintable():
+            raise InputError(f"fit: a data set must have a printable name, not {name!r}.")
+        if not len(points):
+            raise InputError(f"fit: the data set {name!r} holds no points.")
+    for value in map(_plain, grid):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise InputError(f"fit: grid must hold finite numbers, not {value!r}.")
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise InputError(f"fit: repeats must be a whole number, at least 1, not {repeats!r}.")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _digest(points: Points) -> str:
+    """Tells data sets apart."""
+    region = json.dumps(points.region.to_dict()).encode()
+    return hashlib.sha256(region + points.xy.tobytes()).hexdigest()[:12]
