@@ -194,12 +194,9 @@ class SummedArea:
     def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
         west, east = self._place(q.x), self._place(q.x + q.width)
         south, north = self._place(q.y), self._place(q.y + q.height)
-        return (
-            self._upto(east, north)
-            - self._upto(west, north)
-            - self._upto(east, south)
-            + self._upto(west, south)
-        )
+        upper = self._upto(east, north) - self._upto(west, north)
+        lower = self._upto(east, south) - self._upto(west, south)
+        return upper - lower  # in this order a box without area gets exactly 0
 
     def _place(self, at: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Cell and fraction of it below a coordinate."""

@@ -112,8 +112,8 @@ def best_values(
     n_jobs: int,
 ) -> "pd.DataFrame":
     """The table of labels that ``ParamSelect.fit`` learns from; its docstring says how."""
-    import joblib
     import pandas as pd
+    from joblib import Parallel, delayed
 
     _refuse(search, datasets, epsilons, grid, repeats)
     values = {repr(value): value for value in map(_plain, grid)}
@@ -135,10 +135,8 @@ def best_values(
     journal.refuse_others(digests)
     todo = journal.missing(wanted)
     if todo:
-        calls = (
-            joblib.delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo
-        )
-        workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        calls = (delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo)
+        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         done = len(wanted) - len(todo)
         bar = tqdm(total=len(wanted), initial=done, desc=search.parameter, leave=False)
         results: Any = workers(calls)

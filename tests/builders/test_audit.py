@@ -70,7 +70,7 @@ def test_no_more_than_promised(builder):
 @pytest.mark.parametrize("builder", SLOW.values(), ids=SLOW)
 def test_no_more_than_promised_by_what_is_slow(builder):
     pytest.importorskip("dp_accounting", reason="the extra dpsgd is not installed")
-    assert found(builder, 1, 200, delta=1e-6) <= 1
+    assert found(builder, 1, 100, delta=1e-6) <= 1
 
 
 @pytest.mark.parametrize("builder", WHOLE.values(), ids=WHOLE)

@@ -62,6 +62,14 @@ def test_sums_take_part_of_a_cell_for_part_of_its_area(m, queries, data):
     assert SummedArea(grid, values).sums(queries) == pytest.approx(expected, abs=1e-6)
 
 
+@given(st.integers(1, 9), boxes(), st.booleans(), st.integers(0, 2**32))
+def test_a_box_without_area_holds_exactly_nothing(m, queries, thin, seed):
+    values = np.random.default_rng(seed).normal(size=(m, m)) * 1e5
+    size = [0 * queries.width, queries.height][:: 1 if thin else -1]
+    flat = RangeQueries(CITY, queries.x, queries.y, *size)
+    assert (SummedArea(Grid(CITY, m), values).sums(flat) == 0).all()
+
+
 @given(st.integers(1, 9), boxes(-200, 200))
 def test_the_whole_region_and_nothing_outside(m, queries):
     table = SummedArea(Grid(CITY, m), np.full((m, m), 3.0))
