@@ -18,7 +18,7 @@ __all__ = ["error_bars", "surface_figure"]
 
 # Okabe and Ito's colours, told apart with any colour vision, and a hatch for print in grey.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-_HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+_HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO")
 
 
 def surface_figure(

@@ -30,6 +30,7 @@ th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #ddd
 thead th { border-bottom: 2px solid #1a1a1a; vertical-align: bottom }
 tbody th { font-weight: 400 } th:first-child, td:first-child { text-align: left; padding-left: 0 }
 caption { text-align: left; padding-bottom: .25rem } .ledger td, .ledger th { text-align: left }
+.ledger td:nth-child(2) { white-space: nowrap }
 figure { margin: 1rem 0 } iframe { width: 100%; height: 38rem; border: 1px solid #767676 }
 img { max-width: 100% } figcaption { max-width: 46rem }
 figcaption, footer { color: #595959; font-size: .9rem }
