@@ -54,8 +54,8 @@ class Search:
 
     def with_value(self, value: float) -> Builder:
         """The builder with the parameter set."""
-        changed: Any = dataclasses.replace(self.builder, **{self.parameter: value})  # type: ignore
-        return changed
+        builder: Any = self.builder  # a dataclass, as was seen to at the start
+        return dataclasses.replace(builder, **{self.parameter: value})
 
     def settings(self) -> str:
         """All that an error depends on but for the experiment's own numbers, in a line."""
