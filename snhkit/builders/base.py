@@ -85,6 +85,13 @@ def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]
     return n, replace(terms, n=n, epsilon=terms.epsilon - spend.epsilon), (spend,)
 
 
+def with_n_unless(
+    given: object, records: Points, terms: Terms
+) -> tuple[int | None, Terms, tuple[Spend, ...]]:
+    """``with_n``, but nothing is bought if the hyperparameter that would follow from n is given."""
+    return with_n(records, terms) if given is None else (terms.n, terms, ())
+
+
 def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.int64], Spend]:
     """Noisy counts of a grid's cells, shape (m, m), for all that ``terms`` still allow."""
     return noisy_histogram(
@@ -113,6 +120,14 @@ def positive(name: str, value: float) -> None:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not (number and np.isfinite(value) and value > 0):
         raise InputError(f"{name} must be a positive number, not {value!r}.")
+
+
+def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
+    """Query sizes as numbers; InputError unless they are (l, u) with 0 < l <= u metres."""
+    low, high = sizes_m
+    if not 0 < low <= high < math.inf:
+        raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")
+    return float(low), float(high)
 
 
 def whole(name: str, value: int, least: int) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, positive, publish, whole
+from snhkit.builders.base import Terms, positive, publish, sizes, whole
 from snhkit.builders.binary_tree import fitted_leaves
 from snhkit.builders.level_shares import box_energies, level_shares
 from snhkit.builders.partition_model import PartitionModel
@@ -82,10 +82,7 @@ class DAWA:
             object.__setattr__(self, name, int(getattr(self, name)))
         if self.block & (self.block - 1):
             raise InputError(f"block must be a power of two, not {self.block}.")
-        low, high = self.sizes_m
-        if not 0 < low <= high < np.inf:
-            raise InputError(f"sizes_m must be (low, high), 0 < low <= high, not {self.sizes_m}.")
-        object.__setattr__(self, "sizes_m", (float(low), float(high)))
+        object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms) -> tuple[Fraction, Fraction, Fraction]:
         """Epsilon for the cuts and for the counts, and a bucket's price."""

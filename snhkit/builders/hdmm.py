@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from snhkit.builders.axis_noise import AxisNoise
-from snhkit.builders.base import Terms, positive, publish, with_n
+from snhkit.builders.base import Terms, positive, publish, sizes, with_n_unless
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.p_identity import best_extra_rows, one_thread, p_identity
@@ -63,12 +63,7 @@ class HDMM:
         if self.cell_m is not None:
             positive("cell_m", self.cell_m)
         if self.sizes_m is not None:
-            low, high = self.sizes_m
-            if not 0 < low <= high < math.inf:
-                raise InputError(
-                    f"sizes_m must be None or (l, u) with 0 < l <= u metres, not {self.sizes_m}."
-                )
-            object.__setattr__(self, "sizes_m", (float(low), float(high)))
+            object.__setattr__(self, "sizes_m", sizes(self.sizes_m, "None or "))
 
     def width(self, side_m: float, n: int, epsilon: float) -> float:
         """The default cell width in metres, for epsilon per record.
@@ -94,9 +89,7 @@ class HDMM:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Choose what to measure, measure it, and compute the cells."""
-        n, left, bought = (
-            (terms.n, terms, ()) if self.cell_m is not None else with_n(records, terms)
-        )
+        n, left, bought = with_n_unless(self.cell_m, records, terms)
         side_m = records.region.side_m
         width = self.cell_m or self.width(side_m, n or 0, left.record_epsilon)
         grid = Grid.of_width(records.region, width)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.base import Terms, positive, publish, with_n
+from snhkit.builders.base import Terms, positive, publish, with_n_unless
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.grid_model import GridModel
 from snhkit.builders.grid_noise import BlockNoise
@@ -73,9 +73,7 @@ class Privelet:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Transform the counts, add noise, and transform back."""
-        n, left, bought = (
-            (terms.n, terms, ()) if self.cell_m is not None else with_n(records, terms)
-        )
+        n, left, bought = with_n_unless(self.cell_m, records, terms)
         k = self.halvings(records.region.side_m, n or 0, left.record_epsilon)
         grid, haar = Grid(records.region, 2**k), haar_matrix(k)
         noisy, spend = noisy_products(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n
+from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n_unless
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.hierarchy import measured
 from snhkit.errors import InputError
@@ -72,9 +72,7 @@ class QuadTree:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Count every level, and reconcile."""
-        n, left, bought = (
-            (terms.n, terms, ()) if self.height is not None else with_n(records, terms)
-        )
+        n, left, bought = with_n_unless(self.height, records, terms)
         height = self.height_for(records.region.side_m, n or 0, left.record_epsilon)
         sides = [2**level for level in range(height + 1)]
         model, spends = measured(records, sides, self.shares(height), left)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Extra, Terms, positive, publish, whole, with_n
+from snhkit.builders.base import Extra, Terms, positive, publish, sizes, whole, with_n
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.neural.descent import descend, parameter_count
@@ -83,10 +83,7 @@ class DPSGD:
     extra: ClassVar[Extra] = Extra("dpsgd", package="dp_accounting")
 
     def __post_init__(self) -> None:
-        low, high = self.sizes_m
-        if not 0 < low <= high < np.inf:
-            raise InputError(f"sizes_m must be (l, u) with 0 < l <= u metres, not {self.sizes_m}.")
-        object.__setattr__(self, "sizes_m", (float(low), float(high)))
+        object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         for name in ("samples", "steps", "batch"):
             whole(name, getattr(self, name), least=1)
         whole("seed", self.seed, least=0)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from snhkit.builders.base import Terms, noisy_grid, positive, publish, whole, with_n
+from snhkit.builders.base import Terms, noisy_grid, positive, publish, sizes, whole, with_n
 from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
@@ -89,10 +89,7 @@ class SNH:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        low, high = self.sizes_m
-        if not 0 < low <= high < np.inf:
-            raise InputError(f"sizes_m must be (l, u) with 0 < l <= u metres, not {self.sizes_m}.")
-        object.__setattr__(self, "sizes_m", (float(low), float(high)))
+        object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         check_width(self.cell_m)
         for name in ("k", "samples", "steps", "batch"):
             whole(name, getattr(self, name), least=1)

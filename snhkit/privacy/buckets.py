@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram
-from snhkit.privacy.budget import Epsilon, exact
-from snhkit.privacy.noise import Entropy, discrete_laplace, noise_scale
+from snhkit.privacy.budget import Epsilon
+from snhkit.privacy.noise import Entropy, discrete_laplace, noise_scale, share_of
 from snhkit.privacy.spend import Spend
 
 __all__ = ["BucketCosts", "noisy_buckets"]
@@ -122,7 +122,7 @@ def noisy_buckets(
     The first stage of Li, Hay, Miklau and Wang, PVLDB 2014 (Sec. 3), with other candidates and
     more noise: docs/privacy.md has the argument.
     """
-    epsilon = epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
+    epsilon = share_of(epsilon)
     if not isinstance(histogram, Histogram):
         raise InputError("noisy_buckets: give a Histogram: each record must be in one cell only.")
     cells = histogram.counts.size

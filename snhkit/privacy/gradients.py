@@ -64,7 +64,7 @@ def gradient_noise(
 
     Raises
     ------
-    InputError
+    ImportError
         If dp-accounting is not installed.
     """
     std = sensitivity * noise_multiplier(epsilon, delta, steps)
