@@ -26,11 +26,13 @@ _KINDS = {
     "dpsgd": ("snhkit.neural.network_model", "NetworkModel"),
     "grid": ("snhkit.builders.grid_model", "GridModel"),
     "partition": ("snhkit.builders.partition_model", "PartitionModel"),
+    "prior": ("snhkit.neural.prior_model", "PriorModel"),
     "snh": ("snhkit.neural.model", "SNHModel"),
 }
 # No count and no variance is larger, and with these all that answers need stays finite.
 _LARGEST = 2**128
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
+_PACKED = {"prior": "uint8"}  # what else a kind may hold: bytes that it unpacks itself
 
 
 def encode(release: Release) -> bytes:
@@ -93,7 +95,7 @@ def _decode(about: dict[str, Any], arrays: dict[str, NDArray]) -> Release:
     if about["kind"] not in _KINDS:
         raise InputError(f"kind {about['kind']!r} is unknown to this version of snhkit.")
     for name, array in arrays.items():
-        if array.dtype.name not in _DTYPES:
+        if array.dtype.name not in {*_DTYPES, _PACKED.get(about["kind"])}:
             raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
         if array.dtype.kind == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
             raise InputError(f"array {name} holds a number that is not finite, or above 2**128.")

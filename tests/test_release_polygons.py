@@ -13,12 +13,15 @@ from snhkit.builders.partition_model import PartitionModel
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
-from snhkit.neural import SNH, FeatureGrid
+from snhkit.neural import SNH, FeatureGrid, Networks
 from snhkit.privacy import PrivacyUnit
 from snhkit.release import Model, Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
-TINY = SNH(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+TINY = SNH(
+    prior=None,
+    networks=Networks(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3),
+)
 BUILDERS = pytest.mark.parametrize("builder", [Identity(30), AdaptiveGrid(), PrivTree(), TINY])
 
 

@@ -23,7 +23,7 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.geometry import Points, RangeQueries, Region
-from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid
+from snhkit.neural import DPSGD, MLP, SNH, Prior
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, audited_epsilon
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -48,7 +48,7 @@ SHARED = {  # among levels, or with the structure: no single answer shows what e
     "Privelet": Privelet(200),
 }
 SLOW = {
-    "SNH": SNH(100, k=1, network=FeatureGrid((2,), fine=4), samples=64, steps=1),
+    "SNH": SNH(100, prior=Prior(turns=1)),
     "DP-SGD": DPSGD(network=MLP(depth=2, width=4), samples=8, steps=1, batch=4),
 }
 

@@ -12,7 +12,7 @@ from snhkit.builders.cell_width import chosen_grid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
-from snhkit.neural import SNH, FeatureGrid
+from snhkit.neural import SNH, Prior
 from snhkit.privacy import PrivacyUnit, SystemEntropy
 from snhkit.select import ParamSelect, paramselect
 
@@ -21,7 +21,7 @@ AUTO = {
     "Identity": Identity("auto"),
     "HB2D": HierarchicalGrid("auto"),
     "PGM": PGM("auto"),
-    "SNH": SNH("auto", k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3),
+    "SNH": SNH("auto", prior=Prior(turns=1)),
 }
 
 

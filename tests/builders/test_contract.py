@@ -28,13 +28,13 @@ from snhkit.builders import (
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
-from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid
+from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import Spend, noise, total, total_delta
 from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
-TINY_SNH = SNH(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+TINY_NETWORKS = Networks(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
 TINY_DPSGD = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
 BUILDERS = {
     "UG": UniformGrid(),
@@ -55,8 +55,10 @@ BUILDERS = {
     "Privelet-30": Privelet(30),
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
-    "SNH": TINY_SNH,
-    "SNH, auto": dataclasses.replace(TINY_SNH, cell_m="auto"),
+    "SNH": SNH(prior=Prior(turns=2)),
+    "SNH, networks": SNH(prior=None, networks=TINY_NETWORKS),
+    "SNH, prior and networks": SNH(prior=Prior(turns=1), networks=TINY_NETWORKS),
+    "SNH, auto": SNH("auto", prior=Prior(turns=1)),
     "DPSGD": TINY_DPSGD,
 }
 IMPOSSIBLE = {
@@ -67,7 +69,7 @@ IMPOSSIBLE = {
     "Privelet, more cells than a grid has": Privelet(0.01),
     "HDMM, more cells than it can search for": HDMM(0.1),
     "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),
-    "SNH, more cells than a grid has": dataclasses.replace(TINY_SNH, cell_m=0.01),
+    "SNH, more cells than a grid has": SNH(0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
     "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),
     "DPSGD, more cells than a grid has": dataclasses.replace(TINY_DPSGD, sizes_m=(0.01, 0.01)),
@@ -250,7 +252,7 @@ class TestWhatIsKept:
         assert one.to_bytes() == other.to_bytes()
 
     def test_the_constructor_only_stores(self, builder):
-        names = {c.__name__: c for c in (FeatureGrid, MLP, type(builder))}
+        names = {c.__name__: c for c in (FeatureGrid, MLP, Networks, Prior, type(builder))}
         assert eval(repr(builder), names) == builder
         assert dataclasses.replace(builder) == builder
         assert hash(dataclasses.replace(builder)) == hash(builder)
@@ -390,7 +392,7 @@ class TestFile:
         assert again.region == release.region
         for field in dataclasses.fields(builder):
             given = getattr(builder, field.name)
-            if not isinstance(given, (tuple, FeatureGrid, MLP)):
+            if not isinstance(given, tuple) and not dataclasses.is_dataclass(given):
                 assert again.hyperparameters[field.name] == given
         boxes = boxes_of(records.region)
         assert (again.answer(boxes) == release.answer(boxes)).all()

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 from snhkit.errors import InputError
-from snhkit.neural import MLP, SNH, FeatureGrid
+from snhkit.neural import MLP, FeatureGrid, Networks
 from snhkit.neural.network import network_from, network_settings
 
 KEY = jax.random.key(0)
@@ -107,7 +107,7 @@ class TestFeatureGrid:
 class TestMLP:
     def test_the_papers_is_20_layers_of_80(self):
         """Sec. 6.1; 116,721 parameters: 3 * 80 + 18 * 80 * 81 + 81 less biases, by hand."""
-        network = SNH.paper().network
+        network = Networks.paper().network
         assert network == MLP(depth=20, width=80)
         shapes = jax.eval_shape(network.init, KEY, jax.ShapeDtypeStruct((0,), np.float32))
         assert shapes["w0"].shape == (2, 80)
@@ -137,7 +137,7 @@ class TestMLP:
 
 
 def test_the_papers_preset():
-    paper = SNH.paper(k=3)
+    paper = Networks.paper(k=3)
     assert (paper.k, paper.positions, paper.workload_floor) == (3, "aligned", 0)
     assert (paper.steps, paper.batch, paper.learning_rate) == (10_000, 150_000, 0.001)
     assert paper.clip_labels

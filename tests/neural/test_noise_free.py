@@ -11,7 +11,7 @@ from scipy.stats import qmc
 
 from snhkit.dataset import PrivateDataset
 from snhkit.geometry import Points, RangeQueries, Region, exact_counts
-from snhkit.neural import SNH, FeatureGrid
+from snhkit.neural import SNH, FeatureGrid, Networks
 from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -32,8 +32,8 @@ def hills() -> Points:
 
 def released(hills: Points, **changes) -> Release:
     network = FeatureGrid((8,), fine=32)
-    settings = {"cell_m": 5, "k": 4, "network": network, "samples": 8_192, "batch": 2_048}
-    builder = SNH(**(settings | {"steps": 25} | changes))
+    settings = {"k": 4, "network": network, "samples": 8_192, "batch": 2_048}
+    builder = SNH(5, prior=None, networks=Networks(**(settings | {"steps": 25} | changes)))
     data = PrivateDataset(hills, budget=10**6, unit="record", n="public")
     return data.release(builder, epsilon=10**6)
 

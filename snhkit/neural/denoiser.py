@@ -1,0 +1,123 @@
+"""The network behind ``Prior``: a noisy grid in, cleaner counts on twice as fine a grid out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+__all__ = ["ABOUT", "SPLIT", "Weights", "denoise", "start"]
+
+Weights = dict[str, dict[str, jax.Array]]
+
+SPLIT = 2
+"""Output cells along a side of an input cell."""
+
+ABOUT = 3
+"""Numbers that describe a grid: log(psi / noise), log(cell / 40 m), log(box / cell)."""
+
+_CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
+_WINDOWS = (3, 7, 15)  # cells a side of the local means that it may choose from
+_CHOICES = len(_WINDOWS) + 2  # the noisy count itself, the means, and nothing
+_FAVOURED = np.array([0, 1, 1, 0, 0], np.float32)  # at the start
+_FOLD = 2
+_BEND = 0.1  # how far from 0 the output's lower bound begins to round off
+
+
+def start(key: jax.Array) -> Weights:
+    """He-normal weights that begin as a blend of local means."""
+    keys = iter(jax.random.split(key, 16))
+
+    def layer(inputs: int, outputs: int, side: int = 3, gain: float = 1.0):
+        spread = gain * np.sqrt(2 / (side * side * inputs))
+        kernel = spread * jax.random.normal(next(keys), (side, side, inputs, outputs))
+        return {"w": kernel, "b": jnp.zeros(outputs)}
+
+    planes = _FOLD**2 * 2 * (1 + len(_WINDOWS)) + ABOUT
+    weights = {"in": layer(planes, _CHANNELS[0])}
+    for i, width in enumerate(_CHANNELS):
+        weights[f"d{i}"] = layer(width, width, gain=0.5)
+        if i + 1 < len(_CHANNELS):
+            weights[f"down{i}"] = layer(width, _CHANNELS[i + 1], side=2)
+            weights[f"up{i}"] = layer(_CHANNELS[i + 1], width, side=1)
+            weights[f"u{i}"] = layer(width, width, gain=0.5)
+    outputs = _FOLD**2 * (_CHOICES + 1 + SPLIT**2)
+    return weights | {"out": layer(_CHANNELS[0], outputs, gain=0.1)}
+
+
+def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
+    """Cleaner counts, never negative, shape (b, 2 m, 2 m), in units of the noise.
+
+    Each count becomes a weighted mean of itself, of local means and of 0, plus something; then
+    it is dealt out to the four quarters of its cell. A U-shaped convolutional network says how.
+
+    Parameters
+    ----------
+    weights : Weights
+        Of the network.
+    noisy : Array, shape (b, m, m)
+        Counts in units of the noise's scale; 8 divides m. Cells outside the region are 0.
+    about : Array, shape (b, 3)
+        Logarithms that describe each grid (see ``ABOUT``).
+    """
+    means, planes = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
+    for side in _WINDOWS:
+        mean, root = _local_mean(noisy, side)
+        means.append(mean)
+        planes += [jnp.arcsinh(mean * root), jnp.arcsinh(mean)]
+    h = _folded(jnp.stack(planes, -1))
+    told = jnp.broadcast_to(about[:, None, None, :], (*h.shape[:3], ABOUT))
+    h = jax.nn.gelu(_conv(weights["in"], jnp.concatenate([h, told], -1)))
+    last, kept = len(_CHANNELS) - 1, []
+    for i in range(last + 1):
+        h = h + jax.nn.gelu(_conv(weights[f"d{i}"], h))
+        if i < last:
+            kept.append(h)
+            h = jax.nn.gelu(_conv(weights[f"down{i}"], h, stride=2))
+    for i in reversed(range(last)):
+        h = _conv(weights[f"up{i}"], h)
+        h = jnp.repeat(jnp.repeat(h, 2, axis=1), 2, axis=2) + kept[i]
+        h = h + jax.nn.gelu(_conv(weights[f"u{i}"], h))
+    out = _unfolded(_conv(weights["out"], h), _FOLD)
+    choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
+    mixed = sum(choice[..., i] * a for i, a in enumerate([noisy, *means]))
+    cell = (mixed + jnp.sqrt(mixed**2 + _BEND**2)) / 2 + jax.nn.softplus(out[..., _CHOICES] - 4)
+    quarters = jax.nn.softmax(out[..., _CHOICES + 1 :], -1)
+    return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0]
+
+
+def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Array:
+    order = ("NHWC", "HWIO", "NHWC")
+    strides = (stride, stride)
+    return (
+        jax.lax.conv_general_dilated(h, layer["w"], strides, "SAME", dimension_numbers=order)
+        + layer["b"]
+    )
+
+
+def _local_mean(noisy: jax.Array, side: int) -> tuple[jax.Array, np.ndarray]:
+    """Means over squares of cells cut at the borders, and the roots of how many cells these are."""
+    m, half = noisy.shape[1], side // 2
+    at = np.arange(m)
+    cells = np.minimum(at + half, m - 1) - np.maximum(at - half, 0) + 1
+    cells = np.outer(cells, cells).astype(np.float32)
+    sums = noisy
+    for axis in (1, 2):
+        around = [(0, 0)] * 3
+        around[axis] = (half + 1, half)
+        upto = jnp.cumsum(jnp.pad(sums, around), axis)
+        high = jax.lax.slice_in_dim(upto, side, m + side, axis=axis)
+        sums = high - jax.lax.slice_in_dim(upto, 0, m, axis=axis)
+    return sums / cells, np.sqrt(cells)
+
+
+def _folded(h: jax.Array) -> jax.Array:
+    """Squares of 2 by 2 cells as channels of one: wide and small is quicker than the reverse."""
+    b, m, _, c = h.shape
+    h = h.reshape(b, m // _FOLD, _FOLD, m // _FOLD, _FOLD, c).transpose(0, 1, 3, 2, 4, 5)
+    return h.reshape(b, m // _FOLD, m // _FOLD, _FOLD**2 * c)
+
+
+def _unfolded(h: jax.Array, side: int) -> jax.Array:
+    """The channels of each cell as ``side`` by ``side`` cells."""
+    b, m, _, c = h.shape
+    h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)
+    return h.reshape(b, m * side, m * side, c // side**2)

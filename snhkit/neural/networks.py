@@ -1,0 +1,195 @@
+"""The paper's learners: one network for each of k query sizes, trained on squares."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from snhkit.builders.base import positive, whole
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries
+from snhkit.geometry.grid import SummedArea
+from snhkit.neural.augment import TrainingSet, aligned, query_sizes, scattered
+from snhkit.neural.model import SNHModel
+from snhkit.neural.network import MLP, FeatureGrid
+from snhkit.neural.train import train
+
+__all__ = ["Networks"]
+
+
+@dataclass(frozen=True)
+class Networks:
+    """k networks, trained on squares of k sizes that are cut out of one grid.
+
+    Parameters
+    ----------
+    k : int
+        How many networks.
+    network : FeatureGrid or MLP
+        The architecture.
+    positions : "scattered" or "aligned"
+        Training squares anywhere, ``samples`` of each size; or on the corners of cells only.
+    samples : int
+        Training squares of each size, if scattered.
+    workload_floor : float
+        Weight of a training square far from all public points, in units of the average; at 0
+        such squares are not trained on.
+    clip_labels : bool
+        Whether negative counts of training squares count as 0.
+    scaling : "area" or "linear"
+        How the answer of the nearest size is scaled (see ``SNHModel``).
+    steps, batch : int
+        Adam steps, and squares a network sees in each.
+    learning_rate : float
+        At the start.
+    seed : int
+        Public; of the training, not of the noise.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> Networks(k=4).k
+    4
+    >>> Networks.paper().network
+    MLP(depth=20, width=80)
+
+    Notes
+    -----
+    Zeighami et al. 2022, Sec. 4.2 (Alg. 1 and 2).
+    """
+
+    k: int = 8
+    network: FeatureGrid | MLP = field(default_factory=FeatureGrid)
+    positions: Literal["scattered", "aligned"] = "scattered"
+    samples: int = 2**18
+    workload_floor: float = 0.5
+    clip_labels: bool = False
+    scaling: Literal["area", "linear"] = "area"
+    steps: int = 200
+    batch: int = 4096
+    learning_rate: float = 0.02
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("k", "samples", "steps", "batch"):
+            whole(name, getattr(self, name), least=1)
+        whole("seed", self.seed, least=0)
+        positive("learning_rate", self.learning_rate)
+        if not 0 <= self.workload_floor < np.inf:
+            raise InputError(
+                f"workload_floor must be a number, not negative, not {self.workload_floor!r}."
+            )
+        if self.positions not in ("scattered", "aligned"):
+            raise InputError(f"positions must be 'scattered' or 'aligned', not {self.positions!r}.")
+        if self.scaling not in ("area", "linear"):
+            raise InputError(f"scaling must be 'area' or 'linear', not {self.scaling!r}.")
+
+    @classmethod
+    def paper(cls, **changes) -> "Networks":
+        """The paper's own settings: 20 layers of 80, 10,000 epochs of Adam at 0.001, aligned.
+
+        Made for a GPU.
+        """
+        settings = {
+            "network": MLP(),
+            "positions": "aligned",
+            "workload_floor": 0.0,
+            "clip_labels": True,
+            "steps": 10_000,
+            "batch": 150_000,
+            "learning_rate": 0.001,
+        }
+        return cls(**(settings | changes))
+
+    def learn(
+        self,
+        table: SummedArea,
+        cell_m: float,
+        bounds_m: tuple[float, float],
+        smoothing: float,
+        noise: float,
+        public: Points | None,
+    ) -> SNHModel:
+        """Augment and train: post-processing of noisy counts.
+
+        Parameters
+        ----------
+        table : SummedArea
+            Of the counts to learn from.
+        cell_m : float
+            Width of the cells that were bought, in metres.
+        bounds_m : (float, float)
+            l and u, in metres.
+        smoothing : float
+            psi of the error that is to be small, in records.
+        noise : float
+            Scale of the noise of one cell, in records.
+        public : Points or None
+            Public points where queries are expected.
+        """
+        region = table.grid.region
+        sizes = query_sizes(*bounds_m, self.k)
+        scale = max(smoothing, noise)
+        training = self._augment(table, sizes, bounds_m, public)
+        labels = np.maximum(training.labels, 0) if self.clip_labels else training.labels
+        params = train(
+            self.network,
+            self._at_nodes(table, sizes) / scale,
+            (training.corners + sizes[:, None, None] / 2) / region.side_m,
+            labels / scale,
+            training.weights * smoothing / np.maximum(labels, smoothing),
+            steps=self.steps,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            seed=self.seed,
+        )
+        return SNHModel(
+            region=region,
+            cell_m=cell_m,
+            sizes_m=tuple(sizes.tolist()),
+            bounds_m=bounds_m,
+            scale=scale,
+            scaling=self.scaling,
+            network=self.network,
+            params={name: _half(a) for name, a in params.items()},
+            blocks=_blocks(table, bounds_m[1]),
+        )
+
+    def _at_nodes(self, table: SummedArea, sizes: np.ndarray) -> np.ndarray:
+        """Counts of squares of each size around the network's nodes, shape (k, v)."""
+        region = table.grid.region
+        nodes = self.network.nodes() * region.side_m
+        inside = [np.clip(nodes, size / 2, region.side_m - size / 2) for size in sizes]
+        squares = [RangeQueries.squares(region, c, s) for c, s in zip(inside, sizes, strict=True)]
+        return np.stack([table.sums(boxes) for boxes in squares])
+
+    def _augment(
+        self,
+        table: SummedArea,
+        sizes: np.ndarray,
+        bounds_m: tuple[float, float],
+        public: Points | None,
+    ) -> TrainingSet:
+        rng = np.random.default_rng(self.seed)
+        workload = None
+        if public is not None:
+            workload = RangeQueries.sample(public, len(public), bounds_m, self.seed)
+        if self.positions == "aligned":
+            return aligned(table, sizes, workload, self.workload_floor)
+        return scattered(table, sizes, workload, self.workload_floor, self.samples, rng)
+
+
+def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
+    """Sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
+    region = table.grid.region
+    grid = Grid(region, max(1, int(region.side_m // least_m)))
+    return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
+
+
+def _half(array: np.ndarray) -> np.ndarray:
+    """In 16 bits: half the bytes, and far finer than the noise."""
+    return np.clip(array, -65_504, 65_504).astype(np.float16)

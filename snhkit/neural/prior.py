@@ -1,0 +1,132 @@
+"""What public cities teach: a network, trained beforehand, that cleans noisy grids."""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load
+from tqdm.auto import tqdm
+
+from snhkit.builders.base import MOST_CELLS, whole
+from snhkit.errors import InputError
+from snhkit.neural.denoiser import SPLIT, Weights, denoise
+from snhkit.neural.reconcile import reconciled
+
+__all__ = ["Prior"]
+
+_TURNS = 8  # a square can be turned and mirrored
+_MARGIN = 32  # cells around a tile: no output cell depends on more distant ones
+_TILE = 512
+_LOW = np.array([-3.5, -2.0, -2.0])  # what it has been trained on
+_HIGH = np.array([6.0, 2.8, 2.8])
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A convolutional network that has learned from public cities what counts look like.
+
+    It was trained by ``benchmarks/train_prior.py`` on public and synthetic cities, thinned, turned
+    and zoomed, with noise of many scales, to answer boxes with the least relative error. The file
+    of its weights comes with snhkit; docs/prior.md says what is in it.
+
+    Parameters
+    ----------
+    turns : int
+        How many of the 8 ways to turn and mirror the grid are averaged.
+
+    Raises
+    ------
+    InputError
+        If it is not from 1 to 8.
+    """
+
+    turns: int = _TURNS
+
+    def __post_init__(self) -> None:
+        whole("turns", self.turns, least=1)
+        if self.turns > _TURNS:
+            raise InputError(f"turns must be at most {_TURNS}, not {self.turns}.")
+
+    def clean(
+        self,
+        noisy: NDArray,
+        noise: float,
+        smoothing: float,
+        cell_m: float,
+        sizes_m: tuple[float, float],
+    ) -> NDArray[np.float64]:
+        """Cleaner counts, not negative, of the cells cut into 2 by 2 parts, from noisy ones.
+
+        The cells of a very fine grid are left whole.
+
+        Parameters
+        ----------
+        noisy : ndarray, shape (m, m)
+            Counts with discrete Laplace noise.
+        noise : float
+            Its scale, in records.
+        smoothing : float
+            psi of the error that is to be small, in records.
+        cell_m : float
+            Width of a cell in metres.
+        sizes_m : (float, float)
+            Sides of the boxes that will be asked, in metres.
+        """
+        box_m = sum(sizes_m) / 2
+        about = np.log([smoothing / noise, cell_m / 40, box_m / cell_m])
+        about = np.clip(about, _LOW, _HIGH).astype(np.float32)
+        grid = noisy / noise
+        split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
+        total = np.zeros((split * len(grid),) * 2)
+        for turn in tqdm(range(self.turns), desc="cleaning the grid", unit="turn", leave=False):
+            total += _turned_back(_by_tiles(_turned(grid, turn), about, split), turn)
+        return reconciled(total * (noise / self.turns), noisy, 2 * noise**2)
+
+
+def _turned(grid: NDArray, turn: int) -> NDArray:
+    grid = np.rot90(grid, turn % 4)
+    return grid.T if turn >= 4 else grid
+
+
+def _turned_back(grid: NDArray, turn: int) -> NDArray:
+    grid = grid.T if turn >= 4 else grid
+    return np.rot90(grid, -(turn % 4))
+
+
+def _by_tiles(
+    grid: NDArray[np.float64], about: NDArray[np.float32], split: int
+) -> NDArray[np.float32]:
+    """The network's answer in pieces of one shape, so that memory does not grow with the grid."""
+    m = len(grid)
+    pieces = -(-m // _TILE)
+    step = 16 if m <= 64 else 64  # few shapes are compiled
+    core = -(-m // (pieces * step)) * step
+    around = np.zeros((pieces * core + 2 * _MARGIN,) * 2, np.float32)
+    around[_MARGIN : _MARGIN + m, _MARGIN : _MARGIN + m] = grid
+    clean = np.empty((split * pieces * core,) * 2, np.float32)
+    inner = slice(SPLIT * _MARGIN, SPLIT * (_MARGIN + core))
+    for i in range(0, pieces * core, core):
+        for j in range(0, pieces * core, core):
+            part = around[i : i + core + 2 * _MARGIN, j : j + core + 2 * _MARGIN]
+            out = np.asarray(_denoise(_weights(), part[None], about[None])[0])[inner, inner]
+            if split == 1:
+                out = out.reshape(core, SPLIT, core, SPLIT).sum(axis=(1, 3))
+            clean[split * i : split * (i + core), split * j : split * (j + core)] = out
+    return clean[: split * m, : split * m]
+
+
+_denoise = jax.jit(denoise)
+
+
+@cache
+def _weights() -> Weights:
+    data = resources.files("snhkit.neural").joinpath("prior.safetensors").read_bytes()
+    weights: Weights = {}
+    for name, array in load(data).items():
+        layer, part = name.split(".")
+        weights.setdefault(layer, {})[part] = jnp.asarray(array, jnp.float32)
+    return weights

@@ -1,0 +1,64 @@
+"""Sums over many cells are known well: let a cleaned grid agree with them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["reconciled"]
+
+
+def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> NDArray[np.float64]:
+    """Cleaned counts, scaled so that their sums over blocks come near the noisy ones.
+
+    From the whole grid down to its cells, each block moves towards its noisy sum as far as the
+    noise of that sum does not explain the differences of its level. Where there is no noise, the
+    noisy counts are what comes out.
+
+    Parameters
+    ----------
+    clean : ndarray, shape (s * m, s * m)
+        Estimated counts of cells cut into s by s parts, not negative.
+    noisy : ndarray, shape (m, m)
+        Noisy counts of the cells.
+    variance : float
+        Of the noise of one cell.
+
+    Returns
+    -------
+    ndarray, shape (s * m, s * m)
+        Not negative.
+
+    Examples
+    --------
+    >>> reconciled(np.full((2, 2), 1.0), np.array([[9, 0], [2, 1]]), variance=0.0)
+    array([[9., 0.],
+           [2., 1.]])
+
+    Notes
+    -----
+    The weight t / (t + v) of a noisy sum with noise variance v is that of a positive-part
+    James-Stein estimate; t is the mean over the level of the squared difference less v.
+    """
+    m, split = len(noisy), len(clean) // len(noisy)
+    for blocks in [*(2**i for i in range(m.bit_length()) if 2**i < m), m]:
+        first = np.arange(blocks) * m // blocks
+        cells = np.diff(first, append=m)
+        noise = variance * np.outer(cells, cells)
+        ours, wanted = _sums(clean, first * split), _sums(noisy, first)
+        gap = wanted - ours
+        excess = max(float(np.mean(gap**2 - noise)), 0.0)
+        if not excess:
+            continue
+        target = np.maximum(ours + gap * excess / (excess + noise), 0)
+        factor = np.divide(target, ours, out=np.zeros_like(ours), where=ours > 0)
+        even = np.where(ours > 0, 0, target / np.outer(cells, cells) / split**2)
+        clean = clean * _spread(factor, cells * split) + _spread(even, cells * split)
+    return clean
+
+
+def _sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
+    rows = np.add.reduceat(values.astype(float), first, axis=0)
+    return np.add.reduceat(rows, first, axis=1)
+
+
+def _spread(values: NDArray[np.float64], cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)
