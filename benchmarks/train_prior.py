@@ -1,7 +1,7 @@
 """Train the network of ``Prior``: python benchmarks/train_prior.py [--help].
 
 Reads public data sets from a folder, takes squares of 13.2 km out of them, and writes the weights
-as safetensors. Each step sees 6 crops of 96 by 96 cells from cities that are thinned, turned,
+as safetensors. Two stages: the second has seen more of what looks like GPS fixes. Each step sees 6 crops of 96 by 96 cells from cities that are thinned, turned,
 mirrored, blurred or zoomed at random, with noise of a random epsilon on cells of a random width.
 What falls is the logarithm of the mean relative error of boxes in a crop, in units of that of the
 noisy crop itself or of answering 0, whichever is less: so that no crop outweighs another.
@@ -10,6 +10,7 @@ noisy crop itself or of answering 0, whichever is less: so that no crop outweigh
 import argparse
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,8 +38,48 @@ PLACES = {
     "houston_foursquare_checkins.csv.gz": [(29.75, -95.4)],
     "chicago_foursquare_checkins.csv.gz": [(41.89, -87.64)],
 }
-SYNTHETIC = ("tulsa", "phoenix", "chicago")
 _ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam(b2=0.99))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the training: its steps, how fast it learns, and on what.
+
+    Parameters
+    ----------
+    steps, cosine : int
+        How many, and after how many the rate would be 0.
+    rate : float
+        Of Adam, at the start.
+    synthetic : tuple of str
+        Cities of ``synthetic_points`` beside the real ones.
+    root : float
+        The weight of each in the draw; that of a real one is the root of its size, 150 at least.
+    blurred, blur_m : float
+        How often places are blurred, and how far at most.
+    """
+
+    steps: int
+    cosine: int
+    rate: float
+    synthetic: tuple[str, ...]
+    root: float
+    blurred: float
+    blur_m: float
+
+
+STAGES = (
+    Stage(5_550, 7_600, 1.2e-3, ("tulsa", "phoenix", "chicago"), 150, 0.35, 25),
+    Stage(
+        5_000,
+        5_000,
+        7e-4,
+        ("tulsa", "phoenix", "chicago", "salt_lake", "houston", "miami"),
+        115,
+        0.5,
+        40,
+    ),
+)
 
 
 class Crop(NamedTuple):
@@ -52,35 +93,31 @@ class Crop(NamedTuple):
     floor: NDArray
 
 
-def cities(folder: Path) -> list[NDArray[np.float64]]:
-    """Places in metres around each city's centre, sorted by x."""
+def cities(folder: Path, stage: Stage) -> list[NDArray[np.float64]]:
+    """Places in metres around each city's centre, sorted by x; synthetic ones last."""
     found = []
     for file, centres in PLACES.items():
         for lat, lon in centres:
             region = snh.Region.around(lat, lon, SIDE_M)
             found.append(snh.read_points(folder / file, region))
-    found += [snh.synthetic_points(name, 100_000, seed=1) for name in SYNTHETIC]
+    found += [snh.synthetic_points(name, 100_000, seed=1) for name in stage.synthetic]
     middled = [points.xy - points.region.side_m / 2 for points in found]
     return [xy[np.argsort(xy[:, 0])] for xy in middled]
 
 
-def shares(places: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """How often each city is drawn: as the root of its size, small and synthetic ones alike."""
-    roots = np.maximum([np.sqrt(len(xy)) for xy in places], 150)
-    roots[-len(SYNTHETIC) :] = 150
-    return roots / roots.sum()
-
-
-def crops(places: list[NDArray[np.float64]], seed: int) -> Iterator[Crop]:
+def crops(places: list[NDArray[np.float64]], stage: Stage, seed: int) -> Iterator[Crop]:
     """Examples without end."""
-    rng, share = np.random.default_rng(seed), shares(places)
+    rng = np.random.default_rng(seed)
+    roots = np.maximum([np.sqrt(len(xy)) for xy in places], 150)
+    roots[-len(stage.synthetic) :] = stage.root
     while True:
-        found = crop(rng, places[rng.choice(len(places), p=share)])
+        city = places[rng.choice(len(places), p=roots / roots.sum())]
+        found = crop(rng, city, stage)
         if found is not None:
             yield found
 
 
-def crop(rng: np.random.Generator, city: NDArray[np.float64]) -> Crop | None:
+def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> Crop | None:
     """One example, or None if this piece of the city holds too little."""
     n = int(np.exp(rng.uniform(np.log(min(2_000, len(city) * 0.8)), np.log(len(city)))))
     epsilon = np.exp(rng.uniform(np.log(0.03), np.log(1.5)))
@@ -91,7 +128,7 @@ def crop(rng: np.random.Generator, city: NDArray[np.float64]) -> Crop | None:
     if cell_m * CELLS / 4 > SIDE_M:
         return None
     low, high = borders(rng)
-    points = piece(rng, city, n, cell_m)
+    points = piece(rng, city, n, cell_m, stage)
     points = points[((points >= low) & (points < high)).all(axis=1)]
     if len(points) < 10:
         return None
@@ -134,11 +171,11 @@ def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def piece(
-    rng: np.random.Generator, city: NDArray[np.float64], n: int, cell_m: float
+    rng: np.random.Generator, city: NDArray[np.float64], n: int, cell_m: float, stage: Stage
 ) -> NDArray[np.float64]:
     """The surroundings of one record of a changed city of about n, in cells of the crop."""
     turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
-    blur_m = rng.uniform(3, 25) if rng.random() < 0.35 else 0.0
+    blur_m = rng.uniform(3, stage.blur_m) if rng.random() < stage.blurred else 0.0
     zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
     reach = 1.2 * CELLS * cell_m / zoom
     middle = city[rng.integers(len(city))]
@@ -219,22 +256,22 @@ def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
     return weights, state, mean, value
 
 
-def train(places: list[NDArray[np.float64]], steps: int, seed: int):
-    """The running mean of the weights after some steps; crops are cut while a step runs."""
-    weights = mean = start(jax.random.key(seed))
-    state = _ADAM.init(weights)
-    examples = crops(places, seed)
+def train(weights, places: list[NDArray[np.float64]], stage: Stage, seed: int):
+    """The running mean of the weights over a stage; crops are cut while a step runs."""
+    mean, state = weights, _ADAM.init(weights)
+    examples = crops(places, stage, seed)
 
     def batch() -> Crop:
         drawn = [next(examples) for _ in range(BATCH)]
         return Crop(*(np.stack(parts).astype(np.float32) for parts in zip(*drawn, strict=True)))
 
     seen = []
-    with ThreadPoolExecutor(1) as pool, tqdm(range(steps), unit="step") as bar:
+    with ThreadPoolExecutor(1) as pool, tqdm(range(stage.steps), unit="step") as bar:
         coming = pool.submit(batch)
         for i in bar:
             now, coming = coming.result(), pool.submit(batch)
-            rate = 1.2e-3 * min(1, (i + 1) / 200) * (0.503 + 0.5 * np.cos(np.pi * i / steps))
+            fall = 0.503 + 0.5 * np.cos(np.pi * i / stage.cosine)
+            rate = stage.rate * min(1, (i + 1) / 200) * fall
             keep = min(0.995, (i + 1) / (i + 10))
             weights, state, mean, value = step(weights, state, mean, rate, keep, now)
             seen.append(float(value))
@@ -256,8 +293,13 @@ def write(weights, path: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Train the network of Prior.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--share", type=float, default=1.0, help="of the steps; to try it out")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("snhkit/neural/prior.safetensors"))
     given = parser.parse_args()
-    write(train(cities(given.folder), given.steps, given.seed), given.out)
+    learned = start(jax.random.key(given.seed))
+    for number, stage in enumerate(STAGES):
+        steps, cosine = (int(given.share * count) for count in (stage.steps, stage.cosine))
+        part = replace(stage, steps=steps, cosine=cosine)
+        learned = train(learned, cities(given.folder, part), part, given.seed + number)
+    write(learned, given.out)
