@@ -1,10 +1,11 @@
 """Train the network of ``Prior``: python benchmarks/train_prior.py [--help].
 
 Reads public data sets from a folder, takes squares of 13.2 km out of them, and writes the weights
-as safetensors. Two stages: the second has seen more of what looks like GPS fixes. Each step sees 6 crops of 96 by 96 cells from cities that are thinned, turned,
-mirrored, blurred or zoomed at random, with noise of a random epsilon on cells of a random width.
-What falls is the logarithm of the mean relative error of boxes in a crop, in units of that of the
-noisy crop itself or of answering 0, whichever is less: so that no crop outweighs another.
+as safetensors. Two stages: the second has seen more of what looks like GPS fixes. Each step sees 6
+crops of 96 by 96 cells from cities that are thinned, turned, mirrored, blurred or zoomed at random,
+with noise of a random epsilon on cells of a random width. What falls is the logarithm of the mean
+relative error of boxes in a crop, in units of that of the noisy crop itself or of answering 0,
+whichever is less: so that no crop outweighs another.
 """
 
 import argparse
