@@ -27,10 +27,11 @@ def drawn(seed: int, gain: float = 1.0) -> dict:
 
 
 def grids(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two noisy grids, one of large and one of small counts."""
+    """Two noisy grids, one of large and one of small counts, each with a few far below 0."""
     rng = np.random.default_rng(seed)
     noise = rng.laplace(0, 1, (2, SIDE, SIDE))
     counts = rng.poisson([[[30]], [[0.4]]], (2, SIDE, SIDE)) + noise
+    counts[:, 3, ::5] -= 60
     return counts.astype(np.float32), rng.normal(0, 1, (2, ABOUT)).astype(np.float32)
 
 
