@@ -23,6 +23,7 @@ _MARGIN = 32  # cells around a tile: no output cell depends on more distant ones
 _TILE = 512
 _LOW = np.array([-3.5, -2.0, -2.0])  # what it has been trained on
 _HIGH = np.array([6.0, 2.8, 2.8])
+_LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over windows
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Prior:
         box_m = sum(sizes_m) / 2
         about = np.log([smoothing / noise, cell_m / 40, box_m / cell_m])
         about = np.clip(about, _LOW, _HIGH).astype(np.float32)
-        grid = noisy / noise
+        grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
         total = np.zeros((split * len(grid),) * 2)
         for turn in tqdm(range(self.turns), desc="cleaning the grid", unit="turn", leave=False):

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.geometry.grid import SummedArea
+from snhkit.neural.whole_sums import MOST, WholeSums
 
 __all__ = ["PriorModel"]
 
 _UNITS = 64  # to the scale of the noise: far finer than anything known
-_LARGEST = 2**52  # sums stay exact in floating point
+_WIDEST = 2.0**128  # as of any number in a file: answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class PriorModel:
 
         What is rounded is the running sum of each column, so that errors do not add up.
         """
-        unit = max(noise / _UNITS, clean.sum() / _LARGEST)
+        unit = max(noise / _UNITS, 2 * clean.sum() / MOST)
         upto = np.rint(np.cumsum(clean / unit, axis=1))
         counts = np.diff(upto, axis=1, prepend=0)
         return cls(grid, counts.astype(np.min_scalar_type(int(counts.max()))), float(unit))
@@ -65,12 +65,12 @@ class PriorModel:
         return self.grid
 
     @cached_property
-    def _table(self) -> SummedArea:
-        return SummedArea(self.grid, self.counts)
+    def _table(self) -> WholeSums:
+        return WholeSums(self.grid, self.counts)
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
-        return np.maximum(self._table.sums(queries), 0) * self.unit
+        return self._table.sums(queries) * self.unit
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Not known: nan, shape (q,)."""
@@ -92,21 +92,21 @@ class PriorModel:
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PriorModel":
         """Rebuild from a file; no more is unpacked than its cells need."""
-        if set(arrays) != {"counts"} or arrays["counts"].dtype != np.uint8:
-            raise InputError("a cleaned grid has one array, 'counts', of bytes.")
+        if {name: (a.dtype.name, a.ndim) for name, a in arrays.items()} != {"counts": ("uint8", 1)}:
+            raise InputError("a cleaned grid has one array, 'counts', a row of bytes.")
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
-        if size not in (1, 2, 4, 8) or not 0 < unit < np.inf:
+        if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
             raise InputError(f"counts of {size!r} bytes, in units of {unit}, are not possible.")
         unzip = zlib.decompressobj()
-        length = grid.m**2 * size
+        length = grid.m**2 * int(size)
         try:
             data = unzip.decompress(arrays["counts"].tobytes(), length + 1)
         except zlib.error as error:
             raise InputError(f"the counts cannot be unpacked ({error}).") from None
-        if len(data) != length:
+        if len(data) != length or not unzip.eof or unzip.unused_data:
             raise InputError(f"the counts are not those of {grid.m:,} by {grid.m:,} cells.")
         parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
-        counts = np.ascontiguousarray(parts).view(f"<u{size}").reshape(grid.m, grid.m)
-        if counts.max() > _LARGEST:
-            raise InputError("a count is larger than 2**52 units.")
-        return cls(grid, counts.astype(f"u{size}"), unit)
+        counts = np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(grid.m, grid.m)
+        if counts.sum(dtype=float) > MOST:
+            raise InputError("the counts add up to more than 2**53 units.")
+        return cls(grid, counts.astype(f"u{size:d}", copy=False), unit)

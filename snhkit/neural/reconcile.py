@@ -44,14 +44,16 @@ def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> N
         cells = np.diff(first, append=m)
         noise = variance * np.outer(cells, cells)
         ours, wanted = _sums(clean, first * split), _sums(noisy, first)
-        gap = wanted - ours
-        excess = max(float(np.mean(gap**2 - noise)), 0.0)
+        excess = max(float(np.mean((wanted - ours) ** 2 - noise)), 0.0)
         if not excess:
             continue
-        target = np.maximum(ours + gap * excess / (excess + noise), 0)
-        factor = np.divide(target, ours, out=np.zeros_like(ours), where=ours > 0)
-        even = np.where(ours > 0, 0, target / np.outer(cells, cells) / split**2)
-        clean = clean * _spread(factor, cells * split) + _spread(even, cells * split)
+        trust = excess / (excess + noise)
+        target = np.maximum((1 - trust) * ours + trust * wanted, 0)
+        # Shares, not factors: no share overflows. Where nothing is left, all parts are even.
+        empty = ours == 0
+        whole = np.where(empty, np.outer(cells, cells) * split**2, ours)
+        shares = (clean + _spread(empty, cells * split)) / _spread(whole, cells * split)
+        clean = shares * _spread(target, cells * split)
     return clean
 
 
@@ -60,5 +62,5 @@ def _sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.add.reduceat(rows, first, axis=1)
 
 
-def _spread(values: NDArray[np.float64], cells: NDArray[np.int64]) -> NDArray[np.float64]:
+def _spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
     return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

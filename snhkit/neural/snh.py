@@ -65,6 +65,10 @@ class SNH:
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         check_width(self.cell_m)
+        for name, kind in {"prior": Prior, "networks": Networks}.items():
+            given = getattr(self, name)
+            if not (given is None or isinstance(given, kind)):
+                raise InputError(f"SNH: {name} must be a {kind.__name__} or None, not {given!r}.")
         if self.prior is None and self.networks is None:
             raise InputError("SNH: without prior and networks nothing learns: that is Identity.")
 

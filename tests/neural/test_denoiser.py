@@ -1,0 +1,138 @@
+"""The network against one written in numpy and scipy, with weights that mean nothing."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.ndimage import uniform_filter
+from scipy.signal import correlate
+from scipy.special import softmax
+
+from snhkit.neural.denoiser import ABOUT, denoise, start
+
+SHAPES = jax.eval_shape(start, jax.random.key(0))
+SIDE = 16
+clean = jax.jit(denoise)
+
+
+def drawn(seed: int, gain: float = 1.0) -> dict:
+    """Weights that keep the size of what passes through; biases and choices far from 0."""
+    rng = np.random.default_rng(seed)
+
+    def layer(shapes):
+        *window, outputs = shapes["w"].shape
+        kernel = rng.normal(0, gain / np.sqrt(np.prod(window)), shapes["w"].shape)
+        return {"w": np.float32(kernel), "b": np.float32(rng.normal(0, gain, outputs))}
+
+    return {name: layer(shapes) for name, shapes in SHAPES.items()}
+
+
+def grids(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two noisy grids, one of large and one of small counts, each with a few far below 0."""
+    rng = np.random.default_rng(seed)
+    noise = rng.laplace(0, 1, (2, SIDE, SIDE))
+    counts = rng.poisson([[[30]], [[0.4]]], (2, SIDE, SIDE)) + noise
+    counts[:, 3, ::5] -= 60
+    return counts.astype(np.float32), rng.normal(0, 1, (2, ABOUT)).astype(np.float32)
+
+
+def gelu(h):
+    return h / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h**3)))
+
+
+def layer(weights, h):
+    """Each output by one three-dimensional correlation."""
+    w, b = weights["w"].astype(float), weights["b"]
+    edge = len(w) // 2
+    h = np.pad(h, [(edge, edge), (edge, edge), (0, 0)])
+    return np.concatenate([correlate(h, w[..., o], "valid") + b[o] for o in range(len(b))], 2)
+
+
+def halved(weights, h):
+    m, _, c = h.shape
+    squares = h.reshape(m // 2, 2, m // 2, 2, c)
+    return np.einsum("iajbc,abco->ijo", squares, weights["w"]) + weights["b"]
+
+
+def folded(h):
+    return np.concatenate([h[i::2, j::2] for i in (0, 1) for j in (0, 1)], axis=2)
+
+
+def unfolded(h):
+    c = h.shape[2] // 4
+    out = np.empty((2 * len(h), 2 * len(h), c))
+    for i in (0, 1):
+        for j in (0, 1):
+            out[i::2, j::2] = h[..., (2 * i + j) * c : (2 * i + j + 1) * c]
+    return out
+
+
+def local_mean(grid, side):
+    """And the roots of how many cells."""
+    sums, cells = (uniform_filter(a, side, mode="constant") * side**2 for a in (grid, 0 * grid + 1))
+    return sums / cells, np.sqrt(cells)
+
+
+def reference(weights, grid, about):
+    grid = grid.astype(float)
+    means = [local_mean(grid, side) for side in (3, 7, 15)]
+    planes = [np.clip(grid, -24, 24) / 8, np.arcsinh(grid)]
+    for mean, root in means:
+        planes += [np.arcsinh(mean * root), np.arcsinh(mean)]
+    h = folded(np.stack(planes, 2))
+    h = np.concatenate([h, np.broadcast_to(about, (*h.shape[:2], len(about)))], 2)
+    h = gelu(layer(weights["in"], h))
+    half = h + gelu(layer(weights["d0"], h))
+    h = gelu(halved(weights["down0"], half))
+    quarter = h + gelu(layer(weights["d1"], h))
+    h = gelu(halved(weights["down1"], quarter))
+    eighth = h + gelu(layer(weights["d2"], h))
+    h = layer(weights["up1"], eighth).repeat(2, 0).repeat(2, 1) + quarter
+    h = h + gelu(layer(weights["u1"], h))
+    h = layer(weights["up0"], h).repeat(2, 0).repeat(2, 1) + half
+    h = h + gelu(layer(weights["u0"], h))
+    out = unfolded(layer(weights["out"], h))
+    choice = softmax(out[..., :5] + [0, 1, 1, 0, 0], 2)
+    mixed = choice[..., 0] * grid + sum(choice[..., 1 + i] * means[i][0] for i in range(3))
+    cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.logaddexp(0, out[..., 5] - 4)
+    return unfolded(cell[..., None] * softmax(out[..., 6:], 2))[..., 0]
+
+
+def test_it_is_the_network_that_it_says():
+    weights, (noisy, about) = drawn(1), grids(2)
+    found = clean(weights, noisy, about)
+    expected = np.stack([reference(weights, *pair) for pair in zip(noisy, about, strict=True)])
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    assert found.shape == (2, 2 * SIDE, 2 * SIDE)
+
+
+def test_without_an_opinion_it_blends_means_and_deals_out_evenly():
+    """Of a grid of 4 all means are 4, at the borders too; 1 + 2 e + 1 of 3 + 2 e parts are 4."""
+    weights = drawn(4)
+    weights["out"] = jax.tree.map(np.zeros_like, weights["out"])
+    found = clean(weights, np.full((2, SIDE, SIDE), 4, np.float32), grids(0)[1])
+    mixed = 4 * (2 + 2 * np.e) / (3 + 2 * np.e)
+    cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.log1p(np.exp(-4))
+    np.testing.assert_allclose(found, cell / 4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2, 3])
+def test_a_cell_lies_in_its_own_quarters(part):
+    """All of each cell in one of them: the western first, and of these the southern."""
+    weights, (noisy, about) = drawn(5), grids(6)
+    even = jax.tree.map(np.zeros_like, weights["out"])
+    sure = {"w": even["w"], "b": even["b"].copy()}
+    sure["b"].reshape(4, 10)[:, 6 + part] = 99
+    halves = [np.asarray(clean(weights | {"out": o}, noisy, about)) for o in (even, sure)]
+    cells, dealt = (h.reshape(2, SIDE, 2, SIDE, 2).transpose(0, 1, 3, 2, 4) for h in halves)
+    np.testing.assert_allclose(dealt[..., part // 2, part % 2], cells.sum((3, 4)), rtol=1e-5)
+    np.testing.assert_allclose(dealt.sum((3, 4)), cells.sum((3, 4)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e3, 1e9, 2.0**56])
+@pytest.mark.parametrize("gain", [1, 30])
+def test_never_negative(gain, largest):
+    noisy, about = grids(7)
+    for sign in (1, -1):
+        found = np.asarray(clean(drawn(8, gain), sign * np.float32(largest) * noisy / 50, about))
+        assert np.isfinite(found).all()
+        assert (found >= 0).all()
