@@ -151,7 +151,7 @@ def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> C
     floor[large] += 0.42 * np.sqrt(side[large].prod(axis=1)) / epsilon
     return Crop(
         (counts + noise) * (1 - outside) * epsilon,
-        np.log([smoothing * epsilon, cell_m / 40, bounds_m.mean() / cell_m]),
+        np.log([smoothing * epsilon, cell_m / 40, bounds_m.mean() / cell_m, 1 / epsilon]),
         corner,
         corner + side,
         truth * epsilon,

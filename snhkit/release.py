@@ -38,8 +38,8 @@ class Model(Protocol):
         """The cells that it is best drawn in: its own, if it has any."""
         ...
 
-    def parts(self) -> Grid | Partition:
-        """The cells that polygons are put together from: their answers add up."""
+    def additive(self) -> "Model":
+        """What polygons are put together from: the answers of its cells add up."""
         ...
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
@@ -125,8 +125,8 @@ class Release:
         ----------
         queries : RangeQueries, GeoDataFrame or GeoSeries
             Boxes, or polygons in any CRS. A polygon's count is put together from those of the
-            method's cells (for SNH, blocks as wide as its largest squares); a cell on the edge
-            counts as the share of its area that lies inside. So disjoint polygons add up.
+            method's cells (for SNH's networks, blocks as wide as their largest squares); a cell on
+            the edge counts as the share of its area that lies inside. So disjoint polygons add up.
 
         Raises
         ------
@@ -136,8 +136,9 @@ class Release:
         if not isinstance(queries, RangeQueries):
             from snhkit.release_polygons import cover, polygons_in
 
-            owner, boxes, share = cover(self.model.parts(), polygons_in(self.region, queries))
-            counts = share * self.model.answer(boxes)
+            parts = self.model.additive()
+            owner, boxes, share = cover(parts.cells(), polygons_in(self.region, queries))
+            counts = share * parts.answer(boxes)
             return np.bincount(owner, counts, len(queries)).astype(np.float64)
         return self.model.answer(self._mine("answer", queries))
 

@@ -49,10 +49,11 @@ def districts(count: int, seed: int = 0) -> np.ndarray:
 
 def by_overlay(model: Model, polygons: np.ndarray) -> np.ndarray:
     """Area-weighted sums over all pairs of polygons and cells."""
-    boxes = model.parts().boxes()
+    parts = model.additive()
+    boxes = parts.cells().boxes()
     cells = shapely.box(boxes.x, boxes.y, boxes.x + boxes.width, boxes.y + boxes.height)
     areas = shapely.area(shapely.intersection(polygons[:, None], cells))
-    return areas / shapely.area(cells) @ model.answer(boxes)
+    return areas / shapely.area(cells) @ parts.answer(boxes)
 
 
 @BUILDERS

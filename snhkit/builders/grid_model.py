@@ -47,9 +47,9 @@ class GridModel:
         """Its own cells."""
         return self.grid
 
-    def parts(self) -> Grid:
-        """Its own cells."""
-        return self.grid
+    def additive(self) -> "GridModel":
+        """Itself."""
+        return self
 
     @cached_property
     def _table(self) -> SummedArea:

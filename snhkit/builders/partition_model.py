@@ -44,9 +44,9 @@ class PartitionModel:
         """Its own cells."""
         return self.partition
 
-    def parts(self) -> Partition:
-        """Its own cells."""
-        return self.partition
+    def additive(self) -> "PartitionModel":
+        """Itself."""
+        return self
 
     @cached_property
     def _table(self) -> DensityTable:

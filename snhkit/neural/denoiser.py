@@ -11,14 +11,16 @@ Weights = dict[str, dict[str, jax.Array]]
 SPLIT = 2
 """Output cells along a side of an input cell."""
 
-ABOUT = 3
-"""Numbers that describe a grid: log(psi / noise), log(cell / 40 m), log(box / cell)."""
+ABOUT = 4
+"""Numbers that describe a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise)."""
 
 _CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
+_BLOCKS = ("d0", "d1", "d2", "u1", "u0")
 _WINDOWS = (3, 7, 15)  # cells a side of the local means that it may choose from
 _CHOICES = len(_WINDOWS) + 2  # the noisy count itself, the means, and nothing
 _FAVOURED = np.array([0, 1, 1, 0, 0], np.float32)  # at the start
 _FOLD = 2
+_HIDDEN = 32  # what is made of them
 _BEND = 0.1  # how far from 0 the output's lower bound begins to round off
 
 
@@ -40,7 +42,13 @@ def start(key: jax.Array) -> Weights:
             weights[f"up{i}"] = layer(_CHANNELS[i + 1], width, side=1)
             weights[f"u{i}"] = layer(width, width, gain=0.5)
     outputs = _FOLD**2 * (_CHOICES + 1 + SPLIT**2)
-    return weights | {"out": layer(_CHANNELS[0], outputs, gain=0.1)}
+    weights["out"] = layer(_CHANNELS[0], outputs, gain=0.1)
+    told = 0.5 * jax.random.normal(next(keys), (ABOUT, _HIDDEN))
+    weights["told"] = {"w": told, "b": jnp.zeros(_HIDDEN)}
+    for name in (*_BLOCKS, "out"):
+        width = len(weights[name]["b"]) * (1 if name == "out" else 2)
+        weights[f"film_{name}"] = {"w": jnp.zeros((_HIDDEN, width)), "b": jnp.zeros(width)}
+    return weights
 
 
 def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
@@ -55,7 +63,7 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
         Of the network.
     noisy : Array, shape (b, m, m)
         Counts in units of the noise's scale; 8 divides m. Cells outside the region are 0.
-    about : Array, shape (b, 3)
+    about : Array, shape (b, 4)
         Logarithms that describe each grid (see ``ABOUT``).
     """
     means, planes = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
@@ -64,24 +72,37 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
         means.append(mean)
         planes += [jnp.arcsinh(mean * root), jnp.arcsinh(mean)]
     h = _folded(jnp.stack(planes, -1))
-    told = jnp.broadcast_to(about[:, None, None, :], (*h.shape[:3], ABOUT))
-    h = jax.nn.gelu(_conv(weights["in"], jnp.concatenate([h, told], -1)))
+    flat = jnp.broadcast_to(about[:, None, None, :], (*h.shape[:3], ABOUT))
+    h = jax.nn.gelu(_conv(weights["in"], jnp.concatenate([h, flat], -1)))
+    told = jax.nn.gelu(_dense(weights["told"], about))
     last, kept = len(_CHANNELS) - 1, []
     for i in range(last + 1):
-        h = h + jax.nn.gelu(_conv(weights[f"d{i}"], h))
+        h = _block(weights, f"d{i}", h, told)
         if i < last:
             kept.append(h)
             h = jax.nn.gelu(_conv(weights[f"down{i}"], h, stride=2))
     for i in reversed(range(last)):
         h = _conv(weights[f"up{i}"], h)
         h = jnp.repeat(jnp.repeat(h, 2, axis=1), 2, axis=2) + kept[i]
-        h = h + jax.nn.gelu(_conv(weights[f"u{i}"], h))
-    out = _unfolded(_conv(weights["out"], h), _FOLD)
+        h = _block(weights, f"u{i}", h, told)
+    shift = _dense(weights["film_out"], told)[:, None, None, :]
+    out = _unfolded(_conv(weights["out"], h) + shift, _FOLD)
     choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
     mixed = sum(choice[..., i] * a for i, a in enumerate([noisy, *means]))
     cell = (mixed + jnp.sqrt(mixed**2 + _BEND**2)) / 2 + jax.nn.softplus(out[..., _CHOICES] - 4)
     quarters = jax.nn.softmax(out[..., _CHOICES + 1 :], -1)
     return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0]
+
+
+def _block(weights: Weights, name: str, h: jax.Array, told: jax.Array) -> jax.Array:
+    """A convolution beside its input, scaled and shifted by what is told of the grid (FiLM)."""
+    film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
+    scale, shift = jnp.split(film, 2, axis=-1)
+    return h + jax.nn.gelu(_conv(weights[name], h) * (1 + scale) + shift)
+
+
+def _dense(layer: dict[str, jax.Array], h: jax.Array) -> jax.Array:
+    return h @ layer["w"] + layer["b"]
 
 
 def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Array:

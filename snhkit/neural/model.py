@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
@@ -72,9 +73,9 @@ class SNHModel:
         """The cells of the noisy grid it was trained on."""
         return Grid.of_width(self.region, self.cell_m)
 
-    def parts(self) -> Grid:
+    def additive(self) -> GridModel:
         """The blocks: networks' answers, never negative, pile up where many are added."""
-        return self._block_table.grid
+        return GridModel(self._block_table.grid, self.blocks)
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""

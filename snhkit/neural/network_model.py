@@ -58,9 +58,9 @@ class NetworkModel:
         """Squares of the largest size it was trained for."""
         return Grid.of_width(self.region, self.sizes_m[1])
 
-    def parts(self) -> Grid:
-        """The same."""
-        return self.cells()
+    def additive(self) -> "NetworkModel":
+        """Itself, though its answers do not add up exactly."""
+        return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Estimated counts of the boxes, shape (q,)."""

@@ -21,8 +21,8 @@ __all__ = ["Prior"]
 _TURNS = 8  # a square can be turned and mirrored
 _MARGIN = 32  # cells around a tile: no output cell depends on more distant ones
 _TILE = 512
-_LOW = np.array([-3.5, -2.0, -2.0])  # what it has been trained on
-_HIGH = np.array([6.0, 2.8, 2.8])
+_LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # what it has been trained on
+_HIGH = np.array([6.0, 2.8, 2.8, 3.5])
 _LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over windows
 
 
@@ -78,14 +78,14 @@ class Prior:
             Sides of the boxes that will be asked, in metres.
         """
         box_m = sum(sizes_m) / 2
-        about = np.log([smoothing / noise, cell_m / 40, box_m / cell_m])
+        about = np.log([smoothing / noise, cell_m / 40, box_m / cell_m, noise])
         about = np.clip(about, _LOW, _HIGH).astype(np.float32)
         grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
         total = np.zeros((split * len(grid),) * 2)
         for turn in tqdm(range(self.turns), desc="cleaning the grid", unit="turn", leave=False):
             total += _turned_back(_by_tiles(_turned(grid, turn), about, split), turn)
-        return reconciled(total * (noise / self.turns), noisy, 2 * noise**2)
+        return reconciled(total * (noise / self.turns), noisy, 2 * noise**2, [len(noisy)])
 
 
 def _turned(grid: NDArray, turn: int) -> NDArray:

@@ -1,4 +1,4 @@
-"""Answers from a cleaned grid: whole numbers of a small unit, so that they add up exactly."""
+"""Answers from a cleaned grid, held near the sums over many cells that noise leaves alone."""
 
 import zlib
 from collections.abc import Mapping
@@ -9,47 +9,77 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.neural.reconcile import block_starts, block_sums, reconciled, spread
 from snhkit.neural.whole_sums import MOST, WholeSums
 
 __all__ = ["PriorModel"]
 
+_BLOCK = 16  # cells a side of the smallest blocks, at least
+_GAP = 16  # in scales of the noise, at most
 _UNITS = 64  # to the scale of the noise: far finer than anything known
 _WIDEST = 2.0**128  # as of any number in a file: answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class PriorModel:
-    """Cleaned counts of cells, as multiples of a unit; their sums over boxes are the answers.
+    """Two sums over a box: of cleaned counts, and of counts that keep the sums over many cells.
 
-    No count is negative, so a box never holds less than a box inside it.
+    The prior was taught to answer small boxes on records, and where people stand there are more of
+    them than where nobody asks; so its counts are too many for the whole. In a second grid they are
+    scaled, block by block, to sums that the noisy counts know well. The answer is the first sum,
+    moved to within a gap of the second. No count of either is negative, so a box never holds less
+    than a box inside it.
 
     Parameters
     ----------
     grid : Grid
         The cells.
     counts : ndarray of unsigned int, shape (m, m)
-        In units.
-    unit : float
+        Cleaned counts in units.
+    blocks : ndarray, shape (b, b)
+        Sums over blocks of cells, in units.
+    unit, gap : float
         In records.
     """
 
     grid: Grid
     counts: NDArray
+    blocks: NDArray
     unit: float
+    gap: float
     kind: ClassVar[str] = "prior"
 
     @classmethod
-    def of(cls, grid: Grid, clean: NDArray[np.float64], noise: float) -> "PriorModel":
-        """Round cleaned counts, shape (m, m), where the noise of one cell has the given scale.
+    def of(
+        cls, clean: NDArray[np.float64], noisy: NDArray, region: Region, noise: float, psi: float
+    ) -> "PriorModel":
+        """Round cleaned counts, and take the sums over blocks from the noisy ones.
 
-        What is rounded is the running sum of each column, so that errors do not add up.
+        Parameters
+        ----------
+        clean : ndarray, shape (s * m, s * m)
+            Counts of parts of cells, not negative.
+        noisy : ndarray, shape (m, m)
+            Noisy counts of cells.
+        region : Region
+            What they are cells of.
+        noise : float
+            Scale of the noise of one cell, in records.
+        psi : float
+            The smoothing of the relative error: the gap, unless noise is much less.
         """
-        unit = max(noise / _UNITS, 2 * clean.sum() / MOST)
-        upto = np.rint(np.cumsum(clean / unit, axis=1))
-        counts = np.diff(upto, axis=1, prepend=0)
-        return cls(grid, counts.astype(np.min_scalar_type(int(counts.max()))), float(unit))
+        m = len(noisy)
+        levels = [2**i for i in range(m.bit_length()) if 2**i == 1 or 2**i * _BLOCK <= m]
+        sure = reconciled(clean, noisy, 2 * noise**2, levels)
+        blocks = block_sums(sure, block_starts(len(clean), levels[-1]))
+        unit = max(noise / _UNITS, 2 * max(clean.sum(), blocks.sum()) / MOST)
+        counts = _rounded(clean / unit)
+        counts = counts.astype(np.min_scalar_type(int(counts.max())))
+        gap = min(psi, _GAP * noise)
+        return cls(Grid(region, len(clean)), counts, np.floor(blocks / unit), float(unit), gap)
 
     @property
     def region(self) -> Region:
@@ -60,17 +90,29 @@ class PriorModel:
         """Its own cells."""
         return self.grid
 
-    def parts(self) -> Grid:
-        """Its own cells."""
-        return self.grid
+    def additive(self) -> GridModel:
+        """The counts that keep the sums over many cells."""
+        return GridModel(self.grid, self._kept * self.unit)
+
+    @cached_property
+    def _kept(self) -> NDArray[np.float64]:
+        first = block_starts(self.grid.m, len(self.blocks))
+        cells = np.diff(first, append=self.grid.m)
+        sums = block_sums(self.counts, first)
+        even = self.blocks / np.outer(cells, cells)
+        factor = np.divide(self.blocks, sums, out=np.zeros_like(sums), where=sums > 0)
+        scaled = self.counts * spread(factor, cells)
+        return _rounded(np.where(spread(sums > 0, cells), scaled, spread(even, cells)))
 
     @cached_property
     def _table(self) -> WholeSums:
-        return WholeSums(self.grid, self.counts)
+        return WholeSums(self.grid, np.stack([self.counts, self._kept]))
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
-        return self._table.sums(queries) * self.unit
+        """Estimated counts of the boxes, shape (q,); part of a cell counts as its share."""
+        small, large = self._table.sums(queries)
+        gap = self.gap / self.unit
+        return np.maximum(np.minimum(np.maximum(small, large - gap), large + gap), 0) * self.unit
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Not known: nan, shape (q,)."""
@@ -81,22 +123,29 @@ class PriorModel:
         order = self.counts.dtype.newbyteorder("<")
         parts = self.counts.astype(order).reshape(-1, 1).view(np.uint8).T
         packed = zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
-        return {"counts": np.frombuffer(packed, np.uint8)}
+        return {"counts": np.frombuffer(packed, np.uint8), "blocks": self.blocks}
 
     def settings(self) -> dict[str, Any]:
-        """Cells a side, bytes of a count, and the unit."""
-        return {"m": self.grid.m, "bytes": self.counts.dtype.itemsize, "unit": self.unit}
+        """Cells a side, bytes of a count, the unit and the gap."""
+        size = self.counts.dtype.itemsize
+        return {"m": self.grid.m, "bytes": size, "unit": self.unit, "gap": self.gap}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PriorModel":
         """Rebuild from a file; no more is unpacked than its cells need."""
-        if {name: (a.dtype.name, a.ndim) for name, a in arrays.items()} != {"counts": ("uint8", 1)}:
-            raise InputError("a cleaned grid has one array, 'counts', a row of bytes.")
+        told = {name: (a.dtype.name, a.ndim) for name, a in arrays.items()}
+        if told != {"counts": ("uint8", 1), "blocks": ("float64", 2)}:
+            raise InputError("a cleaned grid has 'counts', a row of bytes, and 'blocks'.")
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
         if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
             raise InputError(f"counts of {size!r} bytes, in units of {unit}, are not possible.")
+        blocks, gap = arrays["blocks"], float(settings["gap"])
+        if not 1 <= len(blocks) == blocks.shape[1] <= grid.m or not 0 <= gap <= _WIDEST:
+            raise InputError(f"blocks of shape {blocks.shape} and a gap of {gap} are not possible.")
+        if (blocks < 0).any() or blocks.sum() > MOST:
+            raise InputError("the blocks are negative, or add up to more than 2**53 units.")
         unzip = zlib.decompressobj()
         length = grid.m**2 * int(size)
         try:
@@ -109,4 +158,9 @@ class PriorModel:
         counts = np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(grid.m, grid.m)
         if counts.sum(dtype=float) > MOST:
             raise InputError("the counts add up to more than 2**53 units.")
-        return cls(grid, counts.astype(f"u{size:d}", copy=False), unit)
+        return cls(grid, counts.astype(f"u{size:d}", copy=False), blocks, unit, gap)
+
+
+def _rounded(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole numbers; what is rounded is the running sum of each column, so errors do not add up."""
+    return np.diff(np.rint(np.cumsum(counts, axis=1)), axis=1, prepend=0)

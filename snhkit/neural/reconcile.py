@@ -1,16 +1,20 @@
 """Sums over many cells are known well: let a cleaned grid agree with them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["reconciled"]
+__all__ = ["block_starts", "block_sums", "reconciled", "spread"]
 
 
-def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> NDArray[np.float64]:
+def reconciled(
+    clean: NDArray[np.float64], noisy: NDArray, variance: float, levels: Sequence[int]
+) -> NDArray[np.float64]:
     """Cleaned counts, scaled so that their sums over blocks come near the noisy ones.
 
-    From the whole grid down to its cells, each block moves towards its noisy sum as far as the
-    noise of that sum does not explain the differences of its level. Where there is no noise, the
+    Level by level, each block moves towards its noisy sum as far as the noise of that sum does not
+    explain the differences of its level. Where there is no noise, the
     noisy counts are what comes out.
 
     Parameters
@@ -21,6 +25,8 @@ def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> N
         Noisy counts of the cells.
     variance : float
         Of the noise of one cell.
+    levels : sequence of int
+        Blocks a side, at most m, in the order in which they are taken.
 
     Returns
     -------
@@ -29,7 +35,7 @@ def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> N
 
     Examples
     --------
-    >>> reconciled(np.full((2, 2), 1.0), np.array([[9, 0], [2, 1]]), variance=0.0)
+    >>> reconciled(np.full((2, 2), 1.0), np.array([[9, 0], [2, 1]]), 0.0, [1, 2])
     array([[9., 0.],
            [2., 1.]])
 
@@ -39,11 +45,11 @@ def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> N
     James-Stein estimate; t is the mean over the level of the squared difference less v.
     """
     m, split = len(noisy), len(clean) // len(noisy)
-    for blocks in [*(2**i for i in range(m.bit_length()) if 2**i < m), m]:
-        first = np.arange(blocks) * m // blocks
+    for blocks in levels:
+        first = block_starts(m, blocks)
         cells = np.diff(first, append=m)
         noise = variance * np.outer(cells, cells)
-        ours, wanted = _sums(clean, first * split), _sums(noisy, first)
+        ours, wanted = block_sums(clean, first * split), block_sums(noisy, first)
         excess = max(float(np.mean((wanted - ours) ** 2 - noise)), 0.0)
         if not excess:
             continue
@@ -52,15 +58,22 @@ def reconciled(clean: NDArray[np.float64], noisy: NDArray, variance: float) -> N
         # Shares, not factors: no share overflows. Where nothing is left, all parts are even.
         empty = ours == 0
         whole = np.where(empty, np.outer(cells, cells) * split**2, ours)
-        shares = (clean + _spread(empty, cells * split)) / _spread(whole, cells * split)
-        clean = shares * _spread(target, cells * split)
+        shares = (clean + spread(empty, cells * split)) / spread(whole, cells * split)
+        clean = shares * spread(target, cells * split)
     return clean
 
 
-def _sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
+def block_starts(m: int, blocks: int) -> NDArray[np.int64]:
+    """The first of m cells in each of the blocks, which are as equal as they can be."""
+    return np.arange(blocks) * m // blocks
+
+
+def block_sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sums over blocks that start at these cells along either axis."""
     rows = np.add.reduceat(values.astype(float), first, axis=0)
     return np.add.reduceat(rows, first, axis=1)
 
 
-def _spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
+def spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
+    """Each block's number in each of its cells, of which there are so many along either axis."""
     return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

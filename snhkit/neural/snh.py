@@ -101,12 +101,11 @@ class SNH:
         counts = noisy.astype(float)
         if self.prior is not None:
             counts = self.prior.clean(noisy, noise, smoothing, grid.cell_m, self.sizes_m)
-        seen = Grid(grid.region, len(counts))
         if self.networks is None:
-            model = PriorModel.of(seen, counts, noise)
+            model = PriorModel.of(counts, noisy, grid.region, noise, smoothing)
         else:
             model = self.networks.learn(
-                SummedArea(seen, counts),
+                SummedArea(Grid(grid.region, len(counts)), counts),
                 grid.cell_m,
                 self.sizes_m,
                 smoothing,

@@ -47,6 +47,10 @@ def layer(weights, h):
     return np.concatenate([correlate(h, w[..., o], "valid") + b[o] for o in range(len(b))], 2)
 
 
+def dense(weights, h):
+    return h @ weights["w"] + weights["b"]
+
+
 def halved(weights, h):
     m, _, c = h.shape
     squares = h.reshape(m // 2, 2, m // 2, 2, c)
@@ -81,16 +85,22 @@ def reference(weights, grid, about):
     h = folded(np.stack(planes, 2))
     h = np.concatenate([h, np.broadcast_to(about, (*h.shape[:2], len(about)))], 2)
     h = gelu(layer(weights["in"], h))
-    half = h + gelu(layer(weights["d0"], h))
+    told = gelu(dense(weights["told"], about))
+
+    def block(name, h):
+        scale, shift = np.split(dense(weights[f"film_{name}"], told), 2)
+        return h + gelu(layer(weights[name], h) * (1 + scale) + shift)
+
+    half = block("d0", h)
     h = gelu(halved(weights["down0"], half))
-    quarter = h + gelu(layer(weights["d1"], h))
+    quarter = block("d1", h)
     h = gelu(halved(weights["down1"], quarter))
-    eighth = h + gelu(layer(weights["d2"], h))
+    eighth = block("d2", h)
     h = layer(weights["up1"], eighth).repeat(2, 0).repeat(2, 1) + quarter
-    h = h + gelu(layer(weights["u1"], h))
+    h = block("u1", h)
     h = layer(weights["up0"], h).repeat(2, 0).repeat(2, 1) + half
-    h = h + gelu(layer(weights["u0"], h))
-    out = unfolded(layer(weights["out"], h))
+    h = block("u0", h)
+    out = unfolded(layer(weights["out"], h) + dense(weights["film_out"], told))
     choice = softmax(out[..., :5] + [0, 1, 1, 0, 0], 2)
     mixed = choice[..., 0] * grid + sum(choice[..., 1 + i] * means[i][0] for i in range(3))
     cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.logaddexp(0, out[..., 5] - 4)
@@ -108,7 +118,8 @@ def test_it_is_the_network_that_it_says():
 def test_without_an_opinion_it_blends_means_and_deals_out_evenly():
     """Of a grid of 4 all means are 4, at the borders too; 1 + 2 e + 1 of 3 + 2 e parts are 4."""
     weights = drawn(4)
-    weights["out"] = jax.tree.map(np.zeros_like, weights["out"])
+    for name in ("out", "film_out"):
+        weights[name] = jax.tree.map(np.zeros_like, weights[name])
     found = clean(weights, np.full((2, SIDE, SIDE), 4, np.float32), grids(0)[1])
     mixed = 4 * (2 + 2 * np.e) / (3 + 2 * np.e)
     cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.log1p(np.exp(-4))
@@ -119,6 +130,7 @@ def test_without_an_opinion_it_blends_means_and_deals_out_evenly():
 def test_a_cell_lies_in_its_own_quarters(part):
     """All of each cell in one of them: the western first, and of these the southern."""
     weights, (noisy, about) = drawn(5), grids(6)
+    weights["film_out"] = jax.tree.map(np.zeros_like, weights["film_out"])
     even = jax.tree.map(np.zeros_like, weights["out"])
     sure = {"w": even["w"], "b": even["b"].copy()}
     sure["b"].reshape(4, 10)[:, 6 + part] = 99

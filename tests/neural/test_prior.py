@@ -12,7 +12,7 @@ from snhkit.neural import Prior, prior
 from snhkit.neural.denoiser import start
 
 SHAPES = jax.eval_shape(start, jax.random.key(0))
-ABOUT = np.array([1, -0.5, 0.5], np.float32)
+ABOUT = np.array([1, -0.5, 0.5, 1], np.float32)
 SIZES = (25.0, 100.0)
 
 

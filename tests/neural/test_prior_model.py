@@ -24,8 +24,15 @@ CLEAN = st.integers(1, 6).flatmap(
 )
 
 
-def model(counts=COUNTS, unit=0.25) -> PriorModel:
-    return PriorModel(Grid(CITY, len(counts)), counts, unit)
+def model(counts=COUNTS, unit=0.25, blocks=None, gap=0.0) -> PriorModel:
+    """By default the sum over all is that of the counts, so both grids are the same."""
+    blocks = np.array([[float(counts.sum())]]) if blocks is None else np.array(blocks, float)
+    return PriorModel(Grid(CITY, len(counts)), counts, blocks, unit, gap)
+
+
+def of(clean, noise: float) -> PriorModel:
+    """Where the noisy counts are the clean ones."""
+    return PriorModel.of(clean, clean, CITY, noise, psi=1.0)
 
 
 def from_south_west(m: int) -> RangeQueries:
@@ -39,7 +46,7 @@ class TestRounding:
     def test_by_hand(self):
         """In units of a record; 0.5 is even, so 0, and what it lacks comes with the next cell."""
         clean = np.array([[0.5, 0.5, 0.6], [0.25, 0.75, 3], [0, 0, 0]])
-        rounded = PriorModel.of(Grid(CITY, 3), clean, noise=64.0)
+        rounded = of(clean, 64.0)
         assert rounded.counts.tolist() == [[0, 1, 1], [0, 1, 3], [0, 0, 0]]
         assert (rounded.unit, rounded.counts.dtype) == (1.0, np.uint8)
 
@@ -47,7 +54,7 @@ class TestRounding:
     def test_no_column_is_off_by_more_than_half_a_unit(self, clean, noise):
         """From its southern end to any place; so these boxes by half a unit a column."""
         m = len(clean)
-        rounded = PriorModel.of(Grid(CITY, m), clean, noise)
+        rounded = of(clean, noise)
         found = rounded.answer(from_south_west(m)).reshape(m, m)
         upto = np.cumsum(np.cumsum(clean, 0), 1)
         allowed = np.arange(1, m + 1)[:, None] * rounded.unit / 2 + 1e-9 * upto
@@ -56,12 +63,12 @@ class TestRounding:
 
     @given(CLEAN, st.sampled_from([2.0**-62, 1.0, 1e15]))
     def test_counts_are_as_short_as_they_can_be_and_add_up_exactly(self, clean, noise):
-        counts = PriorModel.of(Grid(CITY, len(clean)), clean, noise).counts
+        counts = of(clean, noise).counts
         assert counts.dtype == np.min_scalar_type(counts.max())
         assert sum(counts.ravel().tolist()) <= 2**53
 
     def test_nothing_at_all(self):
-        empty = PriorModel.of(Grid(CITY, 2), np.zeros((2, 2)), 5.0)
+        empty = of(np.zeros((2, 2)), 5.0)
         assert empty.answer(from_south_west(2)).tolist() == [0] * 4
         assert empty.counts.dtype == np.uint8
 
@@ -75,6 +82,33 @@ class TestAnswers:
         expected = [703, 0.25 * (0.5 * 700 + 0.5 * 2), 0.5 * (0.25 * 1 + 0.25 * 700), 0]
         assert model().answer(boxes).tolist() == [e / 4 for e in expected]
 
+    def test_it_is_held_to_within_a_gap_of_the_sums_over_blocks(self):
+        """Counts of 8 in two blocks of 12 and 1, in units: 4 a cell are held up to 5, or to 1.5."""
+        held = model(
+            np.full((2, 2), 4, np.uint8), 1.0, [[12, 12], [1, 1]], gap=1.0
+        )  # the west has too few, the east too many
+        low = RangeQueries(CITY, [0, 200, 0, 200, 0], [0] * 5, [100, 100, 200, 200, 400], [200] * 5)
+        assert held.answer(low).tolist() == [5, 1.5, 11, 2, 12]
+        wide = model(np.full((2, 2), 4, np.uint8), 1.0, [[12, 12], [1, 1]], gap=99.0)
+        assert wide.answer(low).tolist() == [2, 2, 4, 4, 8]
+        assert held.additive().answer(low).tolist() == [6, 0.5, 12, 1, 13]
+
+    def test_an_empty_block_that_should_not_be_is_filled_evenly(self):
+        filled = model(np.array([[0, 0], [0, 0]], np.uint8), 1.0, [[8]], gap=0.0)
+        assert filled.additive().values.tolist() == [[2, 2], [2, 2]]
+
+    def test_sums_over_blocks_come_from_the_noisy_counts(self):
+        """Twice as many as the clean ones, which noise does not explain."""
+        noisy = np.full((40, 40), 20)
+        large = PriorModel.of(np.full((80, 80), 2.5), noisy, CITY, 0.5, 3.0)
+        whole = RangeQueries(CITY, [0, 0], [0, 0], [400, 200], [400, 400])
+        np.testing.assert_allclose(large.additive().answer(whole), [32_000, 16_000], rtol=1e-3)
+        np.testing.assert_allclose(large.answer(whole), [32_000 - 3, 16_000 - 3], rtol=1e-3)
+        assert (large.gap, large.blocks.shape) == (3.0, (2, 2))
+
+    def test_the_gap_closes_as_noise_vanishes(self):
+        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 16e-6
+
     def test_no_theory_gives_its_noise(self):
         assert np.isnan(model().noise_variance(from_south_west(2))).all()
 
@@ -82,7 +116,7 @@ class TestAnswers:
         """Not by the last bit, in a region where nearly all records lie in one cell."""
         clean = np.random.default_rng(1).exponential(2, (100, 100))
         clean[0, 0] = 1e12
-        grown = PriorModel.of(Grid(CITY, 100), clean, noise=1.0)
+        grown = of(clean, 1.0)
         low = 150 + np.arange(500) / 7
         boxes = [
             RangeQueries(CITY, low, low, s, s) for s in 100 + np.outer([0, 1e-9, 1e-6], low**0)
@@ -92,7 +126,7 @@ class TestAnswers:
         assert (answers > 0).all()
 
     def test_its_own_cells(self):
-        assert model().cells() == model().parts() == Grid(CITY, 2)
+        assert model().cells() == model().additive().cells() == Grid(CITY, 2)
         assert model().region == CITY
 
 
@@ -173,13 +207,17 @@ class TestFile:
             ({"unit": "nan"}, "in units of nan"),
             ({"unit": 10**400}, "above 2**128"),
             ({"unit": None}, "damaged"),
+            ({"gap": -1}, "a gap of -1"),
+            ({"gap": "nan"}, "a gap of nan"),
+            ({"gap": 1e300}, "above 2**128"),
+            ({"gap": None}, "damaged"),
         ],
         ids=str,
     )
     def test_settings(self, settings, told, tmp_path):
         assert told in refusal(written(tmp_path, settings))
 
-    @pytest.mark.parametrize("name", ["m", "bytes", "unit", "counts"])
+    @pytest.mark.parametrize("name", ["m", "bytes", "unit", "gap", "counts", "blocks"])
     def test_each_part_is_needed(self, name, tmp_path):
         refusal(written(tmp_path, drop=(name,)))
 
@@ -192,11 +230,13 @@ class TestFile:
             {"counts": packed(COUNTS).astype(np.float32)},
             {"counts": packed(COUNTS)[None]},
             {"counts": np.zeros((), np.uint8)},
+            {"blocks": np.ones((1, 1), np.int64)},
+            {"blocks": np.ones(1)},
         ],
         ids=lambda a: "-".join(f"{k}{v.shape}{v.dtype}" for k, v in a.items()),
     )
     def test_other_arrays(self, arrays, tmp_path):
-        assert "one array, 'counts', a row of bytes" in refusal(written(tmp_path, arrays=arrays))
+        assert "'counts', a row of bytes, and 'blocks'" in refusal(written(tmp_path, arrays=arrays))
 
     @pytest.mark.parametrize("kind", ["int8", "uint16", "uint64", "bool"])
     def test_types_no_release_uses(self, kind, tmp_path):
@@ -216,7 +256,8 @@ class TestFile:
     def test_counts_that_floating_point_cannot_add_up(self, tmp_path):
         for most, good in ((2**51, True), (2**51 + 1, False), (2**64 - 1, False)):
             data = packed(np.full((2, 2), most, np.uint64))
-            path = written(tmp_path, {"bytes": 8}, {"counts": data})
+            blocks = np.array([[2.0**53]])
+            path = written(tmp_path, {"bytes": 8}, {"counts": data, "blocks": blocks})
             if good:
                 assert load(path).model.answer(from_south_west(2))[-1] == 2**51
             else:
@@ -237,5 +278,5 @@ class TestFile:
             tracemalloc.stop()
 
     def test_restoring_says_no_in_its_own_words(self):
-        with pytest.raises(InputError, match="one array"):
+        with pytest.raises(InputError, match="a row of bytes"):
             PriorModel.restore(CITY, {}, {"m": 2, "bytes": 2, "unit": 1.0})

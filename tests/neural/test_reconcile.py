@@ -4,9 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from snhkit.neural.reconcile import reconciled
+from snhkit.neural import reconcile
 
 COUNTS = st.integers(1, 9).flatmap(lambda m: arrays(np.int64, (m, m), elements=st.integers(-9, 50)))
+
+
+def reconciled(clean, noisy, variance):
+    """From the whole down to the cells."""
+    m = len(noisy)
+    levels = [2**i for i in range(9) if 2**i < m] + [m]
+    return reconcile.reconciled(clean, noisy, variance, levels)
 
 
 @st.composite

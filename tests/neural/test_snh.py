@@ -169,7 +169,11 @@ class TestTogether:
 def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeypatch):
     monkeypatch.setattr(Prior, "clean", lambda _, noisy, *__: np.maximum(noisy, 0.0))
     monkeypatch.setattr(
-        Networks, "learn", lambda _, table, *__: PriorModel.of(table.grid, table.table[1:, 1:], 1)
+        Networks,
+        "learn",
+        lambda _, table, *__: PriorModel.of(
+            table.table[1:, 1:], table.table[1:, 1:], table.grid.region, 1, 1
+        ),
     )
     builder = SNH(50, (30, 90), prior, networks)
     told = snh.load(released(records, builder).save(tmp_path / "city.snh")).hyperparameters
