@@ -1,4 +1,4 @@
-"""The networks: each maps a square's centre to a count, for one query size."""
+"""The networks: each maps a square's centre to a count, for one query size or a range of them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,7 +20,11 @@ _LEAST = 0.05  # of the output scale: below it softplus is too flat to learn fro
 
 
 class Network(Protocol):
-    """A function of position with parameters; frozen, to be a static argument of jitted code."""
+    """A function of position with parameters; frozen, to be a static argument of jitted code.
+
+    A network for one size is told i = 2 numbers, a place in [0, 1). One for a range of sizes is
+    told i = 3: also where the size lies in its range, from 0 to 1.
+    """
 
     name: ClassVar[str]
 
@@ -34,11 +38,14 @@ class Network(Protocol):
         ...
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
-        """Parameters to start from, given counts in units of the output scale, shape (v,)."""
+        """Parameters to start from, given counts at the nodes in units of the output scale.
+
+        They have the shape (v, 1), or (v, 2) for the smallest and the largest size of a range.
+        """
         ...
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
-        """Counts in units of the output scale, shape (b,), at places in [0, 1), shape (b, 2)."""
+        """Counts in units of the output scale, shape (b,), of what it is told, shape (b, i)."""
         ...
 
 
@@ -73,7 +80,7 @@ class MLP:
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """LeCun-normal weights, zero biases."""
-        return self.start(key, 2)
+        return self.start(key, 1 + at_nodes.shape[1])
 
     def start(self, key: jax.Array, inputs: int) -> Params:
         """``init`` for squares described by any number of inputs."""
@@ -100,7 +107,8 @@ class FeatureGrid:
 
     A fully connected network needs very many steps before it can tell one street from the next.
     Here a fine map starts from the noisy counts themselves, and features that live at a place,
-    mixed by one hidden layer, learn with it.
+    mixed by one hidden layer, learn with it. For a range of sizes there are two fine maps, of the
+    smallest and of the largest size, and what is between is interpolated.
 
     Parameters
     ----------
@@ -146,7 +154,7 @@ class FeatureGrid:
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """Nearly flat features, and a fine map that gives back the counts at its corners."""
         keys = jax.random.split(key, len(self.levels) + 2)
-        width = self.features * len(self.levels)
+        width = self.features * len(self.levels) + at_nodes.shape[1] - 1
         params = {
             f"grid{i}": 0.01 * jax.random.normal(keys[i], ((level + 1) ** 2, self.features))
             for i, level in enumerate(self.levels)
@@ -154,18 +162,21 @@ class FeatureGrid:
         params["w0"] = jax.random.normal(keys[-2], (width, self.hidden)) * jnp.sqrt(2 / width)
         params["b0"] = jnp.zeros(self.hidden)
         params["w1"] = 0.1 * jax.random.normal(keys[-1], (self.hidden, 1))
-        count = jnp.maximum(at_nodes, _LEAST)[:, None]
+        count = jnp.maximum(at_nodes, _LEAST)
         params["fine"] = count + jnp.log(-jnp.expm1(-count))  # the inverse of softplus
         return params
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
         """Counts of squares centred at ``at``."""
+        place, size = at[:, :2], at[:, 2:]
         parts = [
-            _interpolated(params[f"grid{i}"], level, at) for i, level in enumerate(self.levels)
+            _interpolated(params[f"grid{i}"], level, place) for i, level in enumerate(self.levels)
         ]
-        h = jax.nn.swish(jnp.concatenate(parts, axis=1) @ params["w0"] + params["b0"])
-        fine = _interpolated(params["fine"], self.fine, at)
-        return jax.nn.softplus((h @ params["w1"] + fine)[:, 0])
+        told = jnp.concatenate([*parts, 2 * size - 1], axis=1)
+        h = jax.nn.swish(told @ params["w0"] + params["b0"])
+        fine = _interpolated(params["fine"], self.fine, place)
+        share = jnp.concatenate([1 - size.sum(axis=1, keepdims=True), size], axis=1)
+        return jax.nn.softplus((h @ params["w1"])[:, 0] + (fine * share).sum(axis=1))
 
 
 def _interpolated(table: jax.Array, level: int, at: jax.Array) -> jax.Array:

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from snhkit.neural import MLP, FeatureGrid
+from snhkit.neural.squares import Stored
 from snhkit.neural.train import _run, train
 
 NETWORK = MLP(depth=2, width=8)
@@ -13,8 +14,9 @@ WEIGHTS = np.ones_like(LABELS)
 
 def trained(labels=LABELS, weights=WEIGHTS, at=AT, k=3, network=NETWORK, **changes):
     options = {"steps": 50, "batch": 64, "learning_rate": 0.1, "seed": 1} | changes
-    nodes = np.ones((k, network.node_count))
-    return train(network, nodes, at[:k], labels[:k], weights[:k], **options)
+    nodes = np.ones((k, network.node_count, 1))
+    parts = (jnp.asarray(a[:k], jnp.float32) for a in (at, labels, weights))
+    return train(network, nodes, Stored(*parts), **options)
 
 
 def losses(params, labels=LABELS, k=3):
@@ -100,7 +102,8 @@ def test_a_feature_grid_starts_from_the_counts_at_its_nodes():
     rng = np.random.default_rng(1)
     counts, at = rng.uniform(1, 9, (2, network.node_count)), rng.uniform(0, 1, (2, 512, 2))
     options = {"steps": 3, "batch": 512, "learning_rate": 1e-9, "seed": 0}
-    params = train(network, counts, at, counts[:, :1] + 0 * at[..., 0], at[..., 0], **options)
+    squares = Stored(at, counts[:, :1] + 0 * at[..., 0], at[..., 0])
+    params = train(network, counts[..., None], squares, **options)
     for j in range(2):
         own = {name: jnp.asarray(a[j]) for name, a in params.items()}
         np.testing.assert_allclose(network.apply(own, network.nodes()), counts[j], atol=0.02)
