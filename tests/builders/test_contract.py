@@ -57,7 +57,9 @@ BUILDERS = {
     "HDMM, all boxes": HDMM(20, None),
     "SNH": SNH(prior=Prior(turns=2)),
     "SNH, networks": SNH(prior=None, networks=TINY_NETWORKS),
-    "SNH, prior and networks": SNH(prior=Prior(turns=1), networks=TINY_NETWORKS),
+    "SNH, prior and networks": SNH(
+        prior=Prior(turns=1), networks=dataclasses.replace(TINY_NETWORKS, scaling="learned")
+    ),
     "SNH, auto": SNH("auto", prior=Prior(turns=1)),
     "DPSGD": TINY_DPSGD,
 }

@@ -25,6 +25,23 @@ def test_one_count_a_place(network):
 
 
 @networks
+def test_one_that_is_told_sizes_uses_them(network):
+    """At the ends a feature grid starts from the counts of the smallest and the largest size."""
+    nodes = np.repeat([[2.0, 6.0]], network.node_count, axis=0)
+    params = network.init(KEY, jnp.asarray(nodes))
+    small, middle, large = (
+        network.apply(params, np.column_stack([AT, np.full(50, size, np.float32)]))
+        for size in (0, 0.5, 1)
+    )
+    assert small.shape == (50,)
+    assert (np.abs(small - large) > 1e-3).all()
+    if isinstance(network, FeatureGrid):
+        np.testing.assert_allclose(small, 2, atol=0.2)
+        np.testing.assert_allclose(middle, 4, atol=0.2)
+        np.testing.assert_allclose(large, 6, atol=0.2)
+
+
+@networks
 def test_the_number_of_nodes_is_known_without_making_them(network):
     assert network.nodes().shape == (network.node_count, 2)
     assert ((network.nodes() >= 0) & (network.nodes() <= 1)).all()
