@@ -2,7 +2,7 @@
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
 mean relative error of squares of 25 to 100 m on records (the paper's experiment) and of squares of
-1 to 5 km anywhere, and each method's seconds and peak memory in a process of its own.
+1 to 5 km anywhere, and what each method costs in a process of its own.
 """
 
 import argparse
@@ -80,8 +80,9 @@ def row(name: str, numbers) -> None:
 
 
 def cost_table(folder: Path, chosen: list[str]) -> None:
-    """Print what each method takes to build at epsilon 0.2, in a fresh process."""
-    print("\n| method | seconds | peak MB |\n|---|---|---|")
+    """Print what each method takes at epsilon 0.2, in a fresh process."""
+    print("\n| method | build, s | peak MB | one box, µs | 10,000 boxes, ms | file, kB |")
+    print("|---" * 6 + "|")
     for key in ("", *chosen):
         words = [sys.executable, __file__, "--folder", str(folder), "--cost-of", key]
         told = subprocess.run(words, check=True, capture_output=True, text=True).stdout  # noqa: S603
@@ -98,10 +99,27 @@ def cost(folder: Path, key: str) -> None:
         builder = snh.METHODS[key].builder()
         data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
         start = time.perf_counter()
-        data.release(builder, epsilon=0.2)
+        release = data.release(builder, epsilon=0.2)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"| {name} | {seconds:.2f} | {peak:,.0f} |")
+    told = f"| {name} | {seconds:.2f} | {peak:,.0f} |"
+    if key:
+        boxes = snh.RangeQueries.sample(records, 10_000)
+        one, all_of_them = (median_seconds(release, part) for part in (boxes[:1], boxes))
+        told += (
+            f" {one * 1e6:.0f} | {all_of_them * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
+        )
+    print(told)
+
+
+def median_seconds(release: snh.Release, boxes: snh.RangeQueries) -> float:
+    """Of an answer, once warm."""
+    seconds = []
+    for _ in range(max(10, 10_000 // len(boxes) // 10)):
+        start = time.perf_counter()
+        release.answer(boxes)
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
 
 
 if __name__ == "__main__":

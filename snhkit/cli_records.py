@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from snhkit.cli_types import InputFile, LatLon, Positive
+from snhkit.cli_types import CellWidth, InputFile, LatLon, Positive
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def records_options(command):
         click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a usual name."),
         click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a usual name."),
         click.option(
-            "--cell-m", type=Positive("METRES"), help="Cell width [default: from n and epsilon]."
+            "--cell-m",
+            type=CellWidth(),
+            help="Cell width [default: from n and epsilon]; auto: from --public as well.",
         ),
     ]
     for option in reversed(options):

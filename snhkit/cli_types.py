@@ -8,7 +8,16 @@ import click
 
 from snhkit.errors import InputError
 
-__all__ = ["Epsilons", "InputFile", "LatLon", "Methods", "OutputFile", "Positive", "Range"]
+__all__ = [
+    "CellWidth",
+    "Epsilons",
+    "InputFile",
+    "LatLon",
+    "Methods",
+    "OutputFile",
+    "Positive",
+    "Range",
+]
 
 
 class InputFile(click.ParamType):
@@ -54,6 +63,17 @@ class Positive(click.ParamType):
         if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
             self.fail(f"{value!r} is not a number greater than 0.", param, ctx)
         return numbers[0]
+
+
+class CellWidth(Positive):
+    """A number of metres above 0, or "auto"."""
+
+    def __init__(self) -> None:
+        super().__init__("METRES|auto")
+
+    def convert(self, value, param, ctx):
+        """What builders take."""
+        return value if value == "auto" else super().convert(value, param, ctx)
 
 
 class LatLon(click.ParamType):

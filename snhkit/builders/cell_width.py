@@ -1,5 +1,6 @@
 """A cell width from public numbers alone."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -15,12 +16,16 @@ Width = float | Literal["auto"] | None
 """Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says."""
 
 
-def default_cell_width(n: int, epsilon: float) -> float:
-    """A cell width in metres that suits squares of 25 to 100 m.
+def default_cell_width(
+    n: int, epsilon: float, sizes_m: tuple[float, float] = (25.0, 100.0)
+) -> float:
+    """A cell width in metres that suits squares of the given sizes.
 
-    The shape is the least-squares plane, in logarithms, through the 45 widths that the paper's
-    authors found best for their networks on nine cities and five epsilons; ours like cells wider
-    by a constant factor (``benchmarks/cell_width.py`` prints both). From 5 to 500 m.
+    The noise of a count, and psi of the relative error, shrink with epsilon and grow with n alike,
+    so the width depends on their product only. The exponent is that of epsilon in the 45 widths
+    that the paper's authors found best on nine cities; the constant was chosen on public cities
+    (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by the square root:
+    there is more noise in a large box, and less at its border. From 5 to 2,000 m.
 
     Parameters
     ----------
@@ -28,13 +33,20 @@ def default_cell_width(n: int, epsilon: float) -> float:
         The number of records, public or bought.
     epsilon : float
         Per record.
+    sizes_m : (float, float)
+        Sides of the squares in metres.
 
     Examples
     --------
     >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
-    29.0
+    39.7
     """
-    return float(np.clip(1.25 * 69.99 * max(n, 1) ** -0.1499 * epsilon**-0.3869, 5, 500))
+    width = _CONSTANT_M * (max(n, 1) * epsilon) ** _EXPONENT
+    return float(np.clip(width * math.sqrt(sum(sizes_m) / sum(_USUAL_M)), 5, 2000))
+
+
+_CONSTANT_M, _EXPONENT = 1_830.0, -0.3869
+_USUAL_M = (25.0, 100.0)
 
 
 def check_width(cell_m: Width) -> None:
@@ -52,11 +64,16 @@ def given_grid(region: Region, cell_m: Width) -> Grid | None:
 
 
 def chosen_grid(
-    records: Points, terms: Terms, cell_m: Width, share: float = 1.0
+    records: Points,
+    terms: Terms,
+    cell_m: Width,
+    share: float = 1.0,
+    sizes_m: tuple[float, float] = (25.0, 100.0),
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of a chosen one, for which n may have to be bought.
 
-    It is chosen for the given share of the epsilon that is left, from n and public points only.
+    It is chosen for the given share of the epsilon that is left, from n and public points only,
+    to suit squares of the given sizes.
 
     Returns
     -------
@@ -79,7 +96,7 @@ def chosen_grid(
 
         width = ParamSelect.pretrained().cell_width(n, epsilon, terms.public)
     else:
-        width = default_cell_width(n, epsilon)
+        width = default_cell_width(n, epsilon, sizes_m)
     # n is paid for: too large a region must get wider cells, not a refusal.
     width = max(width, records.region.side_m / MOST_CELLS)
     return Grid.of_width(records.region, width), left, bought, n

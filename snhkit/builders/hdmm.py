@@ -66,13 +66,9 @@ class HDMM:
             object.__setattr__(self, "sizes_m", sizes(self.sizes_m, "None or "))
 
     def width(self, side_m: float, n: int, epsilon: float) -> float:
-        """The default cell width in metres, for epsilon per record.
-
-        That of ``default_cell_width``, times the square root of how much larger the boxes are than
-        those of 25 to 100 m on average: there is more noise in a large box, and less at its border.
-        """
-        mean = side_m / 3 if self.sizes_m is None else sum(self.sizes_m) / 2
-        return max(default_cell_width(n, epsilon) * math.sqrt(mean / 62.5), side_m / _MOST)
+        """The default cell width in metres, for epsilon per record: that of its sizes."""
+        wanted = (0.0, side_m * 2 / 3) if self.sizes_m is None else self.sizes_m
+        return max(default_cell_width(n, epsilon, wanted), side_m / _MOST)
 
     def check(self, region: Region, terms: Terms) -> None:
         """Refuse boxes that the region cannot hold, and more cells than can be searched for."""

@@ -18,6 +18,7 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.builders.base import Extra
+from snhkit.builders.cell_width import Width
 from snhkit.errors import InputError
 from snhkit.neural import DPSGD, SNH
 
@@ -39,11 +40,11 @@ class Method:
     """
 
     title: str
-    configure: Callable[[tuple[float, float], float | None], Builder]
+    configure: Callable[[tuple[float, float], Width], Builder]
     demonstration: bool = False
 
     def builder(
-        self, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: float | None = None
+        self, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: Width = None
     ) -> Builder:
         """Make the builder for query sizes and a cell width in metres, chosen once for all."""
         return self.configure(sizes_m, cell_m)
@@ -64,11 +65,16 @@ METHODS: dict[str, Method] = {
     "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
     "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
     "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
-    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(cell_m)),
-    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(cell_m, sizes_m)),
+    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(_metres(cell_m))),
+    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(_metres(cell_m), sizes_m)),
     "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }
+
+
+def _metres(cell_m: Width) -> float | None:
+    """For methods whose width no ``ParamSelect`` chooses."""
+    return None if isinstance(cell_m, str) else cell_m
 
 
 def method(name: str) -> Method:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
 
+from snhkit.builders.cell_width import Width
 from snhkit.dataset import PrivateDataset
 from snhkit.experiment.compare import compare
 from snhkit.experiment.methods import method
@@ -32,7 +33,7 @@ class Plan:
         Each method is built at each.
     sizes_m : (float, float)
         Query sizes that methods may prepare for, in metres.
-    cell_m : float, optional
+    cell_m : float or "auto", optional
         Cell width for the methods that need one.
     seed : int, optional
         Makes the noise replayable; from the operating system's entropy otherwise.
@@ -41,7 +42,7 @@ class Plan:
     methods: Sequence[str]
     epsilons: Sequence[Epsilon]
     sizes_m: tuple[float, float] = (25.0, 100.0)
-    cell_m: float | None = None
+    cell_m: Width = None
     seed: int | None = None
 
 

@@ -192,15 +192,19 @@ class SummedArea:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
-        west, east = self._place(q.x), self._place(q.x + q.width)
-        south, north = self._place(q.y), self._place(q.y + q.height)
-        upper = self._upto(east, north) - self._upto(west, north)
-        lower = self._upto(east, south) - self._upto(west, south)
-        return upper - lower  # in this order a box without area gets exactly 0
+        (i, u), (j, v) = self._place(q.x, q.width), self._place(q.y, q.height)
+        west_south, west_north, east_south, east_north = self._upto(
+            (i[:, None], u[:, None]), (j, v)
+        ).reshape(4, -1)
+        # In this order a box without area gets exactly 0.
+        return (east_north - west_north) - (east_south - west_south)
 
-    def _place(self, at: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Cell and fraction of it below a coordinate."""
-        t = np.clip(at / self.grid.cell_m, 0, self.grid.m)
+    def _place(
+        self, low: NDArray[np.float64], width: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Cell and fraction of it below both ends along an axis, each of shape (2, q)."""
+        t = np.stack([low, low + width]) / self.grid.cell_m
+        t = np.minimum(np.maximum(t, 0), self.grid.m)
         cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
         return cell, t - cell
 
@@ -210,5 +214,6 @@ class SummedArea:
         flat, row = self.table.ravel(), self.grid.m + 1
         at = i * row + j
         low = flat[at] * (1 - v) + flat[at + 1] * v
-        high = flat[at + row] * (1 - v) + flat[at + row + 1] * v
+        at += row
+        high = flat[at] * (1 - v) + flat[at + 1] * v
         return low * (1 - u) + high * u

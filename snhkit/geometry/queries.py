@@ -196,7 +196,10 @@ class RangeQueries:
         return np.stack(self.region.to_latlon(xy), axis=-1)
 
     def chunks(self, size: int) -> Iterator["RangeQueries"]:
-        """Consecutive parts of at most ``size`` boxes."""
+        """Consecutive parts of at most ``size`` boxes; itself if it is no more."""
+        if 0 < len(self) <= size:
+            yield self
+            return
         for start in range(0, len(self), size):
             yield self[start : start + size]
 

@@ -90,7 +90,7 @@ class SNH:
     def build(self, records: Points, terms: Terms) -> Release:
         """Collect (Sec. 4.1), then learn."""
         n, left, bought = with_n(records, terms)
-        grid, *_ = chosen_grid(records, left, self.cell_m)
+        grid, *_ = chosen_grid(records, left, self.cell_m, sizes_m=self.sizes_m)
         noisy, spend = noisy_grid(records, grid, left)
         # From here on nothing knows the records.
         smoothing, noise = max(0.001 * n, 1.0), 1 / left.record_epsilon

@@ -70,7 +70,7 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     names = list(labels.columns)
-    if len(names) != 5 or tuple(names[:4]) != COLUMNS or not str(names[4]).isidentifier():
+    if len(names) != 5 or tuple(names[:4]) != COLUMNS or not _is_parameter(names[4]):
         raise InputError(
             f"labels must have the columns {', '.join(COLUMNS)} and the parameter's name."
         )
@@ -147,3 +147,7 @@ def number(
     if not fits or (whole and not isinstance(value, int)):
         raise InputError(f"{source}: row {line}: {column} cannot be {text[:40]!r}.")
     return value
+
+
+def _is_parameter(name: object) -> bool:
+    return all(part.isidentifier() for part in str(name).split("."))

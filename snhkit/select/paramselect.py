@@ -112,7 +112,7 @@ class ParamSelect:
         builder : Builder
             Any method, with the other parameters as they shall be.
         parameter : str
-            The name of the one to vary.
+            The name of the one to vary, such as "cell_m" or "networks.k".
         grid : sequence of numbers
             Its values to try.
         path : str or path, optional

@@ -40,27 +40,23 @@ class Search:
     seed: int
 
     def __post_init__(self) -> None:
-        names = self._names()
-        if self.parameter not in names:
+        if not dataclasses.is_dataclass(self.builder) or isinstance(self.builder, type):
+            raise InputError("fit: give the builder itself, such as Identity().")
+        if self.parameter not in (names := _parameters(self.builder)):
             raise InputError(
                 f"{type(self.builder).__name__} has no parameter {self.parameter!r}; "
                 f"it has {', '.join(names) or 'none'}."
             )
 
-    def _names(self) -> list[str]:
-        if not dataclasses.is_dataclass(self.builder) or isinstance(self.builder, type):
-            raise InputError("fit: give the builder itself, such as Identity().")
-        return [field.name for field in dataclasses.fields(self.builder) if field.init]
-
     def with_value(self, value: float) -> Builder:
         """The builder with the parameter set."""
-        builder: Any = self.builder  # a dataclass, as was seen to at the start
-        return dataclasses.replace(builder, **{self.parameter: value})
+        return _replaced(self.builder, self.parameter, value)
 
     def settings(self) -> str:
         """All that an error depends on but for the experiment's own numbers, in a line."""
-        others = [name for name in self._names() if name != self.parameter]
-        given = ", ".join(f"{name}={getattr(self.builder, name)!r}" for name in others)
+        others = _parameters(self.builder)
+        del others[self.parameter]
+        given = ", ".join(f"{name}={value!r}" for name, value in others.items())
         settings = {
             "builder": f"{type(self.builder).__name__}({given})",
             "parameter": self.parameter,
@@ -70,6 +66,24 @@ class Search:
             "snhkit": version("snhkit"),
         }
         return json.dumps(settings)
+
+
+def _parameters(thing: Any) -> dict[str, Any]:
+    """The values of a dataclass by name; those of one inside it as ``outer.inner``."""
+    found = {}
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        if dataclasses.is_dataclass(value):
+            found |= {f"{field.name}.{name}": part for name, part in _parameters(value).items()}
+        elif field.init:
+            found[field.name] = value
+    return found
+
+
+def _replaced(thing: Any, name: str, value: Any) -> Any:
+    first, _, rest = name.partition(".")
+    inner = _replaced(getattr(thing, first), rest, value) if rest else value
+    return dataclasses.replace(thing, **{first: inner})
 
 
 @dataclass(frozen=True, eq=False)

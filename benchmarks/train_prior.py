@@ -1,0 +1,263 @@
+"""Train the network of ``Prior``: python benchmarks/train_prior.py [--help].
+
+Reads public data sets from a folder, takes squares of 13.2 km out of them, and writes the weights
+as safetensors. Each step sees 6 crops of 96 by 96 cells from cities that are thinned, turned,
+mirrored, blurred or zoomed at random, with noise of a random epsilon on cells of a random width.
+What falls is the logarithm of the mean relative error of boxes in a crop, in units of that of the
+noisy crop itself or of answering 0, whichever is less: so that no crop outweighs another.
+"""
+
+import argparse
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from tqdm.auto import tqdm
+
+import snhkit as snh
+from snhkit.geometry.counts import count_in_boxes
+from snhkit.neural.denoiser import SPLIT, denoise, start
+
+SIDE_M = 13_200.0
+CELLS, BOXES, BATCH = 96, 768, 6
+PLACES = {
+    "chicago_assaults.parquet": [(41.88, -87.70), (41.75, -87.62)],
+    "london_road_accidents.csv.gz": [(51.51, -0.12), (51.45, -0.2), (51.56, 0.0)],
+    "minneapolis_stops_2017.csv.gz": [(44.97, -93.27)],
+    "st_louis_incidents.csv.gz": [(38.63, -90.24)],
+    "houston_incidents_2010.csv.gz": [(29.747, -95.365), (29.72, -95.5)],
+    "miami_foursquare_checkins.csv.gz": [(25.78, -80.2)],
+    "houston_foursquare_checkins.csv.gz": [(29.75, -95.4)],
+    "chicago_foursquare_checkins.csv.gz": [(41.89, -87.64)],
+}
+SYNTHETIC = ("tulsa", "phoenix", "chicago")
+_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam(b2=0.99))
+
+
+class Crop(NamedTuple):
+    """A training example; lengths in cells, counts in units of the noise."""
+
+    noisy: NDArray
+    about: NDArray
+    low: NDArray
+    high: NDArray
+    truth: NDArray
+    floor: NDArray
+
+
+def cities(folder: Path) -> list[NDArray[np.float64]]:
+    """Places in metres around each city's centre, sorted by x."""
+    found = []
+    for file, centres in PLACES.items():
+        for lat, lon in centres:
+            region = snh.Region.around(lat, lon, SIDE_M)
+            found.append(snh.read_points(folder / file, region))
+    found += [snh.synthetic_points(name, 100_000, seed=1) for name in SYNTHETIC]
+    middled = [points.xy - points.region.side_m / 2 for points in found]
+    return [xy[np.argsort(xy[:, 0])] for xy in middled]
+
+
+def shares(places: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """How often each city is drawn: as the root of its size, small and synthetic ones alike."""
+    roots = np.maximum([np.sqrt(len(xy)) for xy in places], 150)
+    roots[-len(SYNTHETIC) :] = 150
+    return roots / roots.sum()
+
+
+def crops(places: list[NDArray[np.float64]], seed: int) -> Iterator[Crop]:
+    """Examples without end."""
+    rng, share = np.random.default_rng(seed), shares(places)
+    while True:
+        found = crop(rng, places[rng.choice(len(places), p=share)])
+        if found is not None:
+            yield found
+
+
+def crop(rng: np.random.Generator, city: NDArray[np.float64]) -> Crop | None:
+    """One example, or None if this piece of the city holds too little."""
+    n = int(np.exp(rng.uniform(np.log(min(2_000, len(city) * 0.8)), np.log(len(city)))))
+    epsilon = np.exp(rng.uniform(np.log(0.03), np.log(1.5)))
+    width = 1_830 * (n * epsilon) ** -0.387 * np.exp(rng.normal(-0.15, 0.4))
+    cell_m = float(np.clip(width, 6, 350))
+    zoom = 1.0 if rng.random() < 0.6 else np.exp(rng.uniform(np.log(0.5), np.log(4)))
+    bounds_m, cell_m = np.array([25.0, 100.0]) * zoom, cell_m * np.sqrt(zoom)
+    if cell_m * CELLS / 4 > SIDE_M:
+        return None
+    low, high = borders(rng)
+    points = piece(rng, city, n, cell_m)
+    points = points[((points >= low) & (points < high)).all(axis=1)]
+    if len(points) < 10:
+        return None
+    boxes = boxes_in(rng, points, low, high, bounds_m / cell_m)
+    if boxes is None:
+        return None
+    corner, side = boxes
+    truth = count_in_boxes(points, *corner.T, *(corner + side).T)
+    counts = np.histogram2d(*points.T, bins=CELLS, range=[[0, CELLS]] * 2)[0]
+    stop = 1 - np.exp(-epsilon)  # public data: plain noise will do
+    noise = rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)
+    outside = np.ones_like(counts)
+    (i, j), (k, m) = low.astype(int), high.astype(int)
+    outside[i:k, j:m] = 0
+    smoothing = max(0.001 * n, 1.0)
+    floor = np.full(BOXES, smoothing)
+    # A large box is judged by what the noise of its cells allows.
+    large = slice(BOXES - BOXES // 6, None)
+    floor[large] += 0.42 * np.sqrt(side[large].prod(axis=1)) / epsilon
+    return Crop(
+        (counts + noise) * (1 - outside) * epsilon,
+        np.log([smoothing * epsilon, cell_m / 40, bounds_m.mean() / cell_m]),
+        corner,
+        corner + side,
+        truth * epsilon,
+        floor * epsilon,
+    )
+
+
+def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where the region lies in the crop: often it ends on one side."""
+    low, high = np.zeros(2), np.full(2, float(CELLS))
+    if rng.random() < 0.4:
+        axis, beyond = rng.integers(2), rng.integers(1, int(0.4 * CELLS))
+        if rng.random() < 0.5:
+            low[axis] = beyond
+        else:
+            high[axis] = CELLS - beyond
+    return low, high
+
+
+def piece(
+    rng: np.random.Generator, city: NDArray[np.float64], n: int, cell_m: float
+) -> NDArray[np.float64]:
+    """The surroundings of one record of a changed city of about n, in cells of the crop."""
+    turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
+    blur_m = rng.uniform(3, 25) if rng.random() < 0.35 else 0.0
+    zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
+    reach = 1.2 * CELLS * cell_m / zoom
+    middle = city[rng.integers(len(city))]
+    first, last = np.searchsorted(city[:, 0], [middle[0] - reach, middle[0] + reach])
+    near = city[first:last]
+    near = near[np.abs(near[:, 1] - middle[1]) < reach]
+    near = near[rng.random(len(near)) < n / len(city)] - middle
+    near = near + rng.normal(0, blur_m, near.shape) if blur_m else near
+    near = near[:, ::-1] if rng.random() < 0.5 else near
+    rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    return near @ rotation * (zoom / cell_m) + rng.uniform(0.1, 0.9, 2) * CELLS
+
+
+def boxes_in(
+    rng: np.random.Generator,
+    points: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Corners and sides of boxes: squares of the wanted sizes on records, a sixth of any shape."""
+    large, many = BOXES // 6, 3 * BOXES
+    side = rng.uniform(*bounds, many)
+    centre = points[rng.integers(0, len(points), many)]
+    anywhere = rng.random(many) < 0.1
+    centre[anywhere] = rng.uniform(low, high, (anywhere.sum(), 2))
+    corner = centre - side[:, None] / 2
+    fit = ((corner >= low) & (corner + side[:, None] < high)).all(axis=1)
+    if fit.sum() < 50:
+        return None
+    kept = rng.choice(np.flatnonzero(fit), BOXES - large)
+    shape = np.exp(rng.uniform(np.log(2), np.log(0.6 * CELLS), (large, 2)))
+    spread = low + rng.uniform(size=(large, 2)) * (high - low - shape)
+    sides = np.concatenate([np.stack([side[kept]] * 2, axis=1), shape])
+    return np.concatenate([corner[kept], spread]), sides
+
+
+def box_sums(grid: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    """Sums over boxes, shape (q,), of a grid, shape (m, m); corners in its cells."""
+    m = len(grid)
+    table = jnp.pad(jnp.cumsum(jnp.cumsum(grid, 0), 1), ((1, 0), (1, 0)))
+
+    def upto(at: jax.Array) -> jax.Array:
+        at = jnp.clip(at, 0, m)
+        cell = jnp.minimum(at.astype(int), m - 1)
+        (u, v), (i, j) = (at - cell).T, cell.T
+        west = (1 - v) * table[i, j] + v * table[i, j + 1]
+        east = (1 - v) * table[i + 1, j] + v * table[i + 1, j + 1]
+        return (1 - u) * west + u * east
+
+    def corner(x: jax.Array, y: jax.Array) -> jax.Array:
+        return upto(jnp.stack([x[:, 0], y[:, 1]], axis=1))
+
+    return corner(high, high) - corner(low, high) - corner(high, low) + corner(low, low)
+
+
+def loss(weights, batch: Crop) -> jax.Array:
+    """Logarithm of the error of cleaned crops over that of the noisy ones, or of answering 0."""
+
+    def error(answers: jax.Array) -> jax.Array:
+        return jnp.mean(
+            jnp.abs(answers - batch.truth) / jnp.maximum(batch.truth, batch.floor), axis=1
+        )
+
+    clean = denoise(weights, batch.noisy, batch.about)
+    cleaned = jax.vmap(box_sums)(clean, SPLIT * batch.low, SPLIT * batch.high)
+    plain = jnp.maximum(jax.vmap(box_sums)(batch.noisy, batch.low, batch.high), 0)
+    return jnp.mean(jnp.log(error(cleaned) / jnp.minimum(error(plain), error(0 * plain))))
+
+
+@jax.jit
+def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
+    """One step of Adam, and the running mean of the weights."""
+    value, slope = jax.value_and_grad(loss)(weights, batch)
+    change, state = _ADAM.update(slope, state)
+    weights = jax.tree.map(lambda w, c: w - rate * c, weights, change)
+    mean = jax.tree.map(lambda a, w: keep * a + (1 - keep) * w, mean, weights)
+    return weights, state, mean, value
+
+
+def train(places: list[NDArray[np.float64]], steps: int, seed: int):
+    """The running mean of the weights after some steps; crops are cut while a step runs."""
+    weights = mean = start(jax.random.key(seed))
+    state = _ADAM.init(weights)
+    examples = crops(places, seed)
+
+    def batch() -> Crop:
+        drawn = [next(examples) for _ in range(BATCH)]
+        return Crop(*(np.stack(parts).astype(np.float32) for parts in zip(*drawn, strict=True)))
+
+    seen = []
+    with ThreadPoolExecutor(1) as pool, tqdm(range(steps), unit="step") as bar:
+        coming = pool.submit(batch)
+        for i in bar:
+            now, coming = coming.result(), pool.submit(batch)
+            rate = 1.2e-3 * min(1, (i + 1) / 200) * (0.503 + 0.5 * np.cos(np.pi * i / steps))
+            keep = min(0.995, (i + 1) / (i + 10))
+            weights, state, mean, value = step(weights, state, mean, rate, keep, now)
+            seen.append(float(value))
+            if not i % 100:
+                bar.set_postfix(error=f"{np.exp(np.mean(seen[-500:])):.3f}")
+    return mean
+
+
+def write(weights, path: Path) -> None:
+    """In 16 bits."""
+    half = {
+        f"{layer}.{part}": np.asarray(array, np.float16)
+        for layer, parts in weights.items()
+        for part, array in parts.items()
+    }
+    save_file(half, path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Train the network of Prior.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("snhkit/neural/prior.safetensors"))
+    given = parser.parse_args()
+    write(train(cities(given.folder), given.steps, given.seed), given.out)
