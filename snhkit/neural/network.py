@@ -1,6 +1,7 @@
 """The networks: each maps a square's centre to a count, for one query size or a range of them."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -85,12 +86,9 @@ class MLP:
     def start(self, key: jax.Array, inputs: int) -> Params:
         """``init`` for squares described by any number of inputs."""
         ends = [inputs, *[self.width] * (self.depth - 1), 1]
-        params: Params = {}
-        for i, layer_key in enumerate(jax.random.split(key, self.depth)):
-            shape = (ends[i], ends[i + 1])
-            params[f"w{i}"] = jax.random.normal(layer_key, shape) / jnp.sqrt(ends[i])
-            params[f"b{i}"] = jnp.zeros(ends[i + 1])
-        return params
+        weights = _normals(key, list(itertools.pairwise(ends)))
+        params = {f"w{i}": w / jnp.sqrt(len(w)) for i, w in enumerate(weights)}
+        return params | {f"b{i}": jnp.zeros(end) for i, end in enumerate(ends[1:])}
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
         """Counts of squares centred at ``at``."""
@@ -153,15 +151,11 @@ class FeatureGrid:
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """Nearly flat features, and a fine map that gives back the counts at its corners."""
-        keys = jax.random.split(key, len(self.levels) + 2)
         width = self.features * len(self.levels) + at_nodes.shape[1] - 1
-        params = {
-            f"grid{i}": 0.01 * jax.random.normal(keys[i], ((level + 1) ** 2, self.features))
-            for i, level in enumerate(self.levels)
-        }
-        params["w0"] = jax.random.normal(keys[-2], (width, self.hidden)) * jnp.sqrt(2 / width)
-        params["b0"] = jnp.zeros(self.hidden)
-        params["w1"] = 0.1 * jax.random.normal(keys[-1], (self.hidden, 1))
+        shapes = [((level + 1) ** 2, self.features) for level in self.levels]
+        *grids, w0, w1 = _normals(key, [*shapes, (width, self.hidden), (self.hidden, 1)])
+        params = {f"grid{i}": 0.01 * grid for i, grid in enumerate(grids)}
+        params |= {"w0": w0 * jnp.sqrt(2 / width), "b0": jnp.zeros(self.hidden), "w1": 0.1 * w1}
         count = jnp.maximum(at_nodes, _LEAST)
         params["fine"] = count + jnp.log(-jnp.expm1(-count))  # the inverse of softplus
         return params
@@ -177,6 +171,13 @@ class FeatureGrid:
         fine = _interpolated(params["fine"], self.fine, place)
         share = jnp.concatenate([1 - size.sum(axis=1, keepdims=True), size], axis=1)
         return jax.nn.softplus((h @ params["w1"])[:, 0] + (fine * share).sum(axis=1))
+
+
+def _normals(key: jax.Array, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
+    """Arrays of standard normal numbers, drawn at once: each draw takes a second to compile."""
+    ends = np.cumsum([rows * columns for rows, columns in shapes])
+    parts = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _interpolated(table: jax.Array, level: int, at: jax.Array) -> jax.Array:

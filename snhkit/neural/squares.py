@@ -87,16 +87,16 @@ class Scattered:
     def draw(self, key: jax.Array, batch: int) -> Batch:
         """New squares."""
         shape = (len(self.own), batch)
-        inside_key, cell_key, size_key = jax.random.split(key, 3)
-        place, weights = jax.random.uniform(inside_key, (*shape, 2)), jnp.ones(shape)
+        # One call: each takes a second to compile.
+        x, y, size_ticket, ticket = jax.random.bits(key, (4, *shape))
+        place, weights = _uniform(jnp.stack([x, y], axis=-1)), jnp.ones(shape)
         if self.chances is not None and self.worth is not None:
-            ticket = jax.random.bits(cell_key, shape)
             search = jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))
             cell = jnp.minimum(search(self.chances, ticket), self.worth.shape[1] - 1)
             weights = jnp.take_along_axis(self.worth, cell, axis=1)
             g = math.isqrt(self.worth.shape[1])
             place = (jnp.stack([cell // g, cell % g], axis=-1) + place) / g
-        told = jax.random.uniform(size_key, shape) if self.sized else jnp.full(shape, 0.5)
+        told = _uniform(size_ticket) if self.sized else jnp.full(shape, 0.5)
         own = self.own[:, None]
         size = own + self.spread * (2 * told - 1)
         corner = place * (1 - size)[..., None]
@@ -150,6 +150,11 @@ def box_sums(table: jax.Array, corner: jax.Array, size: jax.Array) -> jax.Array:
     sums = sums - sums[..., :1, :]
     sums = (sums - sums[..., :, :1]).astype(jnp.float32)
     return jnp.einsum("...i,...ij,...j->...", share[..., 0, :], sums, share[..., 1, :])
+
+
+def _uniform(bits: jax.Array) -> jax.Array:
+    """From 32 random bits to [0, 1)."""
+    return (bits >> 8) * jnp.float32(2**-24)
 
 
 def _place(at: jax.Array, m: int) -> tuple[jax.Array, jax.Array]:

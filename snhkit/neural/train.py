@@ -1,6 +1,7 @@
 """Training: k networks at once, in one compiled program, on as many devices as divide the work."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -14,7 +15,7 @@ from tqdm.auto import tqdm
 from snhkit.neural.network import MLP, FeatureGrid, Params
 from snhkit.neural.squares import Batch, Scattered, Stored
 
-__all__ = ["mesh_shape", "train"]
+__all__ = ["mesh_shape", "stalled", "train"]
 
 Learned = tuple[Params, optax.OptState]
 
@@ -31,6 +32,8 @@ def train(
     batch: int,
     learning_rate: float,
     seed: int,
+    held_out: Batch | None = None,
+    patience: int = 1,
 ) -> dict[str, NDArray[np.float32]]:
     """Fit k networks of one architecture, each to its own squares, by weighted least squares.
 
@@ -48,6 +51,11 @@ def train(
         At the start; it falls to 0 along a cosine.
     seed : int
         Public; of the start and of the batches.
+    held_out : Batch, optional
+        Squares that are not learned. Their loss is looked at every 25 steps, and the parameters
+        with the smallest are kept.
+    patience : int
+        After so many looks in a row that together bring it down by less than 1 %, training ends.
 
     Returns
     -------
@@ -66,6 +74,8 @@ def train(
     keys = jax.random.split(batches, steps)
     rates = jnp.asarray(optax.cosine_decay_schedule(learning_rate, steps)(jnp.arange(steps)))
     run = partial(_run, network, batch, mesh)
+    best: dict[str, NDArray[np.float32]] = {}
+    looks: list[float] = []
     with tqdm(total=steps, desc=f"training {k} networks", unit="step", leave=False) as bar:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
@@ -73,7 +83,27 @@ def train(
             learned, loss = run(learned, keys[part], rates[part], squares)
             bar.set_postfix(loss=f"{float(loss):.2e}", refresh=False)
             bar.update(len(keys[part]))
-    return {name: np.asarray(value) for name, value in learned[0].items()}
+            if held_out is None:
+                continue
+            looks.append(float(_look(network, learned[0], held_out)))
+            if not looks[-1] > min(looks):
+                best = {name: np.asarray(value) for name, value in learned[0].items()}
+            if stalled(looks, patience):
+                break
+    return best or {name: np.asarray(value) for name, value in learned[0].items()}
+
+
+def stalled(losses: Sequence[float], patience: int) -> bool:
+    """Whether the last losses are less than 1 % smaller than all before them.
+
+    Examples
+    --------
+    >>> stalled([3.0, 2.0, 1.999, 1.98], patience=2), stalled([3.0, 2.0, 1.999, 1.97], patience=2)
+    (True, False)
+    """
+    if len(losses) <= patience:
+        return False
+    return min(losses[-patience:]) >= 0.99 * min(losses[:-patience])
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
@@ -113,12 +143,9 @@ def _run(
 ) -> tuple[Learned, jax.Array]:
     over_devices = NamedSharding(mesh, PartitionSpec("networks", "squares"))
 
-    def loss(p: Params, x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
-        return jnp.mean(w * (network.apply(p, x) - y) ** 2)
-
     def update(learned: Learned, rate: jax.Array, drawn: Batch):
         params, state = learned
-        value, grads = jax.value_and_grad(loss)(params, *drawn)
+        value, grads = jax.value_and_grad(partial(_loss, network))(params, drawn)
         change, state = _ADAM.update(grads, state)
         return (jax.tree.map(lambda a, d: a - rate * d, params, change), state), value
 
@@ -130,3 +157,13 @@ def _run(
 
     learned, losses = jax.lax.scan(step, learned, (keys, rates))
     return learned, losses[-1]
+
+
+@partial(jax.jit, static_argnums=0)
+def _look(network: MLP | FeatureGrid, params: Params, squares: Batch) -> jax.Array:
+    return jax.vmap(partial(_loss, network))(params, squares).mean()
+
+
+def _loss(network: MLP | FeatureGrid, params: Params, squares: Batch) -> jax.Array:
+    at, labels, weights = squares
+    return jnp.mean(weights * (network.apply(params, at) - labels) ** 2)
