@@ -69,7 +69,7 @@ def rows(effort: Effort) -> dict[str, Builder]:
         "+ query size as an input (SNH+QS)": told,
     }
     learners |= {f"encoder, k = {k}": replace(encoder, k=k) for k in effort.ks if k != 8}
-    learners |= {f"encoder, SNH+QS, k = {k}": replace(told, k=k) for k in effort.ks if k != 8}
+    learners |= {f"encoder, SNH+QS, k = {k}": replace(told, k=k) for k in effort.ks if k < 8}
     shallow = replace(free, k=2)
     learners |= {
         f"the paper's, free positions, k = 2, depth {depth}": replace(
