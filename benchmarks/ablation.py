@@ -83,7 +83,8 @@ def rows(effort: Effort) -> dict[str, Builder]:
         "prior, then the encoder, SNH+QS": snh.SNH(prior=prior, networks=told),
         "prior alone: the default `SNH`": snh.SNH(prior=prior),
     }
-    return {"Identity": snh.Identity(), "PGM": PGM()} | alone | cleaned
+    found: dict[str, Builder] = {"Identity": snh.Identity(), "PGM": PGM()}
+    return found | alone | cleaned
 
 
 def main(folder: Path, effort: Effort, draws: int) -> None:
