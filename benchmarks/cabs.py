@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,12 +42,27 @@ class Task:
     truth: np.ndarray
 
 
-def mean_errors(builder: Builder, task: Task, draws: int) -> list[float]:
+def squares(folder: Path, sizes_m: tuple[float, float], count: int = 5_000) -> Task:
+    """Small squares on records, as in the paper, or others anywhere."""
+    records = cabs(folder)
+    public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
+    near = records if sizes_m == SMALL_M else CITY
+    boxes = snh.RangeQueries.sample(near, count, sizes_m)
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    return Task(data, public, boxes, snh.exact_counts(records, boxes))
+
+
+def mean_errors(
+    builder: Builder,
+    task: Task,
+    seeds: Sequence[int | None],
+    epsilons: Sequence[float] = EPSILONS,
+) -> list[float]:
     """One number for each epsilon, over several draws of the noise."""
     data, found = task.data, []
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         releases = (
-            data.release(builder, epsilon=epsilon, public=task.public) for _ in range(draws)
+            data.release(builder, epsilon=epsilon, public=task.public, seed=seed) for seed in seeds
         )
         answers = [release.answer(task.boxes) for release in releases]
         found.append(np.mean([relative_errors(a, task.truth, data.n).mean() for a in answers]))
@@ -55,22 +71,22 @@ def mean_errors(builder: Builder, task: Task, draws: int) -> list[float]:
 
 def errors_table(folder: Path, chosen: list[str], sizes_m: tuple[float, float], draws: int) -> None:
     """Print a row for each method, and for Identity the best width of a sweep."""
-    records = cabs(folder)
-    public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
-    near = records if sizes_m == SMALL_M else CITY
-    boxes = snh.RangeQueries.sample(near, 5000, sizes_m)
-    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
-    task = Task(data, public, boxes, snh.exact_counts(records, boxes))
+    task = squares(folder, sizes_m)
     rows = {snh.METHODS[key].title: snh.METHODS[key].builder(sizes_m) for key in chosen}
     sweep = {f"Identity, {width} m": snh.Identity(width) for width in WIDTHS_M}
     print(f"\n5,000 squares of {sizes_m[0]:,.0f} to {sizes_m[1]:,.0f} m, {draws} draws\n")
-    print("| epsilon |", " | ".join(map(str, EPSILONS)), "|")
-    print("|---" * (len(EPSILONS) + 1) + "|")
+    header(EPSILONS)
     found = {}
     for name, builder in tqdm((rows | sweep).items(), unit="method", leave=False):
-        found[name] = mean_errors(builder, task, draws)
+        found[name] = mean_errors(builder, task, [None] * draws)
         row(name, found[name])
     row("Identity, best of these widths", np.min([found[name] for name in sweep], axis=0))
+
+
+def header(epsilons: Sequence[float]) -> None:
+    """Print the head of a table."""
+    print("| epsilon |", " | ".join(map(str, epsilons)), "|")
+    print("|---" * (len(epsilons) + 1) + "|", flush=True)
 
 
 def row(name: str, numbers) -> None:

@@ -48,8 +48,9 @@ class SNHModel:
         l and u: tiles lie between.
     scale : float
         The networks answer in units of it.
-    scaling : "area" or "linear"
-        Scale an answer by the ratio of areas, or by that of sides as the paper writes.
+    scaling : "area", "linear" or "learned"
+        Scale an answer by the ratio of areas, or by that of sides as the paper writes; or networks
+        have learned how counts change with the size, which they are told (the paper's SNH+QS).
     network : Network
         The architecture.
     params : mapping of ndarray
@@ -63,7 +64,7 @@ class SNHModel:
     sizes_m: tuple[float, ...]
     bounds_m: tuple[float, float]
     scale: float
-    scaling: Literal["area", "linear"]
+    scaling: Literal["area", "linear", "learned"]
     network: MLP | FeatureGrid
     params: Mapping[str, NDArray]
     blocks: NDArray
@@ -114,16 +115,26 @@ class SNHModel:
         sizes = np.asarray(self.sizes_m)
         side = np.sqrt(tiles.area)
         nearest = np.searchsorted((sizes[1:] + sizes[:-1]) / 2, side)
-        size = sizes[nearest]
+        own = sizes[nearest]
+        spread = self._spread()
+        size = np.clip(side, own - spread, own + spread)
         # The square must lie in the region: nothing else was trained.
         centre = np.clip(tiles.centre, size[:, None] / 2, self.region.side_m - size[:, None] / 2)
+        told = centre / self.region.side_m
+        if spread:
+            told = np.column_stack([told, (size - own) / (2 * spread) + 0.5])
         counts = np.empty(len(side))
         for j in np.unique(nearest):
             rows = np.flatnonzero(nearest == j)
             params = {name: jnp.asarray(a[j], jnp.float32) for name, a in self.params.items()}
-            counts[rows] = evaluate(self.network, params, centre[rows] / self.region.side_m)
-        ratio = side / size
-        return counts * self.scale * (ratio**2 if self.scaling == "area" else ratio)
+            counts[rows] = evaluate(self.network, params, told[rows])
+        ratio = side / own
+        return counts * self.scale * (ratio if self.scaling == "linear" else ratio**2)
+
+    def _spread(self) -> float:
+        """How far from its own size a network is told sizes, in metres."""
+        low, high = self.bounds_m
+        return (high - low) / (2 * len(self.sizes_m)) if self.scaling == "learned" else 0.0
 
     def arrays(self) -> dict[str, NDArray]:
         """The parameters and the blocks."""
@@ -159,20 +170,21 @@ class SNHModel:
             raise InputError(f"query sizes {sizes} do not fit bounds [{low}, {high}].")
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
             raise InputError("cell_m and scale must be positive.")
-        if settings["scaling"] not in ("area", "linear"):
-            raise InputError(f"scaling {settings['scaling']!r} is unknown.")
+        scaling = settings["scaling"]
+        if scaling not in ("area", "linear", "learned"):
+            raise InputError(f"scaling {scaling!r} is unknown.")
         params = {name: a for name, a in arrays.items() if name != "blocks"}
         blocks = arrays["blocks"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the blocks must be square, not {blocks.shape}.")
         Grid(region, len(blocks))  # refuses what no grid can be
         Grid.of_width(region, cell_m)
-        nodes = jax.ShapeDtypeStruct((network.node_count,), np.float32)
+        ends = 2 if scaling == "learned" and low < high else 1
+        nodes = jax.ShapeDtypeStruct((network.node_count, ends), np.float32)
         expected = jax.eval_shape(network.init, jax.random.key(0), nodes)
         shapes = {name: (len(sizes), *a.shape) for name, a in expected.items()}
         if {name: a.shape for name, a in params.items()} != shapes:
             raise InputError("the parameters do not fit the network that the file describes.")
-        scaling = settings["scaling"]
         bounds = (low, high)
         return cls(region, cell_m, sizes, bounds, scale, scaling, network, params, blocks)
 

@@ -1,6 +1,7 @@
-"""The networks: each maps a square's centre to a count, for one query size."""
+"""The networks: each maps a square's centre to a count, for one query size or a range of them."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -20,7 +21,11 @@ _LEAST = 0.05  # of the output scale: below it softplus is too flat to learn fro
 
 
 class Network(Protocol):
-    """A function of position with parameters; frozen, to be a static argument of jitted code."""
+    """A function of position with parameters; frozen, to be a static argument of jitted code.
+
+    A network for one size is told i = 2 numbers, a place in [0, 1). One for a range of sizes is
+    told i = 3: also where the size lies in its range, from 0 to 1.
+    """
 
     name: ClassVar[str]
 
@@ -34,11 +39,14 @@ class Network(Protocol):
         ...
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
-        """Parameters to start from, given counts in units of the output scale, shape (v,)."""
+        """Parameters to start from, given counts at the nodes in units of the output scale.
+
+        They have the shape (v, 1), or (v, 2) for the smallest and the largest size of a range.
+        """
         ...
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
-        """Counts in units of the output scale, shape (b,), at places in [0, 1), shape (b, 2)."""
+        """Counts in units of the output scale, shape (b,), of what it is told, shape (b, i)."""
         ...
 
 
@@ -73,17 +81,14 @@ class MLP:
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """LeCun-normal weights, zero biases."""
-        return self.start(key, 2)
+        return self.start(key, 1 + at_nodes.shape[1])
 
     def start(self, key: jax.Array, inputs: int) -> Params:
         """``init`` for squares described by any number of inputs."""
         ends = [inputs, *[self.width] * (self.depth - 1), 1]
-        params: Params = {}
-        for i, layer_key in enumerate(jax.random.split(key, self.depth)):
-            shape = (ends[i], ends[i + 1])
-            params[f"w{i}"] = jax.random.normal(layer_key, shape) / jnp.sqrt(ends[i])
-            params[f"b{i}"] = jnp.zeros(ends[i + 1])
-        return params
+        weights = _normals(key, list(itertools.pairwise(ends)))
+        params = {f"w{i}": w / jnp.sqrt(len(w)) for i, w in enumerate(weights)}
+        return params | {f"b{i}": jnp.zeros(end) for i, end in enumerate(ends[1:])}
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
         """Counts of squares centred at ``at``."""
@@ -100,7 +105,8 @@ class FeatureGrid:
 
     A fully connected network needs very many steps before it can tell one street from the next.
     Here a fine map starts from the noisy counts themselves, and features that live at a place,
-    mixed by one hidden layer, learn with it.
+    mixed by one hidden layer, learn with it. For a range of sizes there are two fine maps, of the
+    smallest and of the largest size, and what is between is interpolated.
 
     Parameters
     ----------
@@ -145,27 +151,33 @@ class FeatureGrid:
 
     def init(self, key: jax.Array, at_nodes: jax.Array) -> Params:
         """Nearly flat features, and a fine map that gives back the counts at its corners."""
-        keys = jax.random.split(key, len(self.levels) + 2)
-        width = self.features * len(self.levels)
-        params = {
-            f"grid{i}": 0.01 * jax.random.normal(keys[i], ((level + 1) ** 2, self.features))
-            for i, level in enumerate(self.levels)
-        }
-        params["w0"] = jax.random.normal(keys[-2], (width, self.hidden)) * jnp.sqrt(2 / width)
-        params["b0"] = jnp.zeros(self.hidden)
-        params["w1"] = 0.1 * jax.random.normal(keys[-1], (self.hidden, 1))
-        count = jnp.maximum(at_nodes, _LEAST)[:, None]
+        width = self.features * len(self.levels) + at_nodes.shape[1] - 1
+        shapes = [((level + 1) ** 2, self.features) for level in self.levels]
+        *grids, w0, w1 = _normals(key, [*shapes, (width, self.hidden), (self.hidden, 1)])
+        params = {f"grid{i}": 0.01 * grid for i, grid in enumerate(grids)}
+        params |= {"w0": w0 * jnp.sqrt(2 / width), "b0": jnp.zeros(self.hidden), "w1": 0.1 * w1}
+        count = jnp.maximum(at_nodes, _LEAST)
         params["fine"] = count + jnp.log(-jnp.expm1(-count))  # the inverse of softplus
         return params
 
     def apply(self, params: Params, at: jax.Array) -> jax.Array:
         """Counts of squares centred at ``at``."""
+        place, size = at[:, :2], at[:, 2:]
         parts = [
-            _interpolated(params[f"grid{i}"], level, at) for i, level in enumerate(self.levels)
+            _interpolated(params[f"grid{i}"], level, place) for i, level in enumerate(self.levels)
         ]
-        h = jax.nn.swish(jnp.concatenate(parts, axis=1) @ params["w0"] + params["b0"])
-        fine = _interpolated(params["fine"], self.fine, at)
-        return jax.nn.softplus((h @ params["w1"] + fine)[:, 0])
+        told = jnp.concatenate([*parts, 2 * size - 1], axis=1)
+        h = jax.nn.swish(told @ params["w0"] + params["b0"])
+        fine = _interpolated(params["fine"], self.fine, place)
+        share = jnp.concatenate([1 - size.sum(axis=1, keepdims=True), size], axis=1)
+        return jax.nn.softplus((h @ params["w1"])[:, 0] + (fine * share).sum(axis=1))
+
+
+def _normals(key: jax.Array, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
+    """Arrays of standard normal numbers, drawn at once: each draw takes a second to compile."""
+    ends = np.cumsum([rows * columns for rows, columns in shapes])
+    parts = jnp.split(jax.random.normal(key, (int(ends[-1]),)), ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _interpolated(table: jax.Array, level: int, at: jax.Array) -> jax.Array:

@@ -3,18 +3,22 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+import jax
 import numpy as np
 
 from snhkit.builders.base import positive, whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries
 from snhkit.geometry.grid import SummedArea
-from snhkit.neural.augment import TrainingSet, aligned, query_sizes, scattered
+from snhkit.neural.augment import Augmentation, aligned, query_sizes, scattered
 from snhkit.neural.model import SNHModel
 from snhkit.neural.network import MLP, FeatureGrid
+from snhkit.neural.squares import Batch, Scattered
 from snhkit.neural.train import train
 
 __all__ = ["Networks"]
+
+_HELD_OUT = 4_096  # squares of each size
 
 
 @dataclass(frozen=True)
@@ -28,20 +32,22 @@ class Networks:
     network : FeatureGrid or MLP
         The architecture.
     positions : "scattered" or "aligned"
-        Training squares anywhere, ``samples`` of each size; or on the corners of cells only.
-    samples : int
-        Training squares of each size, if scattered.
+        Training squares anywhere, new ones in every step; or on the corners of cells only.
     workload_floor : float
         Weight of a training square far from all public points, in units of the average; at 0
         such squares are not trained on.
     clip_labels : bool
         Whether negative counts of training squares count as 0.
-    scaling : "area" or "linear"
-        How the answer of the nearest size is scaled (see ``SNHModel``).
+    scaling : "area", "linear" or "learned"
+        How the answer of the nearest size is scaled; or each network learns a range of sizes and
+        is told them: the paper's SNH+QS (see ``SNHModel``).
     steps, batch : int
         Adam steps, and squares a network sees in each.
     learning_rate : float
         At the start.
+    patience : int or None
+        If given, training may end early: after so many looks in a row, one every 25 steps, at
+        squares of the noisy grid that were held out, in which their error fell by less than 1 %.
     seed : int
         Public; of the training, not of the noise.
 
@@ -65,28 +71,32 @@ class Networks:
     k: int = 8
     network: FeatureGrid | MLP = field(default_factory=FeatureGrid)
     positions: Literal["scattered", "aligned"] = "scattered"
-    samples: int = 2**18
     workload_floor: float = 0.5
     clip_labels: bool = False
-    scaling: Literal["area", "linear"] = "area"
+    scaling: Literal["area", "linear", "learned"] = "area"
     steps: int = 200
     batch: int = 4096
     learning_rate: float = 0.02
+    patience: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("k", "samples", "steps", "batch"):
+        for name in ("k", "steps", "batch"):
             whole(name, getattr(self, name), least=1)
         whole("seed", self.seed, least=0)
         positive("learning_rate", self.learning_rate)
+        if self.patience is not None:
+            whole("patience", self.patience, least=1)
         if not 0 <= self.workload_floor < np.inf:
             raise InputError(
                 f"workload_floor must be a number, not negative, not {self.workload_floor!r}."
             )
         if self.positions not in ("scattered", "aligned"):
             raise InputError(f"positions must be 'scattered' or 'aligned', not {self.positions!r}.")
-        if self.scaling not in ("area", "linear"):
-            raise InputError(f"scaling must be 'area' or 'linear', not {self.scaling!r}.")
+        if self.scaling not in ("area", "linear", "learned"):
+            raise InputError(
+                f"scaling must be 'area', 'linear' or 'learned', not {self.scaling!r}."
+            )
 
     @classmethod
     def paper(cls, **changes) -> "Networks":
@@ -131,24 +141,39 @@ class Networks:
         public : Points or None
             Public points where queries are expected.
         """
-        region = table.grid.region
         sizes = query_sizes(*bounds_m, self.k)
         scale = max(smoothing, noise)
-        training = self._augment(table, sizes, bounds_m, public)
-        labels = np.maximum(training.labels, 0) if self.clip_labels else training.labels
+        workload = None
+        if public is not None:
+            workload = RangeQueries.sample(public, len(public), bounds_m, self.seed)
+        given = Augmentation(
+            table=table,
+            sizes=sizes,
+            spread=(bounds_m[1] - bounds_m[0]) / (2 * self.k) if self.scaling == "learned" else 0.0,
+            workload=workload,
+            floor=self.workload_floor,
+            scale=scale,
+            smoothing=smoothing,
+            clip=self.clip_labels,
+        )
+        anywhere = scattered(given)
+        if self.positions == "aligned":
+            squares = aligned(given, np.random.default_rng(self.seed))
+        else:
+            squares = anywhere
         params = train(
             self.network,
-            self._at_nodes(table, sizes) / scale,
-            (training.corners + sizes[:, None, None] / 2) / region.side_m,
-            labels / scale,
-            training.weights * smoothing / np.maximum(labels, smoothing),
+            self._at_nodes(given),
+            squares,
             steps=self.steps,
             batch=self.batch,
             learning_rate=self.learning_rate,
             seed=self.seed,
+            held_out=None if self.patience is None else _held_out(anywhere, self.seed),
+            patience=self.patience or 1,
         )
         return SNHModel(
-            region=region,
+            region=table.grid.region,
             cell_m=cell_m,
             sizes_m=tuple(sizes.tolist()),
             bounds_m=bounds_m,
@@ -159,28 +184,23 @@ class Networks:
             blocks=_blocks(table, bounds_m[1]),
         )
 
-    def _at_nodes(self, table: SummedArea, sizes: np.ndarray) -> np.ndarray:
-        """Counts of squares of each size around the network's nodes, shape (k, v)."""
-        region = table.grid.region
+    def _at_nodes(self, given: Augmentation) -> np.ndarray:
+        """Counts around the network's nodes, as ``Network.init`` takes them, k times."""
+        region = given.table.grid.region
         nodes = self.network.nodes() * region.side_m
-        inside = [np.clip(nodes, size / 2, region.side_m - size / 2) for size in sizes]
-        squares = [RangeQueries.squares(region, c, s) for c, s in zip(inside, sizes, strict=True)]
-        return np.stack([table.sums(boxes) for boxes in squares])
+        ends = (-given.spread, given.spread) if given.spread else (0.0,)
+        found = np.empty((self.k, len(nodes), len(ends)), np.float32)
+        for j, own in enumerate(given.sizes):
+            for e, more in enumerate(ends):
+                size = own + more
+                inside = np.clip(nodes, size / 2, region.side_m - size / 2)
+                counts = given.table.sums(RangeQueries.squares(region, inside, size))
+                found[j, :, e] = counts / given.scale * (own / size) ** 2
+        return found
 
-    def _augment(
-        self,
-        table: SummedArea,
-        sizes: np.ndarray,
-        bounds_m: tuple[float, float],
-        public: Points | None,
-    ) -> TrainingSet:
-        rng = np.random.default_rng(self.seed)
-        workload = None
-        if public is not None:
-            workload = RangeQueries.sample(public, len(public), bounds_m, self.seed)
-        if self.positions == "aligned":
-            return aligned(table, sizes, workload, self.workload_floor)
-        return scattered(table, sizes, workload, self.workload_floor, self.samples, rng)
+
+def _held_out(squares: Scattered, seed: int) -> Batch:
+    return squares.draw(jax.random.fold_in(jax.random.key(seed), 1), _HELD_OUT)
 
 
 def _blocks(table: SummedArea, least_m: float) -> np.ndarray:

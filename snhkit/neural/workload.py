@@ -1,105 +1,50 @@
-"""Where queries are expected: counting and drawing training boxes by the workload."""
+"""Where queries are expected: how much a training square matters to the workload."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
-from snhkit.geometry.counts import count_in_boxes
 
-__all__ = ["average_overlaps", "overlaps", "popular_corners"]
+__all__ = ["overlaps"]
 
 
-def overlaps(
-    workload: RangeQueries, corners: NDArray[np.float64], size: float
-) -> NDArray[np.int64]:
-    """How many workload boxes each square overlaps: the paper's w (Sec. 4.2).
+def overlaps(workload: RangeQueries, at: NDArray[np.float64], size: float) -> NDArray[np.int64]:
+    """How many workload boxes each square of a lattice overlaps: the paper's w (Sec. 4.2).
 
     Parameters
     ----------
     workload : RangeQueries
         Q_W.
-    corners : ndarray, shape (t, 2)
-        Lower-left corners of squares, in metres.
+    at : ndarray, shape (g,)
+        Where squares begin along either axis, ascending, in metres.
     size : float
         Their side in metres.
 
     Returns
     -------
-    ndarray of int, shape (t,)
+    ndarray of int, shape (g, g)
+        For the square from (at[i], at[j]).
 
     Examples
     --------
     >>> from snhkit.geometry import Region
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> q_w = RangeQueries(city, [0, 20], [0, 0], [10, 10], [10, 10])
-    >>> overlaps(q_w, np.array([[5.0, 5.0], [10.0, 0.0], [10.0, 5.0]]), 11.0)
-    array([1, 1, 1])
-
-    Notes
-    -----
-    A workload box misses a square if it lies wholly left, right, below or above. It cannot be
-    both left and right, nor below and above, so what misses is the four counts less the four
-    corners, each a count of points in a quadrant.
+    >>> overlaps(q_w, np.array([5.0, 10.0]), 11.0)
+    array([[1, 0],
+           [1, 0]])
     """
-    x0, y0 = corners.T
-    x1, y1 = x0 + size, y0 + size
-    west, south = workload.x, workload.y
-    east, north = west + workload.width, south + workload.height
-    far = np.full(len(corners), np.inf)
-
-    def quadrant(px: NDArray, py: NDArray, bounds: tuple[NDArray, ...]) -> NDArray[np.int64]:
-        return count_in_boxes(np.stack([px, py], axis=1), *bounds)
-
-    # "at most" as "below the next number": quadrants are half-open
-    left, below = np.nextafter(x0, np.inf), np.nextafter(y0, np.inf)
-    missed = (
-        np.searchsorted(np.sort(east), left)
-        + (len(workload) - np.searchsorted(np.sort(west), x1))
-        + np.searchsorted(np.sort(north), below)
-        + (len(workload) - np.searchsorted(np.sort(south), y1))
-        - quadrant(east, north, (-far, -far, left, below))
-        - quadrant(east, south, (-far, y1, left, far))
-        - quadrant(west, north, (x1, -far, far, below))
-        - quadrant(west, south, (x1, y1, far, far))
-    )
-    return len(workload) - missed
+    # Each box adds 1 to a rectangle of the lattice: at its four corners, before summing up.
+    steps = np.zeros((len(at) + 1,) * 2, np.int64)
+    west, east = _reach(at, workload.x, workload.width, size)
+    south, north = _reach(at, workload.y, workload.height, size)
+    for i, j, sign in ((west, south, 1), (east, south, -1), (west, north, -1), (east, north, 1)):
+        np.add.at(steps, (i, j), sign)
+    return steps[:-1, :-1].cumsum(axis=0).cumsum(axis=1)
 
 
-def popular_corners(
-    workload: RangeQueries, size: float, count: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Draw corners of squares inside the region with a density in proportion to ``overlaps``.
-
-    Parameters
-    ----------
-    workload : RangeQueries
-        Q_W, at least one box.
-    size : float
-        Side of the squares in metres.
-    count : int
-        How many.
-    rng : Generator
-        Public randomness.
-
-    Returns
-    -------
-    ndarray, shape (count, 2)
-    """
-    low, high = _reach(workload, size)
-    area = (high - low).prod(axis=1)
-    box = rng.choice(len(workload), size=count, p=area / area.sum())
-    return low[box] + rng.uniform(size=(count, 2)) * (high - low)[box]
-
-
-def average_overlaps(workload: RangeQueries, size: float) -> float:
-    """``overlaps`` of a square of ``size`` metres at a uniform place inside the region."""
-    low, high = _reach(workload, size)
-    return float((high - low).prod(axis=1).sum() / (workload.region.side_m - size) ** 2)
-
-
-def _reach(workload: RangeQueries, size: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lowest and highest corner, shape (q, 2), of the squares in the region that touch a box."""
-    low = np.stack([workload.x, workload.y], axis=1) - size
-    high = np.stack([workload.x + workload.width, workload.y + workload.height], axis=1)
-    inside = workload.region.side_m - size
-    return np.clip(low, 0, inside), np.clip(high, 0, inside)
+def _reach(
+    at: NDArray[np.float64], low: NDArray[np.float64], width: NDArray[np.float64], size: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Half-open ranges of ``at`` from which a square reaches the intervals."""
+    return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

@@ -34,7 +34,7 @@ from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
-TINY_NETWORKS = Networks(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+TINY_NETWORKS = Networks(k=2, network=FeatureGrid((8,), fine=16), steps=3, batch=512)
 TINY_DPSGD = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
 BUILDERS = {
     "UG": UniformGrid(),
@@ -57,7 +57,9 @@ BUILDERS = {
     "HDMM, all boxes": HDMM(20, None),
     "SNH": SNH(prior=Prior(turns=2)),
     "SNH, networks": SNH(prior=None, networks=TINY_NETWORKS),
-    "SNH, prior and networks": SNH(prior=Prior(turns=1), networks=TINY_NETWORKS),
+    "SNH, prior and networks": SNH(
+        prior=Prior(turns=1), networks=dataclasses.replace(TINY_NETWORKS, scaling="learned")
+    ),
     "SNH, auto": SNH("auto", prior=Prior(turns=1)),
     "DPSGD": TINY_DPSGD,
 }

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.geometry.grid import SummedArea
-from snhkit.neural.augment import aligned, query_sizes, scattered
-from snhkit.neural.workload import average_overlaps, overlaps
+from snhkit.neural.augment import Augmentation, aligned, query_sizes
+from snhkit.neural.workload import overlaps
 
 CITY = Region.around(lat=45, lon=7, side_m=40)
 NOISY = np.random.default_rng(1).integers(-3, 20, (4, 4))
@@ -21,70 +21,65 @@ def test_query_sizes_are_the_papers():
     assert query_sizes(25, 100, 1).tolist() == [62.5]
 
 
+def augmentation(sizes, spread=0.0, workload=None, floor=0.5, smoothing=1e9) -> Augmentation:
+    return Augmentation(TABLE, sizes, spread, workload, floor, 2.0, smoothing, False)
+
+
+def overlap_sum(cx, cy, r):
+    """The grid's count in a square from (cx, cy), cell by cell."""
+    label, rho = 0.0, 10
+    for i in range(4):
+        for j in range(4):
+            width = min(cx + r, rho * i + rho) - max(cx, rho * i)
+            height = min(cy + r, rho * j + rho) - max(cy, rho * j)
+            label += max(width, 0) * max(height, 0) / rho**2 * NOISY[i, j]
+    return label
+
+
 def test_aligned_is_algorithm_1():
+    """In units of 2 records and sides of 40 m."""
     sizes = query_sizes(5, 40, 4)
-    training = aligned(TABLE, sizes, None, 0.5)
-    rho, cells = 10, [(10 * i, 10 * j) for i in range(4) for j in range(4)]
+    training = aligned(augmentation(sizes), np.random.default_rng(0))
+    assert training.at.shape == (4, 16, 2)
     for row, r in enumerate(sizes):
-        for column, (cx, cy) in enumerate(cells):
-            label = 0.0
-            for i in range(4):
-                for j in range(4):
-                    width = min(cx + r, rho * i + rho) - max(cx, rho * i)
-                    height = min(cy + r, rho * j + rho) - max(cy, rho * j)
-                    label += max(width, 0) * max(height, 0) / rho**2 * NOISY[i, j]
-            assert training.labels[row, column] == pytest.approx(label)
-        assert training.corners[row].tolist() == [list(cell) for cell in cells]
-    assert (training.weights == 1).all()
+        for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
+            label = overlap_sum(cx, cy, r) / 2
+            assert training.labels[row, column] == pytest.approx(label, rel=1e-5, abs=1e-5)
+            centre = [(cx + r / 2) / 40, (cy + r / 2) / 40]
+            assert training.at[row, column].tolist() == pytest.approx(centre)
+    np.testing.assert_allclose(training.weights, 1)
+
+
+def test_aligned_for_networks_that_are_told_sizes():
+    """One at every corner, from 10 to 20 m and from 20 to 30; labels for 15 and 25 m."""
+    own = np.array([15.0, 25.0])
+    given = augmentation(own, spread=5.0, smoothing=8.0)
+    training = aligned(given, np.random.default_rng(0))
+    assert training.at.shape == (2, 16, 3)
+    told = np.asarray(training.at[..., 2], float)
+    assert len(np.unique(told)) == 32
+    size = own[:, None] + 5 * (2 * told - 1)
+    for row in range(2):
+        for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
+            s, area = size[row, column], (size[row, column] / own[row]) ** 2
+            count = overlap_sum(cx, cy, s) / 2
+            assert training.at[row, column, 0] == pytest.approx((cx + s / 2) / 40)
+            assert training.labels[row, column] == pytest.approx(count / area, rel=1e-4)
+            weight = 4 / max(count, 4) * area**2
+            assert training.weights[row, column] == pytest.approx(weight, rel=1e-4)
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.5])
 def test_aligned_weights_are_overlaps(floor):
-    """w of Sec. 4.2 in units of its average, and the floor; 1 on average over the region."""
+    """w of Sec. 4.2 in units of its average, and the floor; 1 on average."""
     sizes = np.array([6.0, 15.0])
-    training = aligned(TABLE, sizes, WORKLOAD, floor)
-    for size, corners, weights in zip(sizes, training.corners, training.weights, strict=True):
-        w = overlaps(WORKLOAD, corners, size) / average_overlaps(WORKLOAD, size)
-        np.testing.assert_allclose(weights, (w + floor) / (1 + floor))
+    given = augmentation(sizes, workload=WORKLOAD, floor=floor)
+    training = aligned(given, np.random.default_rng(0))
+    for size, weights in zip(sizes, training.weights, strict=True):
+        w = overlaps(WORKLOAD, np.arange(0, 40, 10.0), size).ravel()
+        np.testing.assert_allclose(weights, (w / w.mean() + floor) / (1 + floor), rtol=1e-6)
         assert (w == 0).any()
         assert (weights == 0).any() == (floor == 0)
-
-
-def test_scattered_squares_lie_inside_and_are_labelled_by_the_grid():
-    sizes = np.array([6.0, 15.0])
-    training = scattered(TABLE, sizes, WORKLOAD, 0.5, 200, np.random.default_rng(2))
-    assert training.corners.shape == (2, 200, 2)
-    assert training.labels.shape == training.weights.shape == (2, 200)
-    for size, corners, labels in zip(sizes, training.corners, training.labels, strict=True):
-        assert ((corners >= 0) & (corners <= 40 - size)).all()
-        squares = RangeQueries(CITY, *corners.T, np.full(200, size), np.full(200, size))
-        np.testing.assert_allclose(labels, TABLE.sums(squares))
-
-
-def test_without_a_workload_all_squares_weigh_1_and_lie_evenly():
-    training = scattered(TABLE, np.array([10.0]), None, 0.5, 20_000, np.random.default_rng(3))
-    np.testing.assert_allclose(training.weights, 1)
-    # 5.3 standard errors: false alarms below 1e-6
-    assert abs(training.corners.mean() - 15) < 5.3 * 30 / np.sqrt(12 * 40_000)
-
-
-@pytest.mark.parametrize("floor", [0.0, 0.5])
-@pytest.mark.parametrize(
-    "of_interest", [lambda c: np.ones(len(c)), lambda c: c[:, 0], lambda c: (c[:, 1] < 9) * 1.0]
-)
-def test_scattered_weights_make_up_for_the_uneven_draw(floor, of_interest):
-    """The weighted mean is the one over uniform squares weighted as in the paper.
-
-    Against sums over a lattice of 0.05 m; within 6 standard errors, false alarms below 1e-8.
-    """
-    size, step = 15.0, 0.05
-    lattice = np.arange(step / 2, 40 - size, step)
-    even = np.stack(np.meshgrid(lattice, lattice, indexing="ij"), -1).reshape(-1, 2)
-    w = overlaps(WORKLOAD, even, size) / average_overlaps(WORKLOAD, size)
-    expected = np.mean((w + floor) / (1 + floor) * of_interest(even))
-    drawn = scattered(TABLE, np.array([size]), WORKLOAD, floor, 40_000, np.random.default_rng(4))
-    parts = drawn.weights[0] * of_interest(drawn.corners[0])
-    assert abs(parts.mean() - expected) < 6 * parts.std() / 200
 
 
 @given(st.floats(0.1, 50), st.floats(0, 50), st.integers(1, 30))

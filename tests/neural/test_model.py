@@ -32,6 +32,19 @@ def slopes(scaling="area"):
     )  # fmt: skip
 
 
+def told_sizes():
+    """As slopes(), but in equal parts from 20 to 100 m, each rising to 1.5 times its beginning."""
+    model = slopes()
+    rise = np.repeat([10.0, 20.0, 30.0], 3)
+    fine = np.stack([np.outer(rise, (1, 1.5)) * (j + 1) for j in range(3)])
+    params = model.params | {
+        "fine": (fine + np.log(-np.expm1(-fine))).astype(np.float32),
+        "w0": np.zeros((3, 2, 1), np.float32),
+    }
+    sizes = (20 + 80 / 6, 60.0, 100 - 80 / 6)
+    return dataclasses.replace(model, scaling="learned", params=params, sizes_m=sizes)
+
+
 def squares(side, centres):
     return RangeQueries.squares(CITY, centres, side)
 
@@ -47,6 +60,41 @@ def test_a_square_is_answered_by_the_nearest_size_and_scaled(side, size):
     assert answer[0] == pytest.approx(count * (side / size) ** 2, rel=1e-5)
     linear = slopes("linear").answer(squares(side, centre))
     assert linear[0] == pytest.approx(count * side / size, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("side", "j", "share"),
+    [
+        (20, 0, 0),
+        (30, 0, 0.375),
+        (46, 0, 0.975),
+        (47, 1, 0.0125),
+        (60, 1, 0.5),
+        (99, 2, 0.9625),
+        (10, 0, 0),
+    ],
+)
+def test_a_network_that_is_told_sizes_is_asked_for_the_square_itself(side, j, share):
+    """Interpolated before softplus, which is flat to 1e-4 here; a square of 10 m as one of 20."""
+    model = told_sizes()
+    count = 2 * 22.5 * (j + 1) * (1 + 0.5 * share)
+    answer = model.answer(squares(side, [[250, 150]]))
+    assert answer[0] == pytest.approx(count * (side / model.sizes_m[j]) ** 2, rel=1e-4)
+
+
+def test_told_sizes_near_the_edge_it_asks_for_the_square_itself():
+    answer = told_sizes().answer(RangeQueries(CITY, [0], [110], [30], [30]))
+    count = 2 * (10 + 20 * 15 / 400) * (1 + 0.5 * 0.375)
+    assert answer[0] == pytest.approx(count * (30 / told_sizes().sizes_m[0]) ** 2, rel=1e-4)
+
+
+def test_one_size_is_nothing_to_be_told():
+    """From l to l: as if scaled by area."""
+    parts = {name: a[:1] for name, a in slopes().params.items()}
+    common = {"params": parts, "sizes_m": (30.0,), "bounds_m": (30.0, 30.0)}
+    one, other = (dataclasses.replace(slopes(s), **common) for s in ("learned", "area"))
+    boxes = RangeQueries.sample(CITY, 20, (10, 90), seed=3)
+    assert (one.answer(boxes) == other.answer(boxes)).all()
 
 
 def test_near_the_edge_it_asks_for_a_square_inside():
@@ -80,8 +128,9 @@ class TestDistrust:
     """A file whose parts do not fit one another is refused, naming the file."""
 
     @staticmethod
-    def file(tmp_path, settings=None, arrays=None, drop=()):
-        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), slopes())
+    def file(tmp_path, settings=None, arrays=None, drop=(), model=None):
+        model = model or slopes()
+        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), model)
         data = release.to_bytes()
         about = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])[
             "__metadata__"]["snhkit"])  # fmt: skip
@@ -116,6 +165,7 @@ class TestDistrust:
             {"scale": float("inf")},
             {"scaling": "cubic"},
             {"scaling": None},
+            {"scaling": "learned"},
             {"network": {"name": "os.system"}},
             {"network": {"name": "mlp"}},
             {"network": {"name": ["mlp"]}},
@@ -155,10 +205,26 @@ class TestDistrust:
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
             load(self.file(tmp_path, drop=(name,)))
 
-    def test_a_model_survives_its_file(self, tmp_path):
-        again = load(self.file(tmp_path)).model
+    @pytest.mark.parametrize(
+        ("settings", "arrays"),
+        [
+            ({"scaling": "area"}, {}),
+            ({"bounds_m": [60, 60], "sizes_m": [60]}, {}),
+            ({}, {"fine": np.zeros((3, 9, 1), np.float32)}),
+            ({}, {"w0": np.zeros((3, 1, 1), np.float32)}),
+        ],
+        ids=str,
+    )
+    def test_what_does_not_fit_told_sizes(self, settings, arrays, tmp_path):
+        assert load(self.file(tmp_path, model=told_sizes())).model.scaling == "learned"
+        with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
+            load(self.file(tmp_path, settings, arrays, model=told_sizes()))
+
+    @pytest.mark.parametrize("model", [slopes(), told_sizes()], ids=["slopes", "told sizes"])
+    def test_a_model_survives_its_file(self, model, tmp_path):
+        again = load(self.file(tmp_path, model=model)).model
         for field in dataclasses.fields(SNHModel):
-            one, other = getattr(slopes(), field.name), getattr(again, field.name)
+            one, other = getattr(model, field.name), getattr(again, field.name)
             if field.name == "params":
                 assert one.keys() == other.keys()
                 assert all((one[k] == other[k]).all() for k in one)

@@ -32,7 +32,7 @@ def hills() -> Points:
 
 def released(hills: Points, **changes) -> Release:
     network = FeatureGrid((8,), fine=32)
-    settings = {"k": 4, "network": network, "samples": 8_192, "batch": 2_048}
+    settings = {"k": 4, "network": network, "batch": 2_048}
     builder = SNH(5, prior=None, networks=Networks(**(settings | {"steps": 25} | changes)))
     data = PrivateDataset(hills, budget=10**6, unit="record", n="public")
     return data.release(builder, epsilon=10**6)
@@ -98,3 +98,13 @@ def test_the_papers_way_of_scaling_is_worse_far_from_trained_sizes(release, hill
     small = rectangles(10, 10)
     ratio = linear.answer(small) / release.answer(small)
     np.testing.assert_allclose(ratio, 34.375 / 10, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("width", "most"), [(26, 0.015), (60, 0.012), (99, 0.02), (10, 0.05)])
+def test_one_network_that_is_told_sizes_does_for_all(one, hills, width, most):
+    assert error(one, hills, rectangles(width, width)) < most
+
+
+@pytest.fixture(scope="module")
+def one(hills) -> Release:
+    return released(hills, k=1, scaling="learned")

@@ -1,10 +1,14 @@
+import sys
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from snhkit.neural import MLP, FeatureGrid
-from snhkit.neural.train import _run, train
+from snhkit.neural.squares import Stored
+from snhkit.neural.train import _look, _run, stalled, train
 
+module = sys.modules["snhkit.neural.train"]
 NETWORK = MLP(depth=2, width=8)
 AT = np.random.default_rng(0).uniform(0, 1, (3, 64, 2))
 LABELS = np.stack([3 + 0 * AT[0, :, 0], 5 * AT[1, :, 0], 1 - AT[2, :, 1]])
@@ -13,8 +17,9 @@ WEIGHTS = np.ones_like(LABELS)
 
 def trained(labels=LABELS, weights=WEIGHTS, at=AT, k=3, network=NETWORK, **changes):
     options = {"steps": 50, "batch": 64, "learning_rate": 0.1, "seed": 1} | changes
-    nodes = np.ones((k, network.node_count))
-    return train(network, nodes, at[:k], labels[:k], weights[:k], **options)
+    nodes = np.ones((k, network.node_count, 1))
+    parts = (jnp.asarray(a[:k], jnp.float32) for a in (at, labels, weights))
+    return train(network, nodes, Stored(*parts), **options)
 
 
 def losses(params, labels=LABELS, k=3):
@@ -100,7 +105,39 @@ def test_a_feature_grid_starts_from_the_counts_at_its_nodes():
     rng = np.random.default_rng(1)
     counts, at = rng.uniform(1, 9, (2, network.node_count)), rng.uniform(0, 1, (2, 512, 2))
     options = {"steps": 3, "batch": 512, "learning_rate": 1e-9, "seed": 0}
-    params = train(network, counts, at, counts[:, :1] + 0 * at[..., 0], at[..., 0], **options)
+    squares = Stored(at, counts[:, :1] + 0 * at[..., 0], at[..., 0])
+    params = train(network, counts[..., None], squares, **options)
     for j in range(2):
         own = {name: jnp.asarray(a[j]) for name, a in params.items()}
         np.testing.assert_allclose(network.apply(own, network.nodes()), counts[j], atol=0.02)
+
+
+def test_it_ends_when_what_was_held_out_is_no_longer_learned_better(monkeypatch):
+    """Held-out labels are the opposite. What was best is kept, repeatably."""
+    looked = []
+    monkeypatch.setattr(module, "_look", lambda *a: looked.append(_look(*a)) or looked[-1])
+    at, labels, weights = (jnp.asarray(a, jnp.float32) for a in (AT, -LABELS, WEIGHTS))
+    options = {"steps": 250, "patience": 2, "held_out": (at, labels, weights)}
+    params, again = trained(**options), trained(**options)
+    half = len(looked) // 2
+    assert 3 <= half < 10
+    assert looked[:half] == looked[half:]
+    assert min(looked) < looked[-1]
+    kept = {name: jnp.asarray(a) for name, a in params.items()}
+    assert _look(NETWORK, kept, options["held_out"]) == min(looked)
+    assert all((again[name] == params[name]).all() for name in params)
+
+
+def test_it_does_not_end_while_what_was_held_out_is_learned_better(three):
+    at, labels, weights = (jnp.asarray(a, jnp.float32) for a in (AT, LABELS, WEIGHTS))
+    patient = trained(held_out=(at, labels, weights), patience=1)
+    assert all((patient[name] == three[name]).all() for name in three)
+
+
+def test_too_little_is_nothing():
+    assert not stalled([1.0], 1)
+    assert not stalled([1.0, 0.98], 1)
+    assert stalled([1.0, 0.98, 0.98], 1)
+    assert not stalled([1.0, 0.98, 0.98], 2)
+    assert stalled([1.0, 2.0, 3.0], 2)
+    assert stalled([1.0, 0.5, 0.499, 0.498], 2)
