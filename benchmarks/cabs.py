@@ -110,6 +110,7 @@ def cost(folder: Path, key: str) -> None:
     start = time.perf_counter()
     records = cabs(folder)
     name = "(reading the file)"
+    release = None
     if key:
         name = snh.METHODS[key].title
         builder = snh.METHODS[key].builder()
@@ -118,14 +119,14 @@ def cost(folder: Path, key: str) -> None:
         release = data.release(builder, epsilon=0.2)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    told = f"| {name} | {seconds:.2f} | {peak:,.0f} |"
-    if key:
-        boxes = snh.RangeQueries.sample(records, 10_000)
-        one, all_of_them = (median_seconds(release, part) for part in (boxes[:1], boxes))
-        told += (
-            f" {one * 1e6:.0f} | {all_of_them * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
-        )
-    print(told)
+    told = warm(release, snh.RangeQueries.sample(records, 10_000)) if release else ""
+    print(f"| {name} | {seconds:.2f} | {peak:,.0f} |{told}")
+
+
+def warm(release: snh.Release, boxes: snh.RangeQueries) -> str:
+    """The columns on answers and the file."""
+    one, many = (median_seconds(release, part) for part in (boxes[:1], boxes))
+    return f" {one * 1e6:.0f} | {many * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
 
 
 def median_seconds(release: snh.Release, boxes: snh.RangeQueries) -> float:

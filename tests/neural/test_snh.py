@@ -14,7 +14,7 @@ from snhkit.neural.prior_model import PriorModel
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 from snhkit.terms import Terms
 
-TINY = Networks(k=2, network=FeatureGrid((8,), fine=16), samples=512, steps=3)
+TINY = Networks(k=2, network=FeatureGrid((8,), fine=16), batch=512, steps=3)
 ONE = Prior(turns=1)
 
 
@@ -162,7 +162,7 @@ class TestTogether:
     [
         (ONE, None),
         (Prior(turns=np.int64(2)), TINY),
-        (None, dataclasses.replace(TINY, network=MLP(3, 8), samples=np.int64(9))),
+        (None, dataclasses.replace(TINY, network=MLP(3, 8), batch=np.int64(9))),
     ],
     ids=["prior", "both", "networks"],
 )
