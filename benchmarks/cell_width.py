@@ -1,55 +1,75 @@
-"""Where the default cell width comes from.
+"""Where the default cell width comes from: python benchmarks/cell_width.py [--help].
 
-Usage: python benchmarks/cell_width.py PARAMSELECT_CSV [ST_LOUIS_CSV_GZ]
-
-With the paper's published labels it prints the least-squares plane through the 45 training rows.
-With a public data set as well (columns lat, lon), it prints the error of SNH at multiples of it.
+Prints the least-squares plane through the paper's published labels, and the errors of Identity and
+SNH at multiples of the default width, on public and synthetic cities of several sizes.
 """
 
-import sys
+import argparse
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import snhkit as snh
 from snhkit.builders.cell_width import default_cell_width
 from snhkit.experiment import relative_errors
+from snhkit.neural import Prior
 
-FACTORS = (1.0, 1.25, 1.5, 2.0)
+FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+PLACES = {
+    "st_louis_incidents.csv.gz": (38.63, -90.24),
+    "chicago_assaults.parquet": (41.88, -87.70),
+    "minneapolis_stops_2017.csv.gz": (44.97, -93.27),
+    "chicago_foursquare_checkins.csv.gz": (41.89, -87.64),
+}
 
 
-def plane(path: str) -> np.ndarray:
+def plane() -> None:
     """Intercept, exponent of n and exponent of epsilon."""
-    table = pd.read_csv(path)
-    rows = table[(table.split == "train") & table.best_cell_width_m.notna()]
-    columns = np.stack([np.ones(len(rows)), np.log(rows.n), np.log(rows.epsilon)], axis=1)
-    solution = np.linalg.lstsq(columns, np.log(rows.best_cell_width_m), rcond=None)[0]
-    print(f"{len(rows)} labels: width = {np.exp(solution[0]):.2f}", end="")
-    print(f" n^{solution[1]:.4f} epsilon^{solution[2]:.4f} metres")
-    print(f"default_cell_width(100,000, 0.2) = {default_cell_width(100_000, 0.2):.1f} m")
-    return solution
+    labels = snh.ParamSelect.pretrained().labels
+    columns = np.stack([np.ones(len(labels)), np.log(labels.n), np.log(labels.epsilon)], axis=1)
+    solution = np.linalg.lstsq(columns, np.log(labels.cell_m), rcond=None)[0]
+    print(f"{len(labels)} labels: width = {np.exp(solution[0]):.2f}", end="")
+    print(f" n^{solution[1]:.4f} epsilon^{solution[2]:.4f} metres\n")
 
 
-def sweep(path: str, solution: np.ndarray) -> None:
-    """Error of SNH on 200,000 incidents, by multiples of the plane's width."""
-    city = snh.Region.around(lat=38.63, lon=-90.24, side_m=13_200)
-    frame = pd.read_csv(path, usecols=["lat", "lon"])
-    points = snh.read_points(frame, city, report=print)
-    order = np.random.default_rng(1).permutation(len(points))
-    records, public = (snh.Points(city, points.xy[i]) for i in (order[:200_000], order[-20_000:]))
-    boxes = snh.RangeQueries.sample(records, 3000)
+def sweep(name: str, records: snh.Points) -> list[np.ndarray]:
+    """Print a row for each epsilon and method; the logarithms of errors over the row's best."""
+    n = len(records)
+    boxes = snh.RangeQueries.sample(records, 2_000)
     truth = snh.exact_counts(records, boxes)
-    data = snh.PrivateDataset(records, budget=1000, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    found = []
     for epsilon in (0.05, 0.2, 0.8):
-        width = float(np.exp(solution @ [1, np.log(data.n), np.log(epsilon)]))
-        for factor in FACTORS:
-            builder = snh.SNH(cell_m=width * factor)
-            answers = data.release(builder, epsilon=epsilon, public=public).answer(boxes)
-            error = relative_errors(answers, truth, data.n).mean()
-            print(f"epsilon {epsilon}: {factor:g} x {width:.1f} m: {error:.4f}", flush=True)
+        widths = default_cell_width(n, epsilon) * np.array(FACTORS)
+        rows = {
+            "Identity": [snh.Identity(width) for width in widths],
+            "SNH": [snh.SNH(width, prior=Prior(turns=1)) for width in widths],
+        }
+        for method, builders in rows.items():
+            answers = (data.release(b, epsilon=epsilon).answer(boxes) for b in builders)
+            errors = [relative_errors(np.maximum(a, 0), truth, n).mean() for a in answers]
+            cells = [name, f"{n:,}", epsilon, method, *(f"{error:.3f}" for error in errors)]
+            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+            found.append(np.log(np.array(errors) / min(errors)))
+    return found
 
 
 if __name__ == "__main__":
-    fitted = plane(sys.argv[1])
-    if len(sys.argv) > 2:
-        sweep(sys.argv[2], fitted)
+    parser = argparse.ArgumentParser(description="Where the default cell width comes from.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    folder = parser.parse_args().folder
+    plane()
+    print("| city | n | epsilon | method |", " | ".join(f"{f:g} x" for f in FACTORS), "|")
+    print("|---" * (4 + len(FACTORS)) + "|")
+    cities = {
+        file: snh.read_points(folder / file, snh.Region.around(lat, lon, 13_200))
+        for file, (lat, lon) in PLACES.items()
+    }
+    cities["synthetic milwaukee"] = snh.synthetic_points("milwaukee", 100_000, seed=3)
+    losses = []
+    for city, points in cities.items():
+        order = np.random.default_rng(0).permutation(len(points))
+        for size in sorted({len(points), 20_000}, reverse=True):
+            losses += sweep(city, snh.Points(points.region, points.xy[order[:size]]))
+    print("\nMean logarithm of what is lost, Identity:", np.mean(losses[::2], axis=0).round(3))
+    print("SNH:", np.mean(losses[1::2], axis=0).round(3))

@@ -79,7 +79,7 @@ _SIX = (*_THREE, "salt_lake", "houston", "miami")
 STAGES = (
     Stage(5_550, 7_600, 1.2e-3, _THREE, 150, 0.35, 25, large=1 / 6, anywhere=0.1),
     Stage(2_150, 4_300, 7e-4, _SIX, 115, 0.5, 40, large=1 / 6, anywhere=0.1),
-    Stage(STEPS_3, STEPS_3, 1e-3, _SIX, 115, 0.5, 40, large=0, anywhere=0.04),
+    Stage(3_590, 3_590, 1e-3, _SIX, 115, 0.5, 40, large=0, anywhere=0.04),
 )
 
 

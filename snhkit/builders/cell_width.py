@@ -23,8 +23,8 @@ def default_cell_width(
 
     The noise of a count, and psi of the relative error, shrink with epsilon and grow with n alike,
     so the width depends on their product only. The exponent is that of epsilon in the 45 widths
-    that the paper's authors found best on nine cities; the constant was chosen on public cities
-    (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by the square root:
+    that the paper's authors found best on nine cities; the constant was chosen on public and
+    synthetic cities (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by the square root:
     there is more noise in a large box, and less at its border. From 5 to 2,000 m.
 
     Parameters
@@ -39,13 +39,13 @@ def default_cell_width(
     Examples
     --------
     >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
-    39.7
+    34.7
     """
     width = _CONSTANT_M * (max(n, 1) * epsilon) ** _EXPONENT
     return float(np.clip(width * math.sqrt(sum(sizes_m) / sum(_USUAL_M)), 5, 2000))
 
 
-_CONSTANT_M, _EXPONENT = 1_830.0, -0.3869
+_CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 _USUAL_M = (25.0, 100.0)
 
 

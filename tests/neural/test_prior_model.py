@@ -46,7 +46,7 @@ class TestRounding:
     def test_by_hand(self):
         """In units of a record; 0.5 is even, so 0, and what it lacks comes with the next cell."""
         clean = np.array([[0.5, 0.5, 0.6], [0.25, 0.75, 3], [0, 0, 0]])
-        rounded = of(clean, 64.0)
+        rounded = of(clean, 16.0)
         assert rounded.counts.tolist() == [[0, 1, 1], [0, 1, 3], [0, 0, 0]]
         assert (rounded.unit, rounded.counts.dtype) == (1.0, np.uint8)
 
@@ -59,7 +59,7 @@ class TestRounding:
         upto = np.cumsum(np.cumsum(clean, 0), 1)
         allowed = np.arange(1, m + 1)[:, None] * rounded.unit / 2 + 1e-9 * upto
         assert (np.abs(found - upto) <= allowed).all()
-        assert noise / 64 <= rounded.unit <= max(noise / 64, 1e-15 * clean.sum())
+        assert noise / 16 <= rounded.unit <= max(noise / 16, 1e-15 * clean.sum())
 
     @given(CLEAN, st.sampled_from([2.0**-62, 1.0, 1e15]))
     def test_counts_are_as_short_as_they_can_be_and_add_up_exactly(self, clean, noise):
@@ -107,7 +107,7 @@ class TestAnswers:
         assert (large.gap, large.blocks.shape) == (3.0, (2, 2))
 
     def test_the_gap_closes_as_noise_vanishes(self):
-        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 16e-6
+        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 512e-6
 
     def test_no_theory_gives_its_noise(self):
         assert np.isnan(model().noise_variance(from_south_west(2))).all()

@@ -91,12 +91,12 @@ class TestPrior:
         assert (noise, smoothing, cell_m, sizes_m) == (2.0, 1.0, 50.0, (30.0, 90.0))
         assert isinstance(release.model, PriorModel)
         assert release.model.grid == Grid(records.region, 16)
-        assert release.model.unit == 2 / 64
+        assert release.model.unit == 2 / 16
 
     def test_noise_is_that_of_a_person(self, records, monkeypatch):
         asked = told(monkeypatch)
         person = {"unit": "user", "max_per_user": 3}
-        assert released(records, SNH(50, prior=ONE), 0.5, **person).model.unit == 6 / 64
+        assert released(records, SNH(50, prior=ONE), 0.5, **person).model.unit == 6 / 16
         assert asked[0][1] == 6.0
 
     def test_an_unknown_n_makes_a_little_more_noise(self, records, monkeypatch):
