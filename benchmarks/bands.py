@@ -51,7 +51,7 @@ if __name__ == "__main__":
     print("|---" * 8 + "|")
     for epsilon in (0.05, 0.2, 0.8):
         ours = data.release(snh.SNH(), epsilon=epsilon)
-        width = CITY.side_m / ours.model.cells().m * 2
+        width = CITY.side_m / len(ours.model.cells().boxes()) ** 0.5 * 2
         plain = data.release(snh.Identity(width), epsilon=epsilon)
         for band, aspect, near in itertools.product(BANDS_M, ASPECTS, (records, CITY)):
             asked = boxes(near, band, aspect)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -86,12 +86,12 @@ STAGES = (
 class Crop(NamedTuple):
     """A training example; lengths in cells, counts in units of the noise."""
 
-    noisy: NDArray
-    about: NDArray
-    low: NDArray
-    high: NDArray
-    truth: NDArray
-    floor: NDArray
+    noisy: Any
+    about: Any
+    low: Any
+    high: Any
+    truth: Any
+    floor: Any
 
 
 def cities(folder: Path, stage: Stage) -> list[NDArray[np.float64]]:
@@ -200,7 +200,7 @@ def boxes_in(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Corners and sides of boxes: squares of the wanted sizes, mostly on records; then others."""
     large, many = int(BOXES * stage.large), 3 * BOXES
-    side = rng.uniform(*bounds, many)
+    side = rng.uniform(bounds[0], bounds[1], many)
     centre = points[rng.integers(0, len(points), many)]
     anywhere = rng.random(many) < stage.anywhere
     centre[anywhere] = rng.uniform(low, high, (anywhere.sum(), 2))

@@ -65,15 +65,14 @@ class Positive(click.ParamType):
         return numbers[0]
 
 
-class CellWidth(Positive):
+class CellWidth(click.ParamType):
     """A number of metres above 0, or "auto"."""
 
-    def __init__(self) -> None:
-        super().__init__("METRES|auto")
+    name = "METRES|auto"
 
     def convert(self, value, param, ctx):
         """What builders take."""
-        return value if value == "auto" else super().convert(value, param, ctx)
+        return value if value == "auto" else Positive("METRES").convert(value, param, ctx)
 
 
 class LatLon(click.ParamType):

@@ -24,8 +24,8 @@ def default_cell_width(
     The noise of a count, and psi of the relative error, shrink with epsilon and grow with n alike,
     so the width depends on their product only. The exponent is that of epsilon in the 45 widths
     that the paper's authors found best on nine cities; the constant was chosen on public and
-    synthetic cities (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by the square root:
-    there is more noise in a large box, and less at its border. From 5 to 2,000 m.
+    synthetic cities (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by
+    the square root: there is more noise in a large box, and less at its border. From 5 to 2,000 m.
 
     Parameters
     ----------

@@ -407,7 +407,7 @@ class TestSeeds:
     def test_a_seed_repeats_the_release_and_is_told(self, builder, records):
         data = PrivateDataset(records, budget=10, unit="record", n="public")
         one, same, other, free = (
-            data.release(builder, epsilon=1, seed=seed) for seed in (4, 4, 5, None)
+            data.release(builder, epsilon=1, seed=seed) for seed in (4, 4, 6, None)
         )
         assert one.to_bytes() == same.to_bytes()
         boxes = boxes_of(records.region)
