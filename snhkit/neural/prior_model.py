@@ -18,7 +18,7 @@ from snhkit.neural.whole_sums import MOST, WholeSums
 __all__ = ["PriorModel"]
 
 _BLOCK = 16  # cells a side of the smallest blocks, at least
-_GAP = 512  # in scales of the noise, at most
+_GAP = 64  # in scales of the noise, at most
 _UNITS = 16  # to the scale of the noise: far finer than anything known
 _WIDEST = 2.0**128  # as of any number in a file: answers stay finite
 

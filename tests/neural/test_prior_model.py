@@ -107,7 +107,7 @@ class TestAnswers:
         assert (large.gap, large.blocks.shape) == (3.0, (2, 2))
 
     def test_the_gap_closes_as_noise_vanishes(self):
-        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 512e-6
+        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 64e-6
 
     def test_no_theory_gives_its_noise(self):
         assert np.isnan(model().noise_variance(from_south_west(2))).all()
