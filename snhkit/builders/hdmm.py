@@ -46,7 +46,7 @@ class HDMM:
     Examples
     --------
     >>> round(HDMM(sizes_m=(1_000, 5_000)).width(side_m=13_200, n=217_438, epsilon=0.2))
-    179
+    178
 
     Notes
     -----

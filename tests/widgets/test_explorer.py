@@ -24,12 +24,12 @@ def walk(widget):
 
 
 def text_of(explorer) -> str:
-    """All that the explorer has said to the browser, pictures left out."""
+    """All that the explorer has said to the browser, pictures and random names left out."""
     said = []
     for widget in walk(explorer):
         state = {k: v for k, v in widget.get_state().items() if k not in ("_html", "_esm")}
         said.append(str({**state, "overlay": ""}))
-    return "\n".join(said)
+    return re.sub(r"IPY_MODEL_[0-9a-f]+", "", "\n".join(said))
 
 
 def find(explorer, kind, description):
