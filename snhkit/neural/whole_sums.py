@@ -41,6 +41,9 @@ class WholeSums:
     def __init__(self, grid: Grid, layers: NDArray) -> None:
         self.grid = grid
         self.tables = np.stack([SummedArea(grid, values).table.ravel() for values in layers])
+        self._few = self.tables.max() * _AREA < 2**62
+        if self._few:
+            self.tables = self.tables.astype(np.int64)
 
     def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
         """The sums over each box, shape (t, q); what lies outside the region counts nothing."""
@@ -54,6 +57,8 @@ class WholeSums:
         row = self.grid.m + 1
         at = i * row + j
         around = [self.tables[:, at + step] for step in (0, 1, row, row + 1)]
+        if self._few:
+            return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
         # Exact, but modulo 2**64; the other sum, which is nearly right, says what is left out.
         parts = _difference([a.astype(np.uint64) for a in around], u, v)
         about = _difference(around, u.astype(float), v.astype(float))
