@@ -10,11 +10,11 @@ import itertools
 from pathlib import Path
 
 import numpy as np
+from cabs import CITY, cabs
 
 import snhkit as snh
 from snhkit.experiment import relative_errors
 
-CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 BANDS_M = ((10, 25), (25, 100), (100, 300), (300, 1_000), (1_000, 4_000), (4_000, 13_200))
 ASPECTS = (1.0, 10.0)
 
@@ -45,7 +45,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Boxes of every size and shape.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     given = parser.parse_args()
-    records = snh.read_points(given.folder / "sf_cabs.npy", CITY)
+    records = cabs(given.folder)
     data = snh.PrivateDataset(records, budget=100, unit="record", n="public")
     print("| epsilon | sides, m | aspect | where | Identity | SNH | ratio | inside more |")
     print("|---" * 8 + "|")

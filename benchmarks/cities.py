@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from cabs import EPSILONS
 from tqdm.auto import tqdm
 
 import snhkit as snh
@@ -19,7 +20,6 @@ from snhkit.builders.cell_width import default_cell_width
 from snhkit.experiment import relative_errors
 
 SIDE_M = 13_200.0
-EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
 OTHERS = ("ug", "ag", "privtree", "dawa")
 
 

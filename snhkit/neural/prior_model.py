@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.neural.reconcile import block_starts, block_sums, reconciled, spread
+from snhkit.neural.reconcile import block_starts, block_sums, reconciled, scaled
 from snhkit.neural.whole_sums import MOST, WholeSums
 
 __all__ = ["PriorModel"]
@@ -97,12 +97,7 @@ class PriorModel:
     @cached_property
     def _kept(self) -> NDArray[np.float64]:
         first = block_starts(self.grid.m, len(self.blocks))
-        cells = np.diff(first, append=self.grid.m)
-        sums = block_sums(self.counts, first)
-        even = self.blocks / np.outer(cells, cells)
-        factor = np.divide(self.blocks, sums, out=np.zeros_like(sums), where=sums > 0)
-        scaled = self.counts * spread(factor, cells)
-        return _rounded(np.where(spread(sums > 0, cells), scaled, spread(even, cells)))
+        return _rounded(scaled(self.counts, first, block_sums(self.counts, first), self.blocks))
 
     @cached_property
     def _table(self) -> WholeSums:
@@ -112,7 +107,7 @@ class PriorModel:
         """Estimated counts of the boxes, shape (q,); part of a cell counts as its share."""
         small, large = self._table.sums(queries)
         gap = self.gap / self.unit
-        return np.maximum(np.minimum(np.maximum(small, large - gap), large + gap), 0) * self.unit
+        return np.minimum(np.maximum(small, large - gap), large + gap) * self.unit
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Not known: nan, shape (q,)."""

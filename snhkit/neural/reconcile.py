@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["block_starts", "block_sums", "reconciled", "spread"]
+__all__ = ["block_starts", "block_sums", "reconciled", "scaled"]
 
 
 def reconciled(
@@ -14,8 +14,8 @@ def reconciled(
     """Cleaned counts, scaled so that their sums over blocks come near the noisy ones.
 
     Level by level, each block moves towards its noisy sum as far as the noise of that sum does not
-    explain the differences of its level. Where there is no noise, the
-    noisy counts are what comes out.
+    explain the differences of its level. Without noise, what comes out has the noisy sums of the
+    last level.
 
     Parameters
     ----------
@@ -55,12 +55,29 @@ def reconciled(
             continue
         trust = excess / (excess + noise)
         target = np.maximum((1 - trust) * ours + trust * wanted, 0)
-        # Shares, not factors: no share overflows. Where nothing is left, all parts are even.
-        empty = ours == 0
-        whole = np.where(empty, np.outer(cells, cells) * split**2, ours)
-        shares = (clean + spread(empty, cells * split)) / spread(whole, cells * split)
-        clean = shares * spread(target, cells * split)
+        clean = scaled(clean, first * split, ours, target)
     return clean
+
+
+def scaled(
+    values: NDArray, first: NDArray[np.int64], sums: NDArray[np.float64], target: NDArray
+) -> NDArray[np.float64]:
+    """Values whose sums over blocks become the target; even parts of it where there are none.
+
+    Parameters
+    ----------
+    values : ndarray, shape (m, m)
+        Not negative.
+    first : ndarray of int, shape (b,)
+        The blocks' first cells along either axis.
+    sums, target : ndarray, shape (b, b)
+        Over the blocks: what they are, and what they shall be.
+    """
+    cells = np.diff(first, append=len(values))
+    empty = sums == 0
+    whole = np.where(empty, np.outer(cells, cells), sums)
+    # Shares, not factors: no share overflows.
+    return (values + _spread(empty, cells)) / _spread(whole, cells) * _spread(target, cells)
 
 
 def block_starts(m: int, blocks: int) -> NDArray[np.int64]:
@@ -74,6 +91,6 @@ def block_sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]
     return np.add.reduceat(rows, first, axis=1)
 
 
-def spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
+def _spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
     """Each block's number in each of its cells, of which there are so many along either axis."""
     return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

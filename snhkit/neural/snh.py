@@ -7,6 +7,7 @@ from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_gr
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.geometry.grid import SummedArea
+from snhkit.metrics import smoothing
 from snhkit.neural.model import MOST_TILES
 from snhkit.neural.networks import Networks
 from snhkit.neural.prior import Prior
@@ -97,18 +98,18 @@ class SNH:
         grid, *_ = chosen_grid(records, left, self.cell_m, sizes_m=self.sizes_m)
         noisy, spend = noisy_grid(records, grid, left)
         # From here on nothing knows the records.
-        smoothing, noise = max(0.001 * n, 1.0), 1 / left.record_epsilon
+        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
         counts = noisy.astype(float)
         if self.prior is not None:
-            counts = self.prior.clean(noisy, noise, smoothing, grid.cell_m, self.sizes_m)
+            counts = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
         if self.networks is None:
-            model = PriorModel.of(counts, noisy, grid.region, noise, smoothing)
+            model = PriorModel.of(counts, noisy, grid.region, noise, psi)
         else:
             model = self.networks.learn(
                 SummedArea(Grid(grid.region, len(counts)), counts),
                 grid.cell_m,
                 self.sizes_m,
-                smoothing,
+                psi,
                 noise,
                 terms.public,
             )
