@@ -87,7 +87,7 @@ def _quotients(axis: Axes, x: NDArray, p: NDArray, q: NDArray, epsilon: float) -
         np.exp(epsilon),
         color=COLOURS[2],
         alpha=0.2,
-        label=f"allowed at ε = {epsilon:g}: 1/{np.exp(epsilon):.3g} to {np.exp(epsilon):.3g}",
+        label=f"allowed at ε = {epsilon:.3g}: 1/{np.exp(epsilon):.3g} to {np.exp(epsilon):.3g}",
     )
     axis.plot(x[both], np.exp(log), "o", color="#1a1a1a", markersize=5)
     one = seen & ~both
