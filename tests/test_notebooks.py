@@ -42,6 +42,7 @@ def test_a_lecture_says_how_long_it_takes_asks_and_accounts(path):
     assert folded
     assert all(text.count("<details>") == text.count("</details>") for text in folded)
     assert "ledger" in code(notebook)[-1].source
+    assert sum("gallery" in cell.metadata.get("tags", []) for cell in code(notebook)) == 1
 
 
 # The kernel's sockets are closed when their garbage is collected.
