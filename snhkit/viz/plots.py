@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries
+from snhkit.viz.closeup import outline
 from snhkit.viz.surface import UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
@@ -22,14 +24,20 @@ _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", 
 
 
 def surface_figure(
-    releases: "Mapping[str, Release]", *, cell_m: float | None = None, columns: int = 3
+    releases: "Mapping[str, Release | Surface]",
+    boxes: RangeQueries | None = None,
+    *,
+    cell_m: float | None = None,
+    columns: int = 3,
 ) -> Figure:
     """Maps of the released counts side by side, on one colour scale.
 
     Parameters
     ----------
-    releases : mapping of name to Release
-        At least one.
+    releases : mapping of name to Release or Surface
+        At least one; a surface is shown in its own cells.
+    boxes : RangeQueries, optional
+        Outlined on every map.
     cell_m : float, optional
         Width in metres of the cells shown; by default a round number with at most 150 a side.
     columns : int
@@ -46,7 +54,10 @@ def surface_figure(
     """
     if not releases:
         raise InputError("surface_figure: there is no release to show.")
-    surfaces = {name: Surface.of(release, cell_m) for name, release in releases.items()}
+    surfaces = {
+        name: given if isinstance(given, Surface) else Surface.of(given, cell_m)
+        for name, given in releases.items()
+    }
     scale = ColourScale.shared(surfaces.values())
     columns = min(columns, len(surfaces))
     rows = -(-len(surfaces) // columns)
@@ -64,6 +75,8 @@ def surface_figure(
             norm=scale.norm,
             interpolation="nearest",
         )
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")
