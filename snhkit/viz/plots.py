@@ -16,10 +16,10 @@ from snhkit.viz.surface import UNIT, ColourScale, Surface
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["error_bars", "surface_figure"]
+__all__ = ["COLOURS", "error_bars", "surface_figure"]
 
 # Okabe and Ito's colours, told apart with any colour vision, and a hatch for print in grey.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO")
 
 
@@ -133,7 +133,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
             wide[name],
             width,
             label=str(name),
-            color=_COLOURS[k % len(_COLOURS)],
+            color=COLOURS[k % len(COLOURS)],
             hatch=_HATCHES[k % len(_HATCHES)],
             edgecolor="white",
         )

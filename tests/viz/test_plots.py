@@ -39,11 +39,12 @@ def test_surfaces_stand_side_by_side_on_one_scale(two_releases):
     assert saved(figure)
 
 
-def test_a_surface_keeps_its_own_cells_beside_a_release(two_releases, city):
-    mine = Surface(Grid(city, 4), np.arange(16.0).reshape(4, 4))
-    figure = surface_figure({"mine": mine, **two_releases}, cell_m=50)
-    shapes = [axis.images[0].get_array().shape for axis in figure.axes if axis.images]
-    assert shapes == [(4, 4), (20, 20), (20, 20)]
+def test_a_surface_is_shown_in_its_own_cells(two_releases, city):
+    ours = Surface(Grid(city, 4), np.arange(16).reshape(4, 4))
+    figure = surface_figure({"ours": ours, "Exact": two_releases["Exact"]}, cell_m=100)
+    ours_drawn, asked = (axis.images[0].get_array() for axis in figure.axes[:2])
+    np.testing.assert_allclose(ours_drawn, ours.density.T)
+    assert asked.shape == (10, 10)
 
 
 def test_boxes_are_outlined_on_every_map_in_its_unit(two_releases, city):
