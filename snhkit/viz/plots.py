@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries
+from snhkit.viz.closeup import outline
 from snhkit.viz.surface import UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", 
 
 def surface_figure(
     releases: "Mapping[str, Release | Surface]",
+    boxes: RangeQueries | None = None,
     *,
     cell_m: float | None = None,
     columns: int = 3,
@@ -33,6 +36,8 @@ def surface_figure(
     ----------
     releases : mapping of name to Release or Surface
         At least one; a surface is shown in its own cells.
+    boxes : RangeQueries, optional
+        Outlined on every map.
     cell_m : float, optional
         Width in metres of the cells shown; by default a round number with at most 150 a side.
     columns : int
@@ -70,6 +75,8 @@ def surface_figure(
             norm=scale.norm,
             interpolation="nearest",
         )
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")

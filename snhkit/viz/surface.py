@@ -18,7 +18,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 
 if TYPE_CHECKING:
-    from snhkit.release import Release
+    from snhkit.release import Model, Release
 
 __all__ = ["UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
 
@@ -56,8 +56,8 @@ class Surface:
             )
 
     @classmethod
-    def of(cls, release: "Release", cell_m: float | None = None) -> "Surface":
-        """Ask ``release`` about every cell; ``cell_m`` metres wide, or as the region suggests.
+    def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+        """Ask a release or a model about every cell, ``cell_m`` wide or as the region suggests.
 
         Methods with cells of their own are asked about the same ones as the others, so that the
         pictures can be compared.
