@@ -235,10 +235,13 @@ def cities() -> None:
 @click.option("--app", "as_app", is_flag=True, help="The explorer alone, without code (Voila).")
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
 def explore(folder, as_app, browser) -> None:
-    """Open the notebooks in Jupyter, on a copy that can be changed."""
-    from snhkit.launch import explore_in_jupyter
+    """Open the notebooks in JupyterLab, on a copy that can be changed, until Ctrl-C."""
+    from snhkit.launch import explore_in_jupyter, explore_in_voila
 
-    sys.exit(explore_in_jupyter(folder, app=as_app, browser=browser))
+    if as_app:
+        explore_in_voila(browser=browser)
+    else:
+        explore_in_jupyter(folder, browser=browser)
 
 
 def _without(options: dict, left_out: str) -> dict:
