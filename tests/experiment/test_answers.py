@@ -18,9 +18,8 @@ def releases(records):
     data = snh.PrivateDataset(records, budget=2, unit="record", n="public")
     return {
         "Identity": data.release(snh.Identity(cell_m=20), epsilon="0.5"),
-        "DAWA": data.release(
-            snh.DAWA(order=5, block=4), epsilon="0.25"
-        ),  # whose error no theory gives
+        # whose error no theory gives
+        "DAWA": data.release(snh.DAWA(order=5, block=4), epsilon="0.25"),
     }
 
 
