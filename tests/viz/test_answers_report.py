@@ -42,7 +42,7 @@ def test_it_refers_to_nothing_elsewhere(data, releases):
     inside = text.replace("&#x27;", "'").replace("&quot;", '"').replace("&lt;", "<")
     assert not re.search(r"""(\bsrc|<link[^>]*\bhref)\s*=\s*["']?(https?:)?//""", inside)
     assert not re.search(r"""url\(\s*["']?(https?:)?//""", inside)
-    assert "@import" not in plain
+    assert "@import" not in inside
 
 
 def test_what_must_not_be_published_says_so(data):
