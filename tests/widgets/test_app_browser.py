@@ -12,7 +12,11 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import geopandas as gpd
+import pandas as pd
 import pytest
+
+import snhkit as snh
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Ctrl-C goes to a process group"),
@@ -114,10 +118,109 @@ def test_the_app_asks_for_its_token(app):
     assert app.get("api/kernels/0-0-0-0-0")[0] in ("403", "404")
 
 
-def test_the_apps_page_refers_to_nothing_elsewhere(app):
-    _, page = app.get(f"?token={app.token}")
-    assert "application/vnd.jupyter.widget-view+json" in page
-    assert "Traceback" not in page
+class Visit:
+    """The app as a person sees it."""
+
+    def __init__(self, window, url: str) -> None:
+        self.window = window
+        self.page = window.goto(url, timeout=90_000).text()
+        self.explorer = window.locator(".snhkit-explorer").first
+        self.explorer.wait_for(timeout=90_000)
+        self.attach()
+
+    def attach(self) -> None:
+        frame = self.explorer.locator("iframe").element_handle().content_frame()
+        frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+        self.frame = frame
+
+    def draw(self, *corners: tuple[float, float]) -> None:
+        """A box between two places, as shares of the map's width and height."""
+        self.frame.locator(".leaflet-draw-draw-rectangle").click()
+        at = self.frame.locator(".leaflet-container").bounding_box()
+        (x0, y0), (x1, y1) = (
+            (at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners
+        )
+        mouse = self.window.mouse
+        mouse.move(x0, y0)
+        mouse.down()
+        mouse.move((x0 + x1) / 2, (y0 + y1) / 2, steps=3)
+        mouse.move(x1, y1, steps=3)
+        mouse.up()
+
+    def rows(self, count: int) -> list[list[str]]:
+        """The table of answers, once it has so many boxes."""
+        self.window.wait_for_function(
+            "(n) => document.querySelectorAll('.snhkit-answers tbody th').length === n",
+            arg=count,
+            timeout=20_000,
+        )
+        return self.explorer.locator(".snhkit-answers").evaluate(
+            "(table) => [...table.rows].map((row) => [...row.cells].map((c) => c.innerText))"
+        )
+
+    def legend(self, title: str) -> None:
+        self.frame.locator(".snhkit-legend-title", has_text=re.compile(f"^{title}$")).wait_for()
+
+    def saved(self, button: str, folder: Path) -> Path:
+        with self.window.expect_download(timeout=20_000) as download:
+            self.explorer.get_by_role("button", name=button, exact=True).click()
+        path = folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+
+def refers_to_nothing_elsewhere(page: str) -> None:
     names = re.compile(r'xmlns(:\w+)?="[^"]*"|rdf:(about|resource)="[^"]*"')  # name, load nothing
+    assert "application/vnd.jupyter.widget-view+json" in page
     assert not re.search(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?", names.sub("", page))
-    assert "explore()" not in page  # no code
+
+
+@pytest.mark.browser
+def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
+    visit = Visit(window, app.url)
+    refers_to_nothing_elsewhere(visit.page)
+    assert "snh.explore" not in visit.page  # no code
+    explorer = visit.explorer
+    explorer.get_by_label("City").select_option(label="Fargo")
+    explorer.get_by_role("heading", name="Fargo").wait_for(timeout=30_000)
+    visit.attach()
+    slider = explorer.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")  # from 0.2 to 0.4
+    explorer.get_by_text("1.49 times as likely").wait_for()
+    for name, wanted in {"UG": True, "Identity": True, "AG": True, "SNH": False}.items():
+        explorer.get_by_label(name, exact=True).set_checked(wanted)
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.get_by_text("spent 1.2, left 1.8").wait_for(timeout=40_000)
+    visit.legend("UG")
+
+    visit.draw((0.35, 0.3), (0.5, 0.6))
+    visit.rows(1)
+    visit.draw((0.55, 0.45), (0.7, 0.7))
+    head, *rows = visit.rows(2)
+    methods = ["UG", "Identity", "AG"]
+    assert [title.partition(",")[0] for title in head[2:5]] == methods
+    explorer.get_by_role("button", name="AG", exact=True).click()
+    visit.legend("AG")
+
+    table = pd.read_csv(visit.saved("Boxes as CSV", tmp_path))
+    again = gpd.read_file(visit.saved("Boxes as GeoJSON", tmp_path))
+    explorer.get_by_label("Release to save").select_option("Identity")
+    release = snh.load(visit.saved("Save release", tmp_path))
+    boxes = snh.RangeQueries.from_geodataframe(release.region, again)
+    assert release.answer(boxes) == pytest.approx(table["Identity_count"].to_numpy(), abs=6e-4)
+    for k, name in enumerate(methods):
+        shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
+        assert shown == pytest.approx(table[f"{name}_count"].to_numpy(), abs=0.51)
+    report = visit.saved("Report", tmp_path).read_text(encoding="utf-8")
+    assert "<h1>Fargo" in report
+    explorer.get_by_role("button", name="Copy code").click()
+    program = explorer.get_by_role("textbox", name="Code").input_value()
+    assert 'snh.synthetic_points("fargo"' in program
+
+
+def test_ctrl_c_ends_the_app_and_its_kernels(app):
+    kernels = app.kernels()
+    assert kernels
+    assert app.interrupted() == 0
+    assert all(map(gone, kernels))
