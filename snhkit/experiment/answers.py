@@ -75,7 +75,7 @@ def answers_csv(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Re
 
 def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
     """``answers_frame`` as the text of a .geojson file, a polygon a box; unknown is null."""
-    rows = json.loads(answers_frame(degrees, boxes, releases).to_json(orient="records"))
+    rows = json.loads(str(answers_frame(degrees, boxes, releases).to_json(orient="records")))
     features = [{"type": "Feature", "geometry": _polygon(row), "properties": row} for row in rows]
     return json.dumps({"type": "FeatureCollection", "features": features})
 
