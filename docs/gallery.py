@@ -1,11 +1,11 @@
-"""The pictures of the README: each notebook runs in Voila, and Chromium photographs the output of
-its cell that is tagged "gallery".
+"""The pictures of the README, from the cells of the notebooks that are tagged "gallery".
 
     python docs/gallery.py [notebook ...]
 
-writes docs/gallery/NAME.png (below 200 kB) and the README's table of them. It wants Chromium (on
-the path or in SNHKIT_CHROMIUM) and the extra "test", and ends with an error that names every
-notebook without a picture.
+runs each notebook in Voila, photographs that cell's output in Chromium, and writes
+docs/gallery/NAME.png (below 200 kB) and the README's table of them. It wants Chromium (on the path
+or in SNHKIT_CHROMIUM) and the extra "test", and ends with an error that names every notebook
+without a picture.
 """
 
 import io
