@@ -113,6 +113,11 @@ class PriorModel:
         """Not known: nan, shape (q,)."""
         return np.full(len(queries), np.nan)
 
+    @property
+    def separate(self) -> bool:
+        """No: noise is cleaned across cells."""
+        return False
+
     def arrays(self) -> dict[str, NDArray]:
         """The counts' bytes, compressed: first the lowest byte of each count, then the next."""
         order = self.counts.dtype.newbyteorder("<")

@@ -5,7 +5,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   const boxOf = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()].map(round);
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const pane = "snhkit-overlay";  // under the drawn boxes, so that these stay clickable
-  map.createPane(pane).style.zIndex = 330;
+  if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
   let overlay = null;
 
   const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
@@ -24,6 +24,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
       if (overlay) overlay.remove();
       overlay = null;
       legend(value.legend);
+      if (value.districts) overlay = snhkit.districts(map, value.districts).addTo(map);
       if (!value.image) return;
       const options = { pane, alt: value.alt };
       overlay = L.imageOverlay(value.image, corners(value.bounds), options).addTo(map);

@@ -19,6 +19,7 @@ from snhkit.viz.surface import ColourScale, surface_overlay
 from snhkit.widgets.box_entry import BoxEntry
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
+from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.session import Session, owned, synthetic
 from snhkit.widgets.wording import answers_table, message
 
@@ -55,6 +56,9 @@ class Explorer(w.VBox):
         self._controls, self._session_of = controls, session_of
         self._session = session_of(*controls.place)
         self.map = DrawMap(base_map(self._session.region), height=height)
+        self._export = ExportPanel(
+            lambda: OnScreen.of(self._session, controls.place, self.map.boxes)
+        )
         self._title, self._banner, self._table, self._ledger = (w.HTML() for _ in range(4))
         self._layer = w.ToggleButtons(
             options=[_NOTHING], style={"button_width": "auto"}, layout={"width": "auto"}
@@ -69,6 +73,7 @@ class Explorer(w.VBox):
                 self._banner,
                 w.HBox([controls, picture]),
                 self._table,
+                self._export,
                 self._ledger,
             ]
         )
@@ -172,6 +177,7 @@ class Explorer(w.VBox):
         self._offer_layers()
         self._show_layer()
         self._show_answers()
+        self._export.refresh()
 
     def _offer_layers(self) -> None:
         before, was_empty = self._layer.value, len(self._layer.options) == 1
