@@ -1,6 +1,7 @@
 """The source tree agrees with itself."""
 
 import inspect
+import json
 import re
 import statistics
 import tomllib
