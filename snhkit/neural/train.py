@@ -10,8 +10,8 @@ import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
+from snhkit import progress
 from snhkit.neural.network import MLP, FeatureGrid, Params
 from snhkit.neural.squares import Batch, Scattered, Stored
 
@@ -76,13 +76,12 @@ def train(
     run = partial(_run, network, batch, mesh)
     best: dict[str, NDArray[np.float32]] = {}
     looks: list[float] = []
-    with tqdm(total=steps, desc=f"training {k} networks", unit="step", leave=False) as bar:
+    with progress.steps(steps, f"training {k} networks") as advance:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
             learned = jax.device_put(learned, by_network)
             learned, loss = run(learned, keys[part], rates[part], squares)
-            bar.set_postfix(loss=f"{float(loss):.2e}", refresh=False)
-            bar.update(len(keys[part]))
+            advance(len(keys[part]), loss=f"{float(loss):.2e}")
             if held_out is None:
                 continue
             looks.append(float(_look(network, learned[0], held_out)))
