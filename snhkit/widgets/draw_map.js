@@ -18,7 +18,7 @@ function render({ model, el }) {
       if (ready) shown = boxes;
       send("boxes", model.get("boxes"));
     },
-    overlay: () => send("overlay", model.get("overlay")),
+    layers: () => send("layers", model.get("layers")),
   };
   const pushTheme = () => {  // JupyterLab's colours; elsewhere the map keeps its own
     const style = getComputedStyle(el);
@@ -38,7 +38,7 @@ function render({ model, el }) {
       ready = true;
       shown = "[]";
       push.boxes();
-      push.overlay();
+      push.layers();
       if (view) send("view", view);
       pushTheme();
     }
