@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from snhkit.release_file import load as load
     from snhkit.select import ParamSelect as ParamSelect
     from snhkit.viz.maps import compare_map as compare_map
-    from snhkit.widgets.explorer import explore as explore
+    from snhkit.widgets.opening import explore as explore
 
 _HOME = {
     "AdaptiveGrid": "builders",
@@ -65,7 +65,7 @@ _HOME = {
     "compare": "experiment",
     "compare_map": "viz.maps",
     "exact_counts": "geometry",
-    "explore": "widgets.explorer",
+    "explore": "widgets.opening",
     "load": "release_file",
     "read_points": "data",
     "synthetic_points": "data",
