@@ -35,8 +35,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("snhkit_watcher", default=None
 class Advance(Protocol):
     """Says that some steps are done, and what a bar may show beside them."""
 
-    def __call__(self, by: int = 1, **beside: object) -> None:
-        ...
+    def __call__(self, by: int = 1, **beside: object) -> None: ...
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import html
 import io
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ _INK = "#010203"  # stands for the page's own text colour
 _SIZE = (7.2, 3.1)
 
 
-def method_style(title: str) -> dict[str, str]:
+def method_style(title: str) -> dict[str, Any]:
     """Colour, marker and line of a method, the same in every figure.
 
     Examples
@@ -59,11 +60,11 @@ def count_bars(table: pd.DataFrame) -> Figure:
         rows = table[table["method"] == name]
         at = np.array([boxes.index(box) for box in rows["box"]]) + (k + 0.5) * step - 0.35
         style = {**method_style(name), "linestyle": ""}
-        known = np.isfinite(rows["error"])
-        axis.errorbar(at, rows["count"], rows["error"].where(known, 0), capsize=3, **style)
+        bars = np.nan_to_num(np.asarray(rows["error"], float))
+        axis.errorbar(at, np.asarray(rows["count"], float), bars, capsize=3, **style)
         axis.plot([], [], label=name, **style)
     if "truth" in table:
-        true = table.drop_duplicates("box")["truth"]
+        true = np.asarray(table.drop_duplicates("box")["truth"], float)
         at = np.arange(len(boxes))
         axis.hlines(true, at - 0.42, at + 0.42, colors=_INK, linestyles=":", label="truth")
     axis.set_xticks(range(len(boxes)), [f"box {box}" for box in boxes])
@@ -93,9 +94,10 @@ def error_curves(
     figure, axis = _figure()
     if band is not None:
         axis.axvspan(*band, color="#808080", alpha=0.2, lw=0, label="sizes prepared for")
-    for name, rows in table.groupby("method", sort=False):
-        means = rows.groupby(against)["rel_error"].mean()
-        axis.plot(means.index, means, label=str(name), **method_style(str(name)))
+    means = table.pivot_table(index=against, columns="method", values="rel_error", sort=False)
+    for name in means.columns:
+        curve = means[name].dropna().sort_index()
+        axis.plot(np.asarray(curve.index), np.asarray(curve), label=name, **method_style(name))
     axis.set_xscale("log")
     axis.set_yscale("log")
     ticks = sorted(set(table[against]))
@@ -124,7 +126,7 @@ def against_truth(table: pd.DataFrame) -> Figure:
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(_SIZE[0], max(2.6, 1.9 * rows) + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    top = float(max(table["truth"].max(), table["count"].quantile(0.99), 1))
+    top = max(float(np.max(table["truth"])), 1.0)
     near = max(top / 100, 1)  # what lies below is drawn evenly: noise makes counts negative
     ticks = [0, *(10**k for k in range(10) if 2 * near < 10**k <= top)]
     for axis in axes[len(names) :]:
@@ -135,7 +137,10 @@ def against_truth(table: pd.DataFrame) -> Figure:
         style = {**method_style(name), "linestyle": ""}
         axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=0, rasterized=True, **style)
         axis.set_title(name, fontsize=10)
-        for scale, set_ticks in ((axis.set_xscale, axis.set_xticks), (axis.set_yscale, axis.set_yticks)):
+        for scale, set_ticks in (
+            (axis.set_xscale, axis.set_xticks),
+            (axis.set_yscale, axis.set_yticks),
+        ):
             scale("symlog", linthresh=near)
             set_ticks(ticks, [f"{tick:,}" for tick in ticks])
             set_ticks([], minor=True)

@@ -112,7 +112,10 @@ class Building:
         def watch(step: Step) -> None:
             if self._stop.is_set():
                 raise Cancelled
-            say((k + step.done / step.total) / total, f"{which}: {step.what}")
+            say(
+                (k + step.done / step.total) / total,
+                f"{which}: {step.what}, {step.done} of {step.total}",
+            )
 
         say(k / total, f"{which} …")
         entries = len(ledger.entries)

@@ -2,21 +2,19 @@
 
 import html
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import ipywidgets as w
 
 from snhkit.data import CITIES
 from snhkit.experiment.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit, exact, written
+from snhkit.widgets.epsilon_slider import EpsilonSlider
 from snhkit.widgets.session import Session
 from snhkit.widgets.wording import epsilon_in_words, message
 
 __all__ = ["Controls"]
 
-EPSILONS = tuple(
-    round(step * 10.0**power, 3) for power in (-2, -1, 0) for step in (1, 1.5, 2, 3, 4, 6, 8)
-) + (10.0,)  # even steps of a logarithmic scale, but round
 SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000)
 _STYLE = {"description_width": "72px"}
 _WIDE = {"width": "auto"}
@@ -51,31 +49,26 @@ class Controls(w.Box):
     ) -> None:
         place = [(c.name, key) for key, c in CITIES.items()]
         self.city = _labelled(w.Dropdown, "City", options=place, value=city or place[0][1])
-        counts = [(f"{size:,}", size) for size in _with(SIZES, n)]
+        counts = [(f"{size:,}", size) for size in sorted({*SIZES, n})]
         self.n = _labelled(w.Dropdown, "Records", options=counts, value=n)
         self.unit = _labelled(
             w.Dropdown, "Hides", options=[(word, key) for key, word in _UNITS.items()]
         )
         self.unit.value = unit.kind
         self.most = _labelled(
-            w.BoundedIntText, "At most", min=1, max=10_000, value=unit.max_per_user or 10
+            w.BoundedIntText, "Records ≤", min=1, max=10_000, value=unit.max_per_user or 10
         )
         self.settled = w.HTML()
-        self.epsilon = _labelled(
-            w.SelectionSlider,
-            "Epsilon ε",
-            options=[(f"{e:g}", e) for e in _with(EPSILONS, epsilon)],
-            value=epsilon,
-        )
+        self.epsilon = EpsilonSlider(epsilon)
         self.words = w.HTML()
         low, high = sizes_m
-        self.low = _labelled(w.BoundedFloatText, "Boxes from", min=1, max=200_000, value=low)
-        self.high = _labelled(w.BoundedFloatText, "to metres", min=1, max=200_000, value=high)
+        self.low = _side("Boxes of", low)
+        self.high = _side("to", high)
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
         self.build = w.Button(description="Build", button_style="primary")
         self.cancel = w.Button(description="Cancel", disabled=True)
         self.price, self.message = w.HTML(), w.HTML()
-        self.progress = w.FloatProgress(max=1, layout={"width": "auto", "visibility": "hidden"})
+        self.progress = w.FloatProgress(max=1)
         self.teaching = w.Checkbox(
             description="Teaching mode: show the truth", indent=False, layout=_WIDE
         )
@@ -83,13 +76,18 @@ class Controls(w.Box):
         truth = [] if city is None else [self.teaching]
         methods_box = w.Box(list(self.ticks.values()))
         methods_box.add_class("snhkit-methods")
+        sides = w.HBox([self.low, self.high, w.Label("m")])
+        sides.add_class("snhkit-sides")
         buttons = w.HBox([self.build, self.cancel, self.price])
         buttons.add_class("snhkit-buttons")
+        news = w.HBox([self.progress, self.message])
+        news.add_class("snhkit-news")
         super().__init__(
             [
                 _group("Records", *own, self.unit, self.most, self.settled, *truth),
-                _group("Price", self.epsilon, self.words, self.low, self.high),
-                _group("Methods", methods_box, buttons, self.progress, self.message),
+                _group("Price", self.epsilon, self.words, sides),
+                _group("Methods", methods_box, buttons),
+                news,
             ]
         )
         self.add_class("snhkit-controls")
@@ -134,7 +132,7 @@ class Controls(w.Box):
         for choice in (self.city, self.n, self.build):
             choice.disabled = busy
         self.cancel.disabled = not busy
-        self.progress.layout.visibility = "visible" if busy else "hidden"
+        self.progress.layout.display = "" if busy else "none"
 
     def say(self, share: float, text: str) -> None:
         """Tell how far a build is."""
@@ -166,6 +164,17 @@ def _labelled(kind: type, description: str, **traits):
     return kind(description=description, style=_STYLE, layout=_WIDE, **traits)
 
 
+def _side(description: str, value: float) -> w.BoundedFloatText:
+    return w.BoundedFloatText(
+        description=description,
+        min=1,
+        max=200_000,
+        value=value,
+        style={"description_width": "auto"},
+        layout={"width": "auto"},
+    )
+
+
 def _tick(method: Method, ticked: bool) -> w.Checkbox:
     lacks = method.lacks
     return w.Checkbox(
@@ -176,7 +185,3 @@ def _tick(method: Method, ticked: bool) -> w.Checkbox:
         indent=False,
         layout=_WIDE,
     )
-
-
-def _with(options: Iterable[float], value: float) -> list:
-    return sorted({*options, value})

@@ -60,7 +60,9 @@ class Layers(w.HBox):
         """A layer for each map, on one scale of colours, for ``DrawMap.layers``."""
         names = [c.value for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
         surfaces = [one.surface for one in session.built.values()]
-        scale = ColourScale.shared(surfaces or [session.true_surface] if TRUTH in names else surfaces)
+        scale = ColourScale.shared(
+            surfaces or [session.true_surface] if TRUTH in names else surfaces
+        )
         layers = [self._layer(session, str(name), scale) for name in names]
         with_legend = [layer["legend"] for layer in layers if layer]
         for legend in with_legend[:-1]:  # one scale, said once

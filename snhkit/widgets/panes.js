@@ -68,6 +68,9 @@ function snhkitPanes(first, legend) {
     pane.cells = layer.cells ? new SnhkitCells(layer.cells).addTo(pane.map) : null;
   }
 
+  Object.assign(document.body.style, {
+    display: "grid", gridTemplateRows: "100%", columnGap: "2px", background: "#808080",
+  });
   add(first, legend);
   return {
     layers(value) {
@@ -115,7 +118,7 @@ const SnhkitCells = L.Layer.extend({
     L.DomUtil.setPosition(this.canvas, map.containerPointToLayerPoint([0, 0]));
     Object.assign(this.canvas, { width: size.x * sharp, height: size.y * sharp });
     Object.assign(this.canvas.style, { width: size.x + "px", height: size.y + "px", visibility: "" });
-    const pen = this.canvas.getContext("2d"), path = new Path2D(), leastPixels = 4;
+    const pen = this.canvas.getContext("2d"), path = new Path2D(), leastPixels = 5;
     pen.scale(sharp, sharp);
     const at = (k) => map.latLngToContainerPoint([
       this.origin[0] + this.unit * this.corners[k], this.origin[1] + this.unit * this.corners[k + 1],
@@ -126,7 +129,7 @@ const SnhkitCells = L.Layer.extend({
           || high.y > size.y || low.y < 0) continue;
       path.rect(low.x, high.y, width, height);
     }
-    for (const [width, colour] of [[2.5, "rgb(0 0 0 / 45%)"], [1, "rgb(255 255 255 / 80%)"]]) {
+    for (const [width, colour] of [[2, "rgb(0 0 0 / 40%)"], [0.8, "rgb(255 255 255 / 75%)"]]) {
       Object.assign(pen, { lineWidth: width, strokeStyle: colour });
       pen.stroke(path);
     }

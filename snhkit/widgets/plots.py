@@ -22,7 +22,10 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
         teaching.by_epsilon(session, sizes_m), "epsilon", label="epsilon"
     ),
     "Error against box size": lambda session, sizes_m: error_curves(
-        teaching.by_size(session, sizes_m), "side_m", label="side of the boxes, metres", band=sizes_m
+        teaching.by_size(session, sizes_m),
+        "side_m",
+        label="side of the boxes, metres",
+        band=sizes_m,
     ),
     "Released against true": lambda session, sizes_m: against_truth(
         teaching.scatter(session, sizes_m)

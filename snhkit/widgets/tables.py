@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
-from snhkit.privacy import Ledger, written
+from snhkit.privacy import Entry, Ledger, written
 
 __all__ = ["Answers", "answers_table", "ledger_panel"]
 
@@ -57,9 +57,7 @@ def answers_table(
     )
 
 
-def _row(
-    k: int, boxes: RangeQueries, columns: Mapping[str, Answers], truth: NDArray | None
-) -> str:
+def _row(k: int, boxes: RangeQueries, columns: Mapping[str, Answers], truth: NDArray | None) -> str:
     side = boxes.region.side_m
     west, south = boxes.x[k], boxes.y[k]
     east, north = west + boxes.width[k], south + boxes.height[k]
@@ -72,7 +70,9 @@ def _row(
         said = f"± {errors[k]:,.1f}" if known else "± not known"
         row += f"<td>{_number(counts[k])}<small>{said}</small>"
         if truth is not None:
-            row += f'<small class="snhkit-truth">off by {_number(counts[k] - truth[k], "+")}</small>'
+            row += (
+                f'<small class="snhkit-truth">off by {_number(counts[k] - truth[k], "+")}</small>'
+            )
         row += "</td>"
     if truth is not None:
         row += f'<td class="snhkit-truth">{truth[k]:,}</td>'
@@ -85,12 +85,7 @@ def _number(value: float, sign: str = "") -> str:
 
 def ledger_panel(ledger: Ledger) -> str:
     """The budget as a bar, a piece for each charge, above the ledger's table."""
-    pieces = "".join(
-        f'<span class="snhkit-{entry.state}" style="flex-grow:{_share(entry.epsilon, ledger.total)}" '
-        f'title="{html.escape(f"{entry.who}: {written(entry.epsilon)}, {entry.state}")}">'
-        f"{html.escape(entry.who)}</span>"
-        for entry in ledger.entries
-    )
+    pieces = "".join(_piece(entry, ledger.total) for entry in ledger.entries)
     left = ledger.remaining
     said = f"{written(left)} left" if left else "nothing left: further builds are refused"
     rest = f'<span class="snhkit-left" style="flex-grow:{_share(left, ledger.total)}"></span>'
@@ -98,6 +93,13 @@ def ledger_panel(ledger: Ledger) -> str:
         f'<div class="snhkit-budget" role="img" aria-label="Budget: {said}">{pieces}{rest}</div>'
         f'<p class="snhkit-soft">Of ε = {written(ledger.total)}, {said}.</p>{ledger._repr_html_()}'
     )
+
+
+def _piece(entry: Entry, whole: Fraction) -> str:
+    who = html.escape(entry.who)
+    title = f"{who}: {written(entry.epsilon)}, {entry.state}"
+    grow = f"flex-grow:{_share(entry.epsilon, whole)}"
+    return f'<span class="snhkit-{entry.state}" style="{grow}" title="{title}">{who}</span>'
 
 
 def _share(part: Fraction, whole: Fraction) -> str:
