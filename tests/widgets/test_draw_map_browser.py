@@ -48,7 +48,7 @@ class Driven:
 
     def __init__(self, window, boxes=(), place="view"):
         draw = DrawMap(base_map(CITY), boxes=list(boxes))
-        names = ("_html", "_token", "boxes", "overlay", "height")
+        names = ("_html", "_token", "boxes", "layers", "height")
         values = {name: getattr(draw, name) for name in names}
         self.token, self.window, self.place = draw._token, window, place
         window.evaluate(START, [str(draw._esm), values, place])
@@ -176,7 +176,7 @@ def test_a_picture_comes_and_goes_under_the_boxes(host):
     draw = Driven(host, boxes=TWO)
     grid = Grid(CITY, 3)
     surface = Surface(grid, np.arange(9.0).reshape(3, 3))
-    draw.model("fromPython", "overlay", surface_overlay(surface, ColourScale(4), "<b>Ramp"))
+    draw.model("fromPython", "layers", [surface_overlay(surface, ColourScale(4), "<b>Ramp")])
     picture = draw.frame.locator("img.leaflet-image-layer")
     picture.wait_for()
     assert picture.get_attribute("alt") == "<b>Ramp: records per hectare, as colours"
@@ -190,7 +190,7 @@ def test_a_picture_comes_and_goes_under_the_boxes(host):
     draw.frame.locator("path.snhkit-box").first.click()  # not the picture
     draw.act("Save")
     draw.wait(1)
-    draw.model("fromPython", "overlay", {})
+    draw.model("fromPython", "layers", [])
     picture.wait_for(state="detached")
     assert not draw.frame.locator(".snhkit-legend").count()
 
