@@ -25,6 +25,8 @@ function render({ model, el }) {
     const colour = (name) => style.getPropertyValue(name).trim();
     send("theme", { paper: colour("--jp-layout-color2"), ink: colour("--jp-ui-font-color1") });
   };
+  // JupyterLab would take the arrow keys from the slider and the menus around the map.
+  const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
   const onMessage = (e) => {
     const d = e.data;
     if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
@@ -40,6 +42,7 @@ function render({ model, el }) {
       push.boxes();
       push.layers();
       if (view) send("view", view);
+      el.closest(".snhkit-explorer")?.addEventListener("focusin", keepKeys);
       pushTheme();
     }
   };
