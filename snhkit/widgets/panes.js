@@ -38,13 +38,16 @@ function snhkitPanes(first, legend) {
       }
     });
     snhkit.graticule(map);
-    new ResizeObserver(() => map.invalidateSize({ animate: false })).observe(div);
-    add(map, snhkit.legend(map)).boxes = L.layerGroup().addTo(map);
+    const sizes = new ResizeObserver(() => map.invalidateSize({ animate: false }));
+    sizes.observe(div);
+    const boxes = L.layerGroup().addTo(map);
+    Object.assign(add(map, snhkit.legend(map)), { sizes, boxes });
   }
 
   function shrink() {
-    const { map } = panes.pop();
+    const { map, sizes } = panes.pop();
     const div = map.getContainer();
+    sizes.disconnect();
     map.remove();
     div.remove();
   }

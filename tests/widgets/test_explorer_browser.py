@@ -173,9 +173,7 @@ def notebook(lab, window):
     """The notebook of two explorers, opened and run."""
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in (OPEN, OTHER)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / "two.ipynb"
-    )
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / "two.ipynb")
     window.goto(lab.url("two.ipynb"), timeout=90_000)
     run_all(window)
     return window
