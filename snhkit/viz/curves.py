@@ -31,10 +31,11 @@ def method_style(title: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> method_style("UG")
+    >>> method_style("SNH")
     {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
     """
-    titles = [method.title for method in METHODS.values()]
+    # The last ones share a colour with the first, and are dashed.
+    titles = sorted((method.title for method in METHODS.values()), key=lambda t: t != "SNH")
     k = titles.index(title) if title in titles else len(titles)
     return {
         "color": _COLOURS[k % len(_COLOURS)],

@@ -78,7 +78,7 @@ class Controls(w.Box):
         methods_box.add_class("snhkit-methods")
         sides = w.HBox([self.low, self.high, w.Label("m")])
         sides.add_class("snhkit-sides")
-        buttons = w.HBox([self.build, self.cancel, self.price])
+        buttons = w.HBox([self.build, self.cancel])
         buttons.add_class("snhkit-buttons")
         news = w.HBox([self.progress, self.message])
         news.add_class("snhkit-news")
@@ -86,7 +86,7 @@ class Controls(w.Box):
             [
                 _group("Records", *own, self.unit, self.most, self.settled, *truth),
                 _group("Price", self.epsilon, self.words, sides),
-                _group("Methods", methods_box, buttons),
+                _group("Methods", methods_box, buttons, self.price),
                 news,
             ]
         )
@@ -119,10 +119,9 @@ class Controls(w.Box):
         words = html.escape(epsilon_in_words(self.epsilon.value, unit))
         self.words.value = f'<p class="snhkit-soft" aria-live="polite">{words}</p>'
         price, left = exact(self.epsilon.value) * len(self.chosen), ledger.remaining
-        text = f"spends {written(price)} of the {written(left) if left else 0} left"
-        kind = "snhkit-soft"
+        text, kind = f"spends {written(price)} of the {written(left)} left", "snhkit-soft"
         if price > left:
-            text, kind = f"{text}: too much, will be refused", "snhkit-error"
+            text, kind = f"{text}: will be refused", "snhkit-error"
         self.price.value = f'<p class="{kind}">{html.escape(text)}</p>'
         self.unit.value = unit.kind
         self.unit.disabled = busy or len(session.units) < 2

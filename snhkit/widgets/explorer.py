@@ -68,7 +68,6 @@ class Explorer(w.VBox):
         self.map = DrawMap(map_of(self._session.region), height=height)
         self._title, self._banner, self._table, self._ledger = (w.HTML() for _ in range(4))
         self._layers, self._plots = Layers(self._show_layers), Plots()
-        answers = w.VBox([self._table])
         super().__init__(
             [
                 w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"}),
@@ -78,7 +77,7 @@ class Explorer(w.VBox):
                 self._layers,
                 self.map,
                 BoxEntry(self.map),
-                answers,
+                self._table,
                 self._plots,
                 self._ledger,
             ]
@@ -160,6 +159,8 @@ class Explorer(w.VBox):
 
     def cancel(self) -> None:
         """Stop what is being built as soon as it can be; what was charged stays spent."""
+        if not self.building:
+            return
         self._work.cancel()
         self._controls.cancel.disabled = True
         self._controls.tell("Stopping at the next step …")

@@ -187,6 +187,8 @@ def owned(
     if isinstance(records, PrivateDataset):
         if budget is not None:
             raise InputError("explore: the data set has a budget already; leave out budget.")
+        if unit != PrivacyUnit.of("record"):
+            raise InputError("explore: the data set has a unit already; leave out unit.")
         return Session(title, about, records, public)
     if budget is None:
         raise InputError("explore: say budget=..., all the epsilon these records may ever cost.")

@@ -20,10 +20,11 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
     """
     grades = ((0.1, "Very strong"), (1, "Strong"), (3, "Modest"), (math.inf, "Weak"))
     grade = next(word for limit, word in grades if epsilon <= limit)
+    off = _three(unit.sensitivity / epsilon)
     return (
         f"{grade} protection of {unit.sentence}: no outcome is more than "
         f"{_three(math.exp(epsilon))} times as likely with it as without. "
-        f"A single noisy count is off by about {_three(unit.sensitivity / epsilon)} records."
+        f"A single noisy count is off by about {off} {'record' if off == '1' else 'records'}."
     )
 
 

@@ -348,6 +348,16 @@ def test_a_frame_is_read_in_its_declared_region():
             },
             "has a budget already",
         ),
+        (
+            {
+                "points": PrivateDataset(
+                    synthetic_points("fargo", 10), budget=1, unit="record", n="public"
+                ),
+                "unit": "user",
+                "max_per_user": 2,
+            },
+            "has a unit already",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(wrong, says):

@@ -258,7 +258,7 @@ def test_the_story_of_a_user(notebook, ask):
     refusal = page.explorer.get_by_role("alert")
     refusal.wait_for(timeout=20_000)
     assert "UniformGrid: asked 0.3, left 0.1, short by 0.2" in refusal.inner_text()
-    assert page.explorer.get_by_text("too much, will be refused").is_visible()
+    assert page.explorer.get_by_text("will be refused").is_visible()
     assert page.button("Build").is_enabled()
     assert agrees(page, ask)["spent"] == "9/10"
 

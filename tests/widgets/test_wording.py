@@ -14,6 +14,7 @@ def test_messages_are_text():
     ("epsilon", "unit", "says"),
     [
         (0.05, PrivacyUnit.of("record"), ("Very strong", "1.05 times", "about 20 records")),
+        (1, PrivacyUnit.of("record"), ("about 1 record.",)),
         (5, PrivacyUnit.of("record"), ("Weak", "148 times", "about 0.2 records")),
         (10, PrivacyUnit.of("record"), ("Weak", "22,026 times", "about 0.1 records")),
         (0.5, PrivacyUnit.of("user", 4), ("Strong", "of one person", "about 8 records")),
