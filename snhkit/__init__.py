@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from snhkit.release import Release as Release
     from snhkit.release_file import load as load
     from snhkit.select import ParamSelect as ParamSelect
+    from snhkit.viz.districts import district_map as district_map
     from snhkit.viz.maps import compare_map as compare_map
     from snhkit.widgets.opening import explore as explore
 
@@ -64,6 +65,7 @@ _HOME = {
     "city": "data",
     "compare": "experiment",
     "compare_map": "viz.maps",
+    "district_map": "viz.districts",
     "exact_counts": "geometry",
     "explore": "widgets.opening",
     "load": "release_file",
@@ -97,6 +99,7 @@ __all__ = [
     "city",
     "compare",
     "compare_map",
+    "district_map",
     "exact_counts",
     "explore",
     "load",

@@ -59,7 +59,7 @@ def app() -> None:
 def compare(
     city, data, epsilon, methods, queries, side_m, seed, json_path, report, **where
 ) -> None:
-    r"""Build several methods and measure each against the true records.
+    """Build several methods and measure each against the true records.
 
     The errors are for the records' owner, and must not be published.
 
@@ -135,13 +135,13 @@ def compare(
 def release(
     data, method, epsilon, size_m, n_public, user, max_per_user, cell_m, out, **where
 ) -> None:
-    r"""Spend epsilon once and write the file that may be published.
+    """Spend epsilon once and write the file that may be published.
 
     Each release of the same records adds its epsilon to what was spent before.
 
     \b
     Example:
-      snhkit release --data trips.csv --center 37.76,-122.43 --side-km 13 \
+      snhkit release --data trips.csv --center 37.76,-122.43 --side-km 13 \\
           --method identity --epsilon 0.5 --out trips.snh
     """
     for values, option in ((method, "--method"), (epsilon, "--epsilon")):
@@ -184,7 +184,7 @@ def release(
 )
 @click.option("--out", type=OutputFile(), help="Where to [default: standard output].")
 def answer(file, boxes, out) -> None:
-    r"""Answer boxes or polygons from a released file; costs no privacy.
+    """Answer boxes or polygons from a released file; costs no privacy.
 
     The same rows come back with a column count.
 
@@ -230,15 +230,22 @@ def cities() -> None:
     type=click.Path(path_type=Path),
     default=Path("snhkit-notebooks"),
     show_default=True,
-    help="Where the copy goes; what is there already stays.",
+    help="Where the copy goes; what is there already stays. Not for --app.",
 )
 @click.option("--app", "as_app", is_flag=True, help="The explorer alone, without code (Voila).")
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
 def explore(folder, as_app, browser) -> None:
-    """Open the notebooks in Jupyter, on a copy that can be changed."""
-    from snhkit.launch import explore_in_jupyter
+    """Open the notebooks in JupyterLab, or the explorer as an app.
 
-    sys.exit(explore_in_jupyter(folder, app=as_app, browser=browser))
+    The notebooks are a copy that you can change. Both listen to this machine only, print their
+    address, and end on Ctrl-C.
+    """
+    from snhkit.launch import explore_in_jupyter, explore_in_voila
+
+    if as_app:
+        explore_in_voila(browser=browser)
+    else:
+        explore_in_jupyter(folder, browser=browser)
 
 
 def _without(options: dict, left_out: str) -> dict:

@@ -66,13 +66,14 @@ class Positive(click.ParamType):
 
 
 class CellWidth(click.ParamType):
-    """A number of metres above 0, or "auto"."""
+    """A number of metres above 0, or a word for how to choose it."""
 
-    name = "METRES|auto"
+    name = "METRES|bought|auto"
 
     def convert(self, value, param, ctx):
         """What builders take."""
-        return value if value == "auto" else Positive("METRES").convert(value, param, ctx)
+        words = ("bought", "auto")
+        return value if value in words else Positive("METRES").convert(value, param, ctx)
 
 
 class LatLon(click.ParamType):

@@ -50,6 +50,11 @@ class Model(Protocol):
         """Variance of the noise in each answer, shape (q,); nan where no theory gives it."""
         ...
 
+    @property
+    def separate(self) -> bool:
+        """Whether each of its cells is known to have noise independent of the others'."""
+        ...
+
     def arrays(self) -> dict[str, NDArray]:
         """Everything learned, by name."""
         ...
@@ -134,35 +139,50 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
-            from snhkit.release_polygons import cover, polygons_in
-
-            parts = self.model.additive()
-            owner, boxes, share = cover(parts.cells(), polygons_in(self.region, queries))
-            counts = share * parts.answer(boxes)
-            return np.bincount(owner, counts, len(queries)).astype(np.float64)
+            parts, owner, boxes, share = self._cover(queries)
+            return _summed(owner, share * parts.answer(boxes), len(queries))
         return self.model.answer(self._mine("answer", queries))
 
-    def standard_error(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Standard deviation of the noise in the boxes' answers, shape (q,), in records.
+    def standard_error(
+        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
+    ) -> NDArray[np.float64]:
+        """Standard deviation of the noise in the answers, shape (q,), in records.
 
         Of the noise only: that records do not lie evenly inside cells makes another error, which
-        no theory gives. The part of a box outside the region has no noise.
+        no theory gives. What lies outside the region has no noise.
+
+        Parameters
+        ----------
+        queries : RangeQueries, GeoDataFrame or GeoSeries
+            Boxes, or polygons as ``answer`` takes them.
 
         Returns
         -------
         ndarray
-            nan where no theory gives it, as for networks.
+            nan where no theory gives it, as for networks; for polygons also where the cells'
+            noises depend on each other.
 
         Raises
         ------
         InputError
-            If these are not boxes, or are given in another region.
+            If the boxes are given in another region, or a shape is not a valid polygon.
         """
+        if not isinstance(queries, RangeQueries):
+            parts, owner, boxes, share = self._cover(queries)
+            if not parts.separate:
+                return np.full(len(queries), np.nan)
+            return np.sqrt(_summed(owner, share**2 * parts.noise_variance(boxes), len(queries)))
         return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
 
+    def _cover(
+        self, polygons: "gpd.GeoDataFrame | gpd.GeoSeries"
+    ) -> tuple[Model, NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
+        from snhkit.release_polygons import cover, polygons_in
+
+        parts = self.model.additive()
+        return parts, *cover(parts.cells(), polygons_in(self.region, polygons))
+
     def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
-        if not isinstance(queries, RangeQueries):
-            raise InputError(f"{what}: give RangeQueries, not a {type(queries).__name__}.")
         if queries.region != self.region:
             raise InputError(
                 f"{what}: the boxes are given in {queries.region}, the release is of {self.region}."
@@ -236,6 +256,10 @@ class Release:
             for name, text in self.card().items()
         )
         return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"
+
+
+def _summed(owner: NDArray, values: NDArray, count: int) -> NDArray[np.float64]:
+    return np.bincount(owner, values, count).astype(np.float64)
 
 
 @cache

@@ -427,3 +427,4 @@ def test_help_waits_for_no_large_library(command):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert told.splitlines()[-1] == "[]"
+    assert "\\b" not in told  # click's mark for lines to be left alone

@@ -3,12 +3,14 @@
 import importlib.util
 import json
 import os
-import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
+import nbformat
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.launch import copy_notebooks, explore_in_jupyter
+from snhkit.launch import copy_notebooks, explore_in_jupyter, explore_in_voila
 
 
 def test_notebooks_are_copied_and_what_is_there_stays(tmp_path):
@@ -37,63 +39,77 @@ def test_a_file_is_no_folder(tmp_path):
         copy_notebooks(tmp_path / "a")
 
 
-class Jupyter:
-    """A process that ends with code 3 after one Ctrl-C."""
-
-    commands: list[list[str]]
-
-    def __init__(self, command: list[str]) -> None:
-        self.commands.append(command)
-        self.interrupted = False
-
-    def wait(self) -> int:
-        if not self.interrupted:
-            self.interrupted = True
-            raise KeyboardInterrupt
-        return 3
-
-
 @pytest.fixture
-def jupyter(monkeypatch):
-    monkeypatch.setattr(Jupyter, "commands", [], raising=False)
-    monkeypatch.setattr(subprocess, "Popen", Jupyter)
-    return Jupyter
+def lab(monkeypatch) -> list[list[str]]:
+    """What JupyterLab is started with."""
+    started: list[list[str]] = []
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.append)
+    return started
+
+
+def test_the_lab_listens_to_this_machine_only(tmp_path, lab):
+    explore_in_jupyter(tmp_path / "n", browser=False)
+    (words,) = lab
+    assert "--ServerApp.ip=127.0.0.1" in words
+    assert f"--ServerApp.root_dir={tmp_path / 'n'}" in words
+    assert "--LabApp.default_url=/lab/tree/01_explore.ipynb" in words
+    assert "--no-browser" in words
+    for door in ("token", "password", "allow_origin", "allow_remote", "disable_check_xsrf"):
+        assert door not in " ".join(words)
+
+
+def test_a_browser_is_opened_when_asked(tmp_path, lab):
+    explore_in_jupyter(tmp_path, browser=True)
+    assert "--no-browser" not in lab[0]
+
+
+@pytest.mark.parametrize(("uid", "allowed"), [(0, True), (1000, False)])
+def test_root_as_in_a_container_is_allowed(tmp_path, lab, monkeypatch, uid, allowed):
+    monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
+    explore_in_jupyter(tmp_path, browser=False)
+    assert ("--allow-root" in lab[0]) is allowed
+
+
+def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
+    seen = {}
+
+    def launched(kind, words):
+        seen.update(words=words, notebook=nbformat.read(words[0], as_version=4), path=words[0])
+        app = SimpleNamespace(root_dir=Path(words[0]).parent, display_url="http://here/?token=abc")
+        kind.launch_browser(app)
+
+    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(launched))
+    monkeypatch.setenv("JUPYTER_PATH", "/somewhere")
+    opened = []
+    monkeypatch.setattr(
+        "webbrowser.open", lambda url: opened.append((url, Path(url[7:]).read_text("utf-8")))
+    )
+    explore_in_voila(browser=True)
+    nbformat.validate(seen["notebook"])
+    assert "snh.explore()" in seen["notebook"].cells[0].source
+    assert {"--token", "--Voila.ip=127.0.0.1"} < set(seen["words"])
+    assert not Path(seen["path"]).parent.exists()
+    ((url, page),) = opened
+    assert "token" not in url  # which other users can read in the list of processes
+    assert "url=http://here/?token=abc" in page
+    ours, theirs = os.environ["JUPYTER_PATH"].split(os.pathsep)
+    assert (Path(ours) / "voila" / "templates" / "snhkit" / "index.html.j2").is_file()
+    assert theirs == "/somewhere"
 
 
 @pytest.mark.parametrize(
-    ("app", "page"), [(False, "/lab/tree/01_explore.ipynb"), (True, "/voila/render/")]
+    ("missing", "start"),
+    [
+        ("jupyterlab", lambda folder: explore_in_jupyter(folder, browser=False)),
+        ("voila", lambda folder: explore_in_voila(browser=False)),
+    ],
 )
-def test_jupyter_listens_to_this_machine_only_and_ctrl_c_waits_for_it(tmp_path, jupyter, app, page):
-    assert explore_in_jupyter(tmp_path / "n", app=app, browser=False) == 3
-    (command,) = jupyter.commands
-    words = " ".join(command)
-    assert "--ServerApp.ip=127.0.0.1" in words
-    assert f"--ServerApp.root_dir={tmp_path / 'n'}" in words
-    assert page in words
-    assert "--no-browser" in words
-    for door in ("token", "password", "allow_origin", "allow_remote", "disable_check_xsrf"):
-        assert door not in words
-
-
-def test_a_browser_is_opened_when_asked(tmp_path, jupyter):
-    explore_in_jupyter(tmp_path, app=False, browser=True)
-    assert "--no-browser" not in jupyter.commands[0]
-
-
-@pytest.mark.parametrize("missing", ["jupyterlab", "voila"])
-def test_without_jupyter_it_says_how_to_get_it(tmp_path, jupyter, monkeypatch, missing):
+def test_without_jupyter_it_says_how_to_get_it(tmp_path, lab, monkeypatch, missing, start):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == missing else found(name)
     )
     with pytest.raises(InputError, match=rf"{missing} is not installed: pip install .*lab"):
-        explore_in_jupyter(tmp_path / "n", app=False, browser=False)
-    assert not jupyter.commands
+        start(tmp_path / "n")
+    assert not lab
     assert not (tmp_path / "n").exists()
-
-
-@pytest.mark.parametrize(("uid", "allowed"), [(0, True), (1000, False)])
-def test_root_as_in_a_container_is_allowed(tmp_path, jupyter, monkeypatch, uid, allowed):
-    monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
-    explore_in_jupyter(tmp_path, app=False, browser=False)
-    assert ("--allow-root" in jupyter.commands[0]) is allowed

@@ -58,15 +58,17 @@ def test_every_public_thing_is_documented(name):
 
 
 @pytest.mark.parametrize("notebook", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda p: p.name)
-def test_notebooks_hold_no_outputs(notebook):
+def test_the_readme_shows_each_notebooks_main_picture(notebook):
+    """``python docs/gallery.py`` makes it from the cell tagged "gallery"."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert code
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+    assert [c["cell_type"] for c in cells if "gallery" in c["metadata"].get("tags", [])] == ["code"]
+    picture = ROOT / "docs" / "gallery" / f"{notebook.stem}.png"
+    assert picture.stat().st_size < 200_000
+    assert picture.relative_to(ROOT).as_posix() in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_package_names_no_address_on_the_network():
-    files = [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".js", ".css", ".html")]
+    files = [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".js", ".css", ".html", ".j2")]
     assert files
     address = re.compile(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?/")
     told = {p.name: m[0] for p in files if (m := address.search(p.read_text(encoding="utf-8")))}

@@ -89,6 +89,15 @@ def test_a_box_is_a_polygon_too(builder, records):
     polygons = shapely.box(boxes.x, boxes.y, boxes.x + boxes.width, boxes.y + boxes.height)
     counts = release.answer(shapes(*polygons))
     np.testing.assert_allclose(counts, release.answer(boxes), atol=1e-6)
+    errors = release.standard_error(shapes(*polygons))
+    np.testing.assert_allclose(errors, release.standard_error(boxes), rtol=1e-5)
+
+
+@pytest.mark.parametrize("builder", [AdaptiveGrid(), TINY])
+def test_where_cells_share_noise_the_error_of_a_polygon_is_not_known(builder, records):
+    errors = released(builder, records).standard_error(shapes(*districts(3)))
+    assert errors.shape == (3,)
+    assert np.isnan(errors).all()
 
 
 def test_by_hand():

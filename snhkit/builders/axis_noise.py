@@ -53,6 +53,10 @@ class AxisNoise:
         # Where terms cancel, rounding may leave less than nothing, twice even.
         return np.maximum(along_x, 0) * np.maximum(along_y, 0)
 
+    def separate(self, grid: Grid) -> bool:
+        """No: axes share it."""
+        return False
+
     def arrays(self) -> dict[str, NDArray]:
         """The factor."""
         return {"covariance": self.covariance}

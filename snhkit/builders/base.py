@@ -19,7 +19,17 @@ from snhkit.privacy import Spend, noisy_count, noisy_histogram
 from snhkit.release import Model, Release
 from snhkit.terms import Builder, Terms
 
-__all__ = ["MOST_CELLS", "N_SHARE", "Builder", "Extra", "Terms", "noisy_grid", "publish", "with_n"]
+__all__ = [
+    "MOST_CELLS",
+    "N_SHARE",
+    "Builder",
+    "Extra",
+    "Terms",
+    "hyperparameters",
+    "noisy_grid",
+    "publish",
+    "with_n",
+]
 
 N_SHARE = Fraction(1, 20)
 """The share of epsilon that buys an unknown number of records."""
@@ -105,7 +115,7 @@ def publish(
     """Wrap a model into the release of ``builder`` on the ``terms`` it was first given."""
     return Release(
         method=type(builder).__name__,
-        hyperparameters=_plain(asdict(builder)),  # pyright: ignore[reportArgumentType]
+        hyperparameters=hyperparameters(builder),
         epsilon=terms.epsilon,
         unit=terms.unit,
         n=terms.n if n is None else n,
@@ -113,6 +123,11 @@ def publish(
         spends=spends,
         model=model,
     )
+
+
+def hyperparameters(builder: Builder) -> dict[str, Any]:
+    """Those of a builder, as JSON values."""
+    return _plain(asdict(builder))  # pyright: ignore[reportArgumentType]
 
 
 def positive(name: str, value: float) -> None:

@@ -1,4 +1,4 @@
-"""A cell width from public numbers alone."""
+"""A cell width from public numbers, or from one that was bought."""
 
 import math
 from typing import Literal
@@ -6,14 +6,16 @@ from typing import Literal
 import numpy as np
 
 from snhkit.builders.base import MOST_CELLS, Terms, positive, with_n
+from snhkit.builders.evenness import bought_evenness
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.privacy import Spend
 
-__all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid"]
+__all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
 
-Width = float | Literal["auto"] | None
-"""Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says."""
+Width = float | Literal["auto", "bought"] | None
+"""Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says, "bought" for
+what suits the records, which costs 3 % of epsilon."""
 
 
 def default_cell_width(
@@ -49,11 +51,40 @@ _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 _USUAL_M = (25.0, 100.0)
 
 
+def narrowing(n: int, epsilon: float, evenness: float) -> float:
+    """By what to multiply the default width where people crowd at few spots, or do not.
+
+    Linear in logarithms; Identity and SNH lost least so on public and synthetic cities
+    (``benchmarks/cell_width.py``).
+
+    Parameters
+    ----------
+    n : int
+        The number of records, public or bought.
+    epsilon : float
+        Per record.
+    evenness : float
+        From 0 to 1, in cells half as wide as the default.
+
+    Examples
+    --------
+    >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
+    [1.3, 0.83, 0.4]
+    """
+    factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
+    return min(factor, _WIDEST)
+
+
+_AT_0, _SLOPE, _POWER, _WIDEST = -2.344, 1.844, 0.125, 1.0
+
+
 def check_width(cell_m: Width) -> None:
     """Raise InputError if ``cell_m`` is none of these."""
     if isinstance(cell_m, str):
-        if cell_m != "auto":
-            raise InputError(f"cell_m must be a positive number or 'auto', not {cell_m!r}.")
+        if cell_m not in ("auto", "bought"):
+            raise InputError(
+                f"cell_m must be a positive number, 'auto' or 'bought', not {cell_m!r}."
+            )
     elif cell_m is not None:
         positive("cell_m", cell_m)
 
@@ -72,8 +103,8 @@ def chosen_grid(
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of a chosen one, for which n may have to be bought.
 
-    It is chosen for the given share of the epsilon that is left, from n and public points only,
-    to suit squares of the given sizes.
+    It is chosen for the given share of the epsilon that is left, from n, public points and what
+    was bought, to suit squares of the given sizes.
 
     Returns
     -------
@@ -82,7 +113,7 @@ def chosen_grid(
     left : Terms
         What may still be spent.
     bought : tuple of Spend
-        What n cost, if anything.
+        What n and evenness cost, if anything.
     n : int or None
         None if it was neither public nor needed.
     """
@@ -90,13 +121,17 @@ def chosen_grid(
     if given is not None:
         return given, terms, (), terms.n
     n, left, bought = with_n(records, terms)
-    epsilon = share * left.record_epsilon
+    # n is paid for: too large a region must get wider cells, not a refusal.
+    finest = records.region.side_m / MOST_CELLS
     if cell_m == "auto":
         from snhkit.select import ParamSelect
 
-        width = ParamSelect.pretrained().cell_width(n, epsilon, terms.public)
+        width = ParamSelect.pretrained().cell_width(n, share * left.record_epsilon, terms.public)
     else:
-        width = default_cell_width(n, epsilon, sizes_m)
-    # n is paid for: too large a region must get wider cells, not a refusal.
-    width = max(width, records.region.side_m / MOST_CELLS)
-    return Grid.of_width(records.region, width), left, bought, n
+        width = default_cell_width(n, share * left.record_epsilon, sizes_m)
+    if cell_m == "bought":
+        half = Grid.of_width(records.region, max(width / 2, finest))
+        evenness, left, spend = bought_evenness(records, half, left)
+        width *= narrowing(n, share * left.record_epsilon, evenness)
+        bought = (*bought, spend)
+    return Grid.of_width(records.region, max(width, finest)), left, bought, n

@@ -66,6 +66,11 @@ class GridModel:
         # Where terms cancel, rounding may leave less than nothing.
         return np.maximum(self.noise.variance(self.grid, queries), 0)
 
+    @property
+    def separate(self) -> bool:
+        """Whether each cell is known to have noise of its own."""
+        return self.noise is not None and self.noise.separate(self.grid)
+
     def arrays(self) -> dict[str, NDArray]:
         """The counts, in 32 bits where they fit, and what its noise needs."""
         fits = self.values.size == 0 or np.abs(self.values).max() < 2**31

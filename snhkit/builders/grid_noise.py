@@ -25,6 +25,10 @@ class GridNoise(Protocol):
         """Of the noise in the sum over each box, shape (q,)."""
         ...
 
+    def separate(self, grid: Grid) -> bool:
+        """Whether each cell has noise of its own, independent of the others'."""
+        ...
+
     def arrays(self) -> dict[str, NDArray]:
         """Arrays for the file."""
         ...
@@ -123,6 +127,10 @@ class BlockNoise:
             for span in spans(queries)
         )
         return np.einsum("iq,ij,jq->q", x, np.array(self.weights), y, optimize=True)
+
+    def separate(self, grid: Grid) -> bool:
+        """Whether the cells themselves are the only blocks."""
+        return self.blocks == (grid.m,)
 
     def arrays(self) -> dict[str, NDArray]:
         """None: the settings say it all."""

@@ -31,10 +31,10 @@ class HierarchicalGrid:
 
     Parameters
     ----------
-    cell_m : float or "auto", optional
+    cell_m : float, "bought" or "auto", optional
         Width of the finest cells in metres, made a little smaller so that each grid cuts the one
-        before it evenly; otherwise what ``default_cell_width``, or with "auto" ``ParamSelect``,
-        says for a quarter of epsilon.
+        before it evenly; "bought", "auto" and None are as for ``Identity``, for a quarter of
+        epsilon.
     b : int, optional
         Cut by this factor.
 

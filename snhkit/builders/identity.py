@@ -23,9 +23,10 @@ class Identity:
 
     Parameters
     ----------
-    cell_m : float or "auto", optional
-        Cell width in metres, made a little smaller so that whole cells fill the region; "auto"
-        takes it from ``ParamSelect``, None from ``default_cell_width``.
+    cell_m : float, "bought" or "auto", optional
+        Cell width in metres, made a little smaller so that whole cells fill the region; "bought"
+        finds it for 3 % of epsilon, as ``SNH`` does, "auto" takes it from ``ParamSelect``, None
+        from ``default_cell_width``.
 
     Notes
     -----

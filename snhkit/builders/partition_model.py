@@ -62,6 +62,11 @@ class PartitionModel:
             return np.full(len(queries), np.nan)
         return self.noise.of(self.partition, queries)
 
+    @property
+    def separate(self) -> bool:
+        """Whether each cell is known to have noise of its own."""
+        return self.noise is not None and self.noise.coarse is None
+
     def arrays(self) -> dict[str, NDArray]:
         """Edges in metres, shape (c, 4): x0, y0, x1, y1; the counts; and what their noise needs."""
         p = self.partition

@@ -35,9 +35,9 @@ class PGM:
 
     Parameters
     ----------
-    cell_m : float or "auto", optional
-        Cell width in metres, made a little smaller so that whole blocks fill the region; "auto"
-        takes it from ``ParamSelect``, None from ``default_cell_width``. At most 1,024 cells a side.
+    cell_m : float, "bought" or "auto", optional
+        Cell width in metres, made a little smaller so that whole blocks fill the region; "bought",
+        "auto" and None are as for ``Identity``. At most 1,024 cells a side.
 
     Examples
     --------

@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
     "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
     "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(_metres(cell_m))),
     "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(_metres(cell_m), sizes_m)),
-    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
+    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m or "bought", sizes_m)),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }
 

@@ -33,8 +33,8 @@ class Plan:
         Each method is built at each.
     sizes_m : (float, float)
         Query sizes that methods may prepare for, in metres.
-    cell_m : float or "auto", optional
-        Cell width for the methods that need one.
+    cell_m : float, "bought" or "auto", optional
+        Cell width for the methods that need one; as each chooses it by itself otherwise.
     seed : int, optional
         Makes the noise replayable; from the operating system's entropy otherwise.
     """

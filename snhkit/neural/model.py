@@ -136,6 +136,11 @@ class SNHModel:
         low, high = self.bounds_m
         return (high - low) / (2 * len(self.sizes_m)) if self.scaling == "learned" else 0.0
 
+    @property
+    def separate(self) -> bool:
+        """No."""
+        return False
+
     def arrays(self) -> dict[str, NDArray]:
         """The parameters and the blocks."""
         return {"blocks": self.blocks, **self.params}

@@ -84,6 +84,11 @@ class NetworkModel:
         """Unknown: not a number for every box, shape (q,)."""
         return np.full(len(queries), np.nan)
 
+    @property
+    def separate(self) -> bool:
+        """No."""
+        return False
+
     def arrays(self) -> dict[str, NDArray]:
         """The parameters."""
         return dict(self.params)

@@ -1,10 +1,13 @@
 """The paper's learners: one network for each of k query sizes, trained on squares."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.builders.base import positive, whole
 from snhkit.errors import InputError
@@ -123,6 +126,7 @@ class Networks:
         smoothing: float,
         noise: float,
         public: Points | None,
+        watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
         """Augment and train: post-processing of noisy counts.
 
@@ -140,6 +144,9 @@ class Networks:
             Scale of the noise of one cell, in records.
         public : Points or None
             Public points where queries are expected.
+        watch : callable, optional
+            Is given how many steps were made, and the model as it was then: at the start and after
+            every 25.
         """
         sizes = query_sizes(*bounds_m, self.k)
         scale = max(smoothing, noise)
@@ -161,6 +168,7 @@ class Networks:
             squares = aligned(given, np.random.default_rng(self.seed))
         else:
             squares = anywhere
+        model = partial(self._model, table, cell_m, bounds_m, sizes, scale)
         params = train(
             self.network,
             self._at_nodes(given),
@@ -171,7 +179,19 @@ class Networks:
             seed=self.seed,
             held_out=None if self.patience is None else _held_out(anywhere, self.seed),
             patience=self.patience or 1,
+            watch=None if watch is None else lambda step, params: watch(step, model(params)),
         )
+        return model(params)
+
+    def _model(
+        self,
+        table: SummedArea,
+        cell_m: float,
+        bounds_m: tuple[float, float],
+        sizes: NDArray[np.float64],
+        scale: float,
+        params: Mapping[str, NDArray],
+    ) -> SNHModel:
         return SNHModel(
             region=table.grid.region,
             cell_m=cell_m,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.neural.reconcile import block_starts, block_sums, reconciled, scaled
+from snhkit.neural.reconcile import block_starts, block_sums, reconciled, settled
 from snhkit.neural.whole_sums import MOST, WholeSums
 
 __all__ = ["PriorModel"]
@@ -28,8 +28,8 @@ class PriorModel:
     """Two sums over a box: of cleaned counts, and of counts that keep the sums over many cells.
 
     The prior was taught to answer small boxes on records, and where people stand there are more of
-    them than where nobody asks; so its counts are too many for the whole. In a second grid they are
-    scaled, block by block, to sums that the noisy counts know well. The answer is the first sum,
+    them than where nobody asks; so its counts are too many for the whole. In a second grid they
+    settle, block by block, on sums that the noisy counts know well. The answer is the first sum,
     moved to within a gap of the second. No count of either is negative, so a box never holds less
     than a box inside it.
 
@@ -97,7 +97,7 @@ class PriorModel:
     @cached_property
     def _kept(self) -> NDArray[np.float64]:
         first = block_starts(self.grid.m, len(self.blocks))
-        return _rounded(scaled(self.counts, first, block_sums(self.counts, first), self.blocks))
+        return _rounded(settled(self.counts, first, block_sums(self.counts, first), self.blocks))
 
     @cached_property
     def _table(self) -> WholeSums:
@@ -112,6 +112,11 @@ class PriorModel:
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Not known: nan, shape (q,)."""
         return np.full(len(queries), np.nan)
+
+    @property
+    def separate(self) -> bool:
+        """No: noise is cleaned across cells."""
+        return False
 
     def arrays(self) -> dict[str, NDArray]:
         """The counts' bytes, compressed: first the lowest byte of each count, then the next."""

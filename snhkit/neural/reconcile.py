@@ -5,13 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["block_starts", "block_sums", "reconciled", "scaled"]
+__all__ = ["block_starts", "block_sums", "reconciled", "settled"]
+
+_STEPS, _CLOSE = 30, 1e-6
 
 
 def reconciled(
     clean: NDArray[np.float64], noisy: NDArray, variance: float, levels: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Cleaned counts, scaled so that their sums over blocks come near the noisy ones.
+    """Cleaned counts, settled so that their sums over blocks come near the noisy ones.
 
     Level by level, each block moves towards its noisy sum as far as the noise of that sum does not
     explain the differences of its level. Without noise, what comes out has the noisy sums of the
@@ -55,14 +57,17 @@ def reconciled(
             continue
         trust = excess / (excess + noise)
         target = np.maximum((1 - trust) * ours + trust * wanted, 0)
-        clean = scaled(clean, first * split, ours, target)
+        clean = settled(clean, first * split, ours, target)
     return clean
 
 
-def scaled(
+def settled(
     values: NDArray, first: NDArray[np.int64], sums: NDArray[np.float64], target: NDArray
 ) -> NDArray[np.float64]:
     """Values whose sums over blocks become the target; even parts of it where there are none.
+
+    What is missing is added in proportion. What is too much is taken off evenly, from no value
+    more than it has: a spike among many little numbers keeps its height.
 
     Parameters
     ----------
@@ -74,10 +79,29 @@ def scaled(
         Over the blocks: what they are, and what they shall be.
     """
     cells = np.diff(first, append=len(values))
+    if (sums > target).any():
+        off = _surplus(values, first, sums, target)
+        values = np.maximum(values - _spread(off, cells), 0.0)
+        sums = block_sums(values, first)
     empty = sums == 0
     whole = np.where(empty, np.outer(cells, cells), sums)
     # Shares, not factors: no share overflows.
     return (values + _spread(empty, cells)) / _spread(whole, cells) * _spread(target, cells)
+
+
+def _surplus(
+    values: NDArray, first: NDArray[np.int64], sums: NDArray[np.float64], target: NDArray
+) -> NDArray[np.float64]:
+    """What to take off each value of a block, by Newton's steps, which never go too far."""
+    cells = np.diff(first, append=len(values))
+    off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
+    for _ in range(_STEPS):
+        off = off + np.maximum(left - target, 0) / np.maximum(many, 1)
+        above = values - _spread(off, cells)
+        left, many = block_sums(np.maximum(above, 0), first), block_sums(above > 0, first)
+        if (left - target <= _CLOSE * target).all():
+            break
+    return off
 
 
 def block_starts(m: int, blocks: int) -> NDArray[np.int64]:

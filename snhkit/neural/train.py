@@ -1,7 +1,7 @@
 """Training: k networks at once, in one compiled program, on as many devices as divide the work."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
@@ -34,6 +34,7 @@ def train(
     seed: int,
     held_out: Batch | None = None,
     patience: int = 1,
+    watch: Callable[[int, dict[str, NDArray[np.float32]]], object] | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """Fit k networks of one architecture, each to its own squares, by weighted least squares.
 
@@ -56,6 +57,8 @@ def train(
         with the smallest are kept.
     patience : int
         After so many looks in a row that together bring it down by less than 1 %, training ends.
+    watch : callable, optional
+        Is given how many steps were made, and the parameters then: at the start and after every 25.
 
     Returns
     -------
@@ -76,20 +79,29 @@ def train(
     run = partial(_run, network, batch, mesh)
     best: dict[str, NDArray[np.float32]] = {}
     looks: list[float] = []
+    if watch is not None:
+        watch(0, _on_host(learned[0]))
     with progress.steps(steps, f"training {k} networks") as advance:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
             learned = jax.device_put(learned, by_network)
             learned, loss = run(learned, keys[part], rates[part], squares)
             advance(len(keys[part]), loss=f"{float(loss):.2e}")
+            if watch is not None:
+                watch(min(part.stop, steps), _on_host(learned[0]))
             if held_out is None:
                 continue
             looks.append(float(_look(network, learned[0], held_out)))
             if not looks[-1] > min(looks):
-                best = {name: np.asarray(value) for name, value in learned[0].items()}
+                best = _on_host(learned[0])
             if stalled(looks, patience):
                 break
-    return best or {name: np.asarray(value) for name, value in learned[0].items()}
+    return best or _on_host(learned[0])
+
+
+def _on_host(params: Params) -> dict[str, NDArray[np.float32]]:
+    """Copies: the next steps overwrite what is on the device."""
+    return {name: np.array(value) for name, value in params.items()}
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:

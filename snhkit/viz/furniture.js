@@ -61,6 +61,23 @@ const snhkit = {
     map.whenReady(draw);
   },
 
+  // A layer of polygons that carry their own colour and the lines of their tooltip.
+  districts(map, features) {
+    const pane = "snhkit-overlay";  // under drawn boxes
+    if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
+    const style = ({ properties: { colour } }) => colour
+      ? { className: "snhkit-district", weight: 1, fillColor: colour, fillOpacity: 1 }
+      : { className: "snhkit-district", weight: 1, dashArray: "3 4", fill: true, fillOpacity: 0 };
+    const words = ({ feature: { properties } }) => {
+      const box = document.createElement("div");
+      properties.lines.forEach((line, i) => {
+        L.DomUtil.create(i ? "div" : "b", "", box).textContent = line;  // never as HTML
+      });
+      return box;
+    };
+    return L.geoJSON(features, { pane, style }).bindTooltip(words, { sticky: true });
+  },
+
   // Returns a function that shows {title, unit, ticks, colours, note}, or nothing for null; without
   // colours only the title and the note.
   legend(map) {

@@ -9,27 +9,35 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries
+from snhkit.viz.closeup import outline
 from snhkit.viz.surface import UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["error_bars", "surface_figure"]
+__all__ = ["COLOURS", "error_bars", "surface_figure"]
 
 # Okabe and Ito's colours, told apart with any colour vision, and a hatch for print in grey.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO")
 
 
 def surface_figure(
-    releases: "Mapping[str, Release]", *, cell_m: float | None = None, columns: int = 3
+    releases: "Mapping[str, Release | Surface]",
+    boxes: RangeQueries | None = None,
+    *,
+    cell_m: float | None = None,
+    columns: int = 3,
 ) -> Figure:
     """Maps of the released counts side by side, on one colour scale.
 
     Parameters
     ----------
-    releases : mapping of name to Release
-        At least one.
+    releases : mapping of name to Release or Surface
+        At least one; a surface is shown in its own cells.
+    boxes : RangeQueries, optional
+        Outlined on every map.
     cell_m : float, optional
         Width in metres of the cells shown; by default a round number with at most 150 a side.
     columns : int
@@ -46,7 +54,10 @@ def surface_figure(
     """
     if not releases:
         raise InputError("surface_figure: there is no release to show.")
-    surfaces = {name: Surface.of(release, cell_m) for name, release in releases.items()}
+    surfaces = {
+        name: given if isinstance(given, Surface) else Surface.of(given, cell_m)
+        for name, given in releases.items()
+    }
     scale = ColourScale.shared(surfaces.values())
     columns = min(columns, len(surfaces))
     rows = -(-len(surfaces) // columns)
@@ -64,6 +75,8 @@ def surface_figure(
             norm=scale.norm,
             interpolation="nearest",
         )
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")
@@ -120,7 +133,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
             wide[name],
             width,
             label=str(name),
-            color=_COLOURS[k % len(_COLOURS)],
+            color=COLOURS[k % len(COLOURS)],
             hatch=_HATCHES[k % len(_HATCHES)],
             edgecolor="white",
         )

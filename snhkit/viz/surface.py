@@ -18,7 +18,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 
 if TYPE_CHECKING:
-    from snhkit.release import Release
+    from snhkit.release import Model, Release
 
 __all__ = ["UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
 
@@ -57,8 +57,8 @@ class Surface:
             )
 
     @classmethod
-    def of(cls, release: "Release", cell_m: float | None = None) -> "Surface":
-        """Ask ``release`` about every cell; ``cell_m`` metres wide, or as the region suggests.
+    def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+        """Ask a release or a model about every cell, ``cell_m`` wide or as the region suggests.
 
         Methods with cells of their own are asked about the same ones as the others, so that the
         pictures can be compared.
@@ -97,7 +97,9 @@ class ColourScale:
     Parameters
     ----------
     top : float
-        Records per hectare that get the brightest colour, as does all above.
+        The density that gets the brightest colour, as does all above.
+    unit : str
+        Of densities.
 
     Examples
     --------
@@ -110,13 +112,19 @@ class ColourScale:
     """
 
     top: float
+    unit: str = UNIT
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
         """One scale for all: its top is what 1 cell in 100 exceeds, made round."""
         values = [s.density.ravel() for s in surfaces]
         high = float(np.quantile(np.concatenate(values), 0.99)) if values else 1.0
-        return cls(_nice(max(high, 1.0), (1, 2, 4, 6, 8, 10)))
+        return cls.up_to(max(high, 1.0))
+
+    @classmethod
+    def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
+        """The smallest scale with a round top that holds a density above 0."""
+        return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
 
     @property
     def norm(self) -> PowerNorm:
@@ -149,7 +157,7 @@ class ColourScale:
         steps = self.cmap(np.linspace(0, 1, 16), bytes=True)[:, :3]
         return {
             "title": title,
-            "unit": UNIT,
+            "unit": self.unit,
             "ticks": [f"≤ {low}", middle, f"≥ {high}"],
             "colours": ["#" + bytes(step).hex() for step in steps],
         }

@@ -18,6 +18,7 @@ from snhkit.widgets.box_entry import BoxEntry
 from snhkit.widgets.building import Building, Order
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
+from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.layers import Layers
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
@@ -66,6 +67,9 @@ class Explorer(w.VBox):
         self._work = Building(controls.say, self._keep)
         self._showing, self._later = False, None
         self.map = DrawMap(map_of(self._session.region), height=height)
+        self._export = ExportPanel(
+            lambda: OnScreen.of(self._session, controls.place, self.map.boxes)
+        )
         self._title, self._banner, self._table, self._ledger = (w.HTML() for _ in range(4))
         self._layers, self._plots = Layers(self._show_layers), Plots()
         super().__init__(
@@ -79,6 +83,7 @@ class Explorer(w.VBox):
                 BoxEntry(self.map),
                 self._table,
                 self._plots,
+                self._export,
                 self._ledger,
             ]
         )
@@ -244,6 +249,7 @@ class Explorer(w.VBox):
             self._title.value = f'<h3>{title}</h3><p class="snhkit-soft">{about}</p>'
             self._banner.value = _BANNER if self._teaching else ""
             self._ledger.value = ledger_panel(self.dataset.ledger)
+            self._export.refresh()
             self._show_controls()
             self._layers.offer(session, truth=self._teaching)
             self._plots.offer(truth=self._teaching)

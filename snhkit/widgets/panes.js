@@ -1,12 +1,14 @@
 // One to three maps side by side on one page: each shows a layer, and they move together.
-// Expects Leaflet and the furniture of viz.  A layer is {name, image, bounds, alt, legend, cells}.
+// Expects Leaflet and the furniture of viz.  A layer is {image, bounds, alt, legend, cells, districts}.
 function snhkitPanes(first, legend) {
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = [];
   let leading = null;  // the map that a person moves; the others follow
 
   function add(map, legend) {
-    map.createPane("snhkit-overlay").style.zIndex = 330;  // under the boxes: these stay clickable
+    if (!map.getPane("snhkit-overlay")) {
+      map.createPane("snhkit-overlay").style.zIndex = 330;  // under the boxes: these stay clickable
+    }
     map.createPane("snhkit-cells").style.zIndex = 340;
     map.getPane("snhkit-cells").style.pointerEvents = "none";
     const pane = { map, legend, picture: null, bounds: "", cells: null };
@@ -67,6 +69,8 @@ function snhkitPanes(first, legend) {
       pane.picture.getElement().alt = layer.alt;
     }
     pane.bounds = bounds;
+    if (pane.districts) pane.districts.remove();
+    pane.districts = layer.districts && snhkit.districts(pane.map, layer.districts).addTo(pane.map);
     if (pane.cells) pane.cells.remove();
     pane.cells = layer.cells ? new SnhkitCells(layer.cells).addTo(pane.map) : null;
   }

@@ -92,7 +92,9 @@ def test_the_release_says_auto(builder):
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
 def test_other_words_are_refused(builder):
-    with pytest.raises(InputError, match="cell_m must be a positive number or 'auto', not 'wide'"):
+    with pytest.raises(
+        InputError, match="cell_m must be a positive number, 'auto' or 'bought', not 'wide'"
+    ):
         dataclasses.replace(builder, cell_m="wide")
 
 

@@ -78,7 +78,7 @@ class TestSettings:
             SNH.paper(turns=8)
 
     def test_the_default_is_the_whole_prior_alone(self):
-        assert SNH() == SNH(None, (25.0, 100.0), Prior(turns=8), None)
+        assert SNH() == SNH("bought", (25.0, 100.0), Prior(turns=8), None)
 
 
 class TestPrior:

@@ -85,6 +85,19 @@ def test_a_seed_repeats_the_training(three):
     assert (other["w0"] != three["w0"]).any()
 
 
+def test_who_watches_sees_every_25_steps_and_changes_nothing(three):
+    film = {}
+    watched = trained(steps=60, watch=film.__setitem__)
+    assert list(film) == [0, 25, 50, 60]
+    alone = trained(steps=60)
+    for name, value in watched.items():
+        assert (value == alone[name]).all()
+        assert (film[60][name] == value).all()
+    # Copies: a frame is not overwritten by the steps after it.
+    assert (losses(film[0]) > losses(film[25])).all()
+    assert (losses(film[25]) > losses(film[60])).all()
+
+
 def test_batches_are_drawn_from_all_squares_and_keep_rows_together():
     params = trained(batch=16)
     assert (losses(params) < 0.05 * losses(params, LABELS[[1, 2, 0]])).all()

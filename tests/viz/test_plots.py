@@ -7,7 +7,9 @@ import pytest
 
 from snhkit.errors import InputError
 from snhkit.experiment import METHODS
+from snhkit.geometry import Grid, RangeQueries
 from snhkit.viz.plots import error_bars, surface_figure
+from snhkit.viz.surface import Surface
 
 TABLE = pd.DataFrame(
     {
@@ -35,6 +37,24 @@ def test_surfaces_stand_side_by_side_on_one_scale(two_releases):
     assert first.origin == "lower"
     assert figure.axes[-1].get_ylabel() == "records per hectare"
     assert saved(figure)
+
+
+def test_a_surface_is_shown_in_its_own_cells(two_releases, city):
+    ours = Surface(Grid(city, 4), np.arange(16).reshape(4, 4))
+    figure = surface_figure({"ours": ours, "Exact": two_releases["Exact"]}, cell_m=100)
+    ours_drawn, asked = (axis.images[0].get_array() for axis in figure.axes[:2])
+    np.testing.assert_allclose(ours_drawn, ours.density.T)
+    assert asked.shape == (10, 10)
+
+
+def test_boxes_are_outlined_on_every_map_in_its_unit(two_releases, city):
+    boxes = RangeQueries(city, [100, 500], [200, 600], [300, 50], [400, 70])
+    figure = surface_figure(two_releases, boxes)
+    maps = [axis for axis in figure.axes if axis.images]
+    assert len(maps) == 2
+    for axis in maps:
+        drawn = [(*box.get_xy(), box.get_width(), box.get_height()) for box in axis.patches]
+        assert drawn == [(0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.05, 0.07)]
 
 
 def test_unfilled_places_are_empty(two_releases):

@@ -255,6 +255,30 @@ def test_cells_are_outlined_unless_too_small_to_see(host):
     draw.frame.wait_for_selector("canvas.snhkit-cells", state="detached")
 
 
+def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host):
+    draw = Driven(host, boxes=TWO)
+    ring = [[-122.5, 37.7], [-122.4, 37.7], [-122.4, 37.8], [-122.5, 37.8], [-122.5, 37.7]]
+    feature = {
+        "type": "Feature",
+        "geometry": {"type": "Polygon", "coordinates": [ring]},
+        "properties": {"colour": "#440154", "lines": ["<b>Ward", "7.0 records"]},
+    }
+    told = {"districts": {"type": "FeatureCollection", "features": [feature]}, "legend": None}
+    draw.model("fromPython", "layers", [told])
+    shape = draw.frame.locator("path.snhkit-district")
+    shape.wait_for()
+    assert shape.get_attribute("fill") == "#440154"
+    draw.frame.evaluate(
+        "document.querySelector('path.snhkit-district').dispatchEvent("
+        "new MouseEvent('mouseover', {bubbles: true, clientX: 200, clientY: 200}))"
+    )
+    tip = draw.frame.locator(".leaflet-tooltip", has_text="Ward")
+    assert tip.inner_text() == "<b>Ward\n7.0 records"
+    draw.model("fromPython", "layers", [])
+    shape.wait_for(state="detached")
+    draw.wait(2)
+
+
 def test_only_the_other_half_with_the_token_is_heard(host):
     host.evaluate("document.body.insertAdjacentHTML('beforeend', '<div id=other></div>')")
     draw, other = Driven(host), Driven(host, place="other")

@@ -1,0 +1,86 @@
+"""What releases say about boxes, as a table and as text for a file."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snhkit.geometry import RangeQueries
+from snhkit.release import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["answers_csv", "answers_frame", "answers_geojson"]
+
+Degrees = Sequence[Sequence[float]]
+"""South, west, north and east of each box."""
+
+
+def answers_frame(
+    degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]
+) -> "pd.DataFrame":
+    """A row a box: its bounds and sides, and what each release says about it.
+
+    Parameters
+    ----------
+    degrees : sequence of (south, west, north, east)
+        The boxes as they were drawn, q of them.
+    boxes : RangeQueries
+        The same ones in metres.
+    releases : mapping of name to Release
+        Each gets the columns ``NAME_epsilon``, ``NAME_count`` and ``NAME_standard_error`` (in
+        records; nan where no theory gives it).
+
+    Returns
+    -------
+    DataFrame
+        q rows. ``snhkit answer`` takes it as a file of boxes.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> drawn = [(46.87, -96.80, 46.88, -96.78)]
+    >>> boxes = snh.RangeQueries.from_degrees(data.region, *zip(*drawn))
+    >>> answers = answers_frame(drawn, boxes, {"UG": data.release(snh.UniformGrid(), epsilon=1)})
+    >>> list(answers.columns[-3:])
+    ['UG_epsilon', 'UG_count', 'UG_standard_error']
+    """
+    import pandas as pd
+
+    south, west, north, east = np.reshape(np.asarray(degrees, float), (-1, 4)).T
+    columns = {
+        "box": range(1, len(south) + 1),
+        "south": south,
+        "west": west,
+        "north": north,
+        "east": east,
+        "width_m": boxes.width.round(1),
+        "height_m": boxes.height.round(1),
+    }
+    for name, release in releases.items():
+        columns[f"{name}_epsilon"] = float(release.epsilon)
+        columns[f"{name}_count"] = release.answer(boxes).round(3) + 0.0  # no -0.0
+        columns[f"{name}_standard_error"] = release.standard_error(boxes).round(3)
+    return pd.DataFrame(columns)
+
+
+def answers_csv(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
+    """``answers_frame`` as the text of a .csv file; what is not known is left empty."""
+    return answers_frame(degrees, boxes, releases).to_csv(index=False, lineterminator="\n")
+
+
+def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
+    """``answers_frame`` as the text of a .geojson file, a polygon a box; unknown is null."""
+    rows = json.loads(str(answers_frame(degrees, boxes, releases).to_json(orient="records")))
+    features = [{"type": "Feature", "geometry": _polygon(row), "properties": row} for row in rows]
+    return json.dumps({"type": "FeatureCollection", "features": features})
+
+
+def _polygon(row: dict[str, float]) -> dict:
+    south, west, north, east = (row.pop(side) for side in ("south", "west", "north", "east"))
+    ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+    return {"type": "Polygon", "coordinates": [ring]}

@@ -1,0 +1,122 @@
+"""The Python that makes the same releases and asks the same boxes."""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import numpy as np
+
+from snhkit.builders.base import hyperparameters
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.experiment.answers import Degrees
+from snhkit.geometry import Region
+from snhkit.privacy import PrivacyUnit, written
+from snhkit.release import Release
+
+__all__ = ["code", "from_files", "from_synthetic_city"]
+
+_ANEW = """\
+# Each release draws its noise anew, and pays anew: its counts differ by noise. For the very same
+# counts save the release, and read it with snh.load."""
+
+
+def from_synthetic_city(key: str, n: int) -> str:
+    """Lines that make the ``records`` and ``public`` of a synthetic city."""
+    return (
+        f'records = snh.synthetic_points("{key}", {n})\n'
+        f'public = snh.synthetic_points("{key}", world="public")'
+    )
+
+
+def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
+    """Lines that read ``records`` and ``public`` from files, whose names are to be filled in."""
+    user = ', user="user"' if unit.kind == "user" else ""
+    place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
+    theirs = 'snh.read_points("public.csv", region)' if public else "None"
+    return (
+        f"region = snh.Region.around({place})\n"
+        f'records = snh.read_points("records.csv", region{user})  # your private file\n'
+        f"public = {theirs}"
+    )
+
+
+def code(
+    source: str, dataset: PrivateDataset, releases: Mapping[str, Release], degrees: Degrees
+) -> str:
+    """A program that builds the releases again and asks them about the boxes.
+
+    Parameters
+    ----------
+    source : str
+        The lines that make ``records`` and ``public``.
+    dataset : PrivateDataset
+        Whose budget and unit are declared.
+    releases : mapping of name to Release
+        Built from their own hyperparameters and epsilons.
+    degrees : sequence of (south, west, north, east)
+        The boxes.
+
+    Raises
+    ------
+    InputError
+        If a release was built by hand, with parts that this cannot write down.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> made = {"UG": data.release(snh.UniformGrid(), epsilon=0.2)}
+    >>> program = code(from_synthetic_city("fargo", 1_000), data, made, [])
+    >>> '"UG": data.release(snh.UniformGrid(), epsilon="0.2", public=public),' in program
+    True
+    """
+    unit = dataset.unit
+    most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    parts = [
+        f"import snhkit as snh\n\n{source}",
+        f'data = snh.PrivateDataset(records, budget="{written(dataset.ledger.total)}", '
+        f'unit="{unit.kind}"{most}, n="{_knows_n(dataset)}")',
+    ]
+    if releases:
+        lines = (
+            f'    "{name}": data.release({_builder(release)}, '
+            f'epsilon="{written(release.epsilon)}", public=public),'
+            for name, release in releases.items()
+        )
+        parts[-1] += "\n\n" + "\n".join([_ANEW, "releases = {", *lines, "}"])
+    if len(degrees):
+        sides = np.reshape(np.asarray(degrees, float), (-1, 4)).T.tolist()
+        names = ("south", "west", "north", "east")
+        lines = (f"    {name}={values}," for name, values in zip(names, sides, strict=True))
+        parts.append(
+            "boxes = snh.RangeQueries.from_degrees(\n    data.region,\n" + "\n".join(lines) + "\n)"
+        )
+    if releases and len(degrees):
+        parts.append(
+            "answers = {name: release.answer(boxes) for name, release in releases.items()}\n"
+            "fmap = snh.compare_map(releases, boxes)"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _knows_n(dataset: PrivateDataset) -> str:
+    try:
+        return "public" if dataset.n >= 0 else ""
+    except InputError:
+        return "private"
+
+
+def _builder(release: Release) -> str:
+    """The call of the builder, with what differs from its defaults."""
+    kind = getattr(import_module("snhkit"), release.method)
+    usual = hyperparameters(kind())
+    told = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in release.hyperparameters.items()
+        if value != usual[name]
+    }
+    for name, value in told.items():
+        if isinstance(value, dict):
+            raise InputError(f"{release.method}: its {name} was made by hand; write it yourself.")
+    return f"snh.{release.method}({', '.join(f'{name}={value!r}' for name, value in told.items())})"

@@ -1,0 +1,67 @@
+// Buttons that ask Python for a file; the browser saves it from memory, so no address is needed.
+const FILES = [
+  ["release", "Save release", "The one file that may be published"],
+  ["geojson", "Boxes as GeoJSON", "Boxes and answers, for a GIS"],
+  ["csv", "Boxes as CSV", "Boxes and answers, as a table"],
+  ["report", "Report", "One HTML page with answers, map, ledger and code"],
+  ["code", "Copy code", "The Python that makes the same again"],
+];
+
+function render({ model, el }) {
+  const add = (tag, parent, properties) =>
+    parent.appendChild(Object.assign(document.createElement(tag), properties));
+  const bar = add("div", el, { className: "snhkit-exports", role: "group", ariaLabel: "Take away" });
+  const choice = add("select", bar, { ariaLabel: "Release to save" });
+  const buttons = {};
+  for (const [kind, label, title] of FILES) {
+    buttons[kind] = add("button", bar, { type: "button", textContent: label, title });
+    buttons[kind].onclick = () => {
+      status.textContent = "One moment …";
+      code.hidden = true;
+      model.send({ kind, release: choice.value });
+    };
+  }
+  const status = add("div", el, { className: "snhkit-export-status", role: "status" });
+  const code = add("textarea", el, {
+    className: "snhkit-export-code", readOnly: true, rows: 14, hidden: true, ariaLabel: "Code",
+  });
+
+  const offer = () => {
+    const before = choice.value, names = model.get("releases");
+    choice.replaceChildren(...names.map((name) => new Option(name)));
+    if (names.includes(before)) choice.value = before;
+    choice.disabled = buttons.release.disabled = !names.length;
+  };
+  const save = (name, mime, data) => {
+    const url = URL.createObjectURL(new Blob([data], { type: mime }));
+    const link = add("a", el, { href: url, download: name });
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    status.textContent = `Saved ${name}`;
+  };
+  const copy = async (text) => {
+    code.value = text;
+    code.hidden = false;
+    try {
+      await navigator.clipboard.writeText(text);
+      status.textContent = "Copied.";
+    } catch {  // the browser forbids it
+      code.select();
+      status.textContent = "Copy it from here:";
+    }
+  };
+  const hear = ({ kind, text, name, mime }, buffers) => {
+    if (kind === "refusal") status.textContent = text;
+    else if (kind === "code") copy(new TextDecoder().decode(buffers[0]));
+    else save(name, mime, buffers[0]);
+  };
+  model.on("change:releases", offer);
+  model.on("msg:custom", hear);
+  offer();
+  return () => {
+    model.off("change:releases", offer);
+    model.off("msg:custom", hear);
+  };
+}
+export default { render };

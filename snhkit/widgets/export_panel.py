@@ -1,0 +1,172 @@
+"""What can be taken away from the explorer: releases, answers, a report, and the code."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError, SnhkitError
+from snhkit.experiment.answers import answers_csv, answers_geojson
+from snhkit.experiment.code import code, from_files, from_synthetic_city
+from snhkit.geometry import RangeQueries
+from snhkit.release import Release
+from snhkit.viz.answers_report import answers_html
+from snhkit.widgets.session import Session
+
+__all__ = ["ExportPanel", "OnScreen"]
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnScreen:
+    """What the explorer shows, without the truth: all that may leave it.
+
+    Parameters
+    ----------
+    title, about : str
+        What is explored, and where it comes from.
+    dataset : PrivateDataset
+        The records with their ledger.
+    releases : mapping of name to Release
+        Built and shown.
+    degrees : sequence of (south, west, north, east)
+        The boxes.
+    source : str
+        Lines of Python that make ``records`` and ``public``.
+    """
+
+    title: str
+    about: str
+    dataset: PrivateDataset
+    releases: Mapping[str, Release]
+    degrees: Sequence[Sequence[float]]
+    source: str
+
+    @classmethod
+    def of(
+        cls, session: Session, place: tuple[str, int], drawn: Sequence[Sequence[float]]
+    ) -> "OnScreen":
+        """What a session has released, and the boxes drawn on its map.
+
+        Parameters
+        ----------
+        session : Session
+            Of invented records, or of somebody's.
+        place : (str, int)
+            Key and number of records of the city, if they are invented.
+        drawn : sequence of (south, west, north, east)
+            In degrees, on a map that may have been scrolled around the world.
+        """
+        data, region = session.dataset, session.region
+        if session.invented:
+            source = from_synthetic_city(*place)
+        else:
+            source = from_files(region, data.unit, public=session.public is not None)
+        turns = [360 * round((region.lon - west) / 360) for _, west, _, _ in drawn]
+        degrees = [
+            (south, round(west + turn, 7), north, round(east + turn, 7))
+            for (south, west, north, east), turn in zip(drawn, turns, strict=True)
+        ]
+        return cls(session.title, session.about, data, dict(session.releases), degrees, source)
+
+    @property
+    def boxes(self) -> RangeQueries | None:
+        """The boxes in metres; None if there is none."""
+        if not self.degrees:
+            return None
+        south, west, north, east = zip(*self.degrees, strict=True)
+        return RangeQueries.from_degrees(self.dataset.region, south, west, north, east)
+
+    @property
+    def code(self) -> str:
+        """The program that makes it again."""
+        return code(self.source, self.dataset, self.releases, self.degrees)
+
+    @property
+    def publishable(self) -> dict[str, Release]:
+        """The releases that carry no warning."""
+        return {name: r for name, r in self.releases.items() if "Warning" not in r.card()}
+
+    def file(self, kind: str, release: str = "") -> tuple[str, str, bytes]:
+        """Name, MIME type and content of one of the files.
+
+        Parameters
+        ----------
+        kind : "release", "geojson", "csv", "report" or "code"
+            Which.
+        release : str
+            The name of the release, for "release".
+
+        Raises
+        ------
+        InputError
+            If there is nothing to be written yet, in the words to be shown.
+        """
+        stem = _slug(self.title)
+        if kind == "code":
+            return f"{stem}.py", "text/x-python", self.code.encode()
+        if not self.releases:
+            raise InputError("Nothing is released yet: build a method first.")
+        if kind == "release":
+            if release not in self.publishable:
+                raise InputError(f"{release or 'No release'} is not one that may be published.")
+            data = self.publishable[release].to_bytes()
+            return f"{stem}-{_slug(release)}.snh", "application/octet-stream", data
+        if kind == "report":
+            ledger = self.dataset.ledger
+            told = {"title": self.title, "about": self.about, "code": self.code}
+            page = answers_html(self.releases, self.boxes, ledger, **told)
+            return f"{stem}.html", "text/html", page.encode()
+        boxes = self.boxes
+        if boxes is None:
+            raise InputError("There is no box yet: draw one on the map.")
+        write = {"csv": answers_csv, "geojson": answers_geojson}[kind]
+        mime = {"csv": "text/csv", "geojson": "application/geo+json"}[kind]
+        text = write(self.degrees, boxes, self.releases)
+        return f"{stem}-boxes.{kind}", mime, text.encode()
+
+
+class ExportPanel(anywidget.AnyWidget):
+    """A row of buttons; each makes its file when it is pressed, and the browser saves it.
+
+    Parameters
+    ----------
+    on_screen : callable
+        Gives what is on screen, at the moment of asking. Call ``refresh`` when a release is
+        built, so that it can be chosen.
+    """
+
+    _esm = _HERE / "export_panel.js"
+    _css = _HERE / "export_panel.css"
+    releases = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __init__(self, on_screen: Callable[[], OnScreen]) -> None:
+        super().__init__()
+        self._on_screen = on_screen
+        self.on_msg(self._answer)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Offer the releases that there are now."""
+        self.releases = list(self._on_screen().publishable)
+
+    def _answer(self, _: Any, asked: Any, __: Any) -> None:
+        try:
+            name, mime, data = self._on_screen().file(asked["kind"], asked.get("release", ""))
+        except SnhkitError as refusal:
+            self.send({"kind": "refusal", "text": str(refusal)})
+            return
+        except Exception as failure:
+            self.send({"kind": "refusal", "text": f"Something broke ({type(failure).__name__})."})
+            raise
+        self.send({"kind": asked["kind"], "name": name, "mime": mime}, buffers=[data])
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "snhkit"

@@ -1,0 +1,98 @@
+"""The program that is handed out is run, and makes the same again."""
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import snhkit as snh
+from snhkit.builders.base import hyperparameters
+from snhkit.errors import InputError
+from snhkit.experiment import METHODS
+from snhkit.experiment.code import code, from_files, from_synthetic_city
+from snhkit.privacy import PrivacyUnit
+
+BOXES = [(44.9985, 6.9985, 45.0, 7.0), (45.0, 6.999, 45.001, 7.001)]
+
+
+@pytest.fixture(scope="module")
+def data(records):
+    return snh.PrivateDataset(records, budget=1, unit="record", n="public")
+
+
+@pytest.fixture(scope="module")
+def release(data):
+    return data.release(snh.UniformGrid(), epsilon=1)
+
+
+def run(program: str) -> dict:
+    told: dict = {}
+    exec(compile(program, "<program>", "exec"), told)
+    return told
+
+
+def test_the_program_makes_the_same_releases_and_boxes(records, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lat, lon = records.region.to_latlon(records.xy)
+    rows = (f"{a:.9f},{o:.9f}" for a, o in zip(lat, lon, strict=True))
+    (tmp_path / "records.csv").write_text("\n".join(["lat,lon", *rows]))
+    data = snh.PrivateDataset(records, budget="2.5", unit="record", n="public")
+    built = {
+        METHODS[key].title: data.release(METHODS[key].builder(), epsilon=epsilon)
+        for key, epsilon in {"ug": "0.3", "identity": "0.2", "ag": Fraction(1, 3)}.items()
+    }
+    built["Own"] = data.release(snh.Identity(cell_m=100), epsilon="0.1")
+    source = from_files(data.region, data.unit, public=False)
+    told = run(code(source, data, built, BOXES))
+    assert told["data"].region == data.region
+    assert told["data"].n == len(records)
+    assert told["data"].ledger.total == data.ledger.total
+    assert told["data"].ledger.spent == data.ledger.spent
+    boxes = snh.RangeQueries.from_degrees(data.region, *zip(*BOXES, strict=True))
+    np.testing.assert_array_equal(told["boxes"].x, boxes.x)
+    for name, release in built.items():
+        again = told["releases"][name]
+        assert (again.method, again.hyperparameters) == (release.method, release.hyperparameters)
+        assert again.epsilon == release.epsilon
+        assert told["answers"][name].shape == (2,)
+    assert told["fmap"].get_name().startswith("map_")
+
+
+def test_a_synthetic_city_is_made_by_its_key():
+    records, public = from_synthetic_city("fargo", 30).splitlines()
+    assert records == 'records = snh.synthetic_points("fargo", 30)'
+    assert public == 'public = snh.synthetic_points("fargo", world="public")'
+
+
+def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    region = snh.Region.around(lat=45, lon=7.1, side_m=1234.5)
+    (tmp_path / "records.csv").write_text("lat,lon,user\n45,7.1,a\n45,7.1,b\n")
+    (tmp_path / "public.csv").write_text("lat,lon\n45,7.1\n")
+    records = snh.read_points("records.csv", region, user="user", report=lambda _: None)
+    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=3, n="private")
+    told = run(code(from_files(region, data.unit, public=True), data, {}, []))
+    assert told["region"] == region
+    assert told["data"].unit == PrivacyUnit.of("user", 3)
+    with pytest.raises(InputError, match="n is private"):
+        _ = told["data"].n
+    assert len(told["public"]) == 1
+    assert run(code(from_files(region, data.unit, public=False), data, {}, []))["public"] is None
+
+
+@pytest.mark.parametrize("key", METHODS)
+@pytest.mark.parametrize("given", [{}, {"sizes_m": (50.0, 200.0), "cell_m": 30.0}])
+def test_every_method_is_written_as_it_was_built(data, release, key, given):
+    builder = METHODS[key].builder(**given)
+    told = hyperparameters(builder)
+    made = replace(release, method=type(builder).__name__, hyperparameters=told)
+    (line,) = re.findall(r"data\.release\((.*), epsilon", code("", data, {"A": made}, []))
+    assert eval(line, {"snh": snh}) == builder
+
+
+def test_what_it_cannot_write_it_says(data, release):
+    told = hyperparameters(snh.SNH()) | {"prior": {"turns": 1}}
+    with pytest.raises(InputError, match="SNH: its prior was made by hand"):
+        code("", data, {"A": replace(release, method="SNH", hyperparameters=told)}, [])

@@ -1,0 +1,226 @@
+"""``snhkit explore`` as a person starts and ends it, and the app's page in Chromium with no
+network: a whole visit without a line of code."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import geopandas as gpd
+import pandas as pd
+import pytest
+
+import snhkit as snh
+
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="Ctrl-C goes to a process group"),
+    # Playwright's pipes and sockets are closed when its garbage is collected.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+START = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); " + (
+    "from snhkit.cli import main; main()"
+)
+
+
+class Server:
+    """``snhkit explore`` with options, from the moment that it prints its address."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.log = folder / "server.log"
+        homes = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR")
+        places = {name: str(folder / name) for name in (*homes, "IPYTHONDIR")}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", START, "explore", "--no-browser", *options],
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env={**os.environ, **places},
+                start_new_session=True,  # so that Ctrl-C reaches this group alone
+            )
+        until = time.monotonic() + 60
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+/\S*token=\w+", self.said())):
+            assert time.monotonic() < until, self.said()
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.1)
+        self.url = found[0]
+        self.home = re.match(r"http://[^/]*/", self.url)[0]
+        self.token = self.url.partition("token=")[2]
+
+    def said(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def get(self, path: str) -> tuple[str, str]:
+        """Where a request ended, and what came."""
+        for _ in range(50):  # the address may be printed before it is open
+            try:
+                with urllib.request.urlopen(self.home + path, timeout=60) as answer:
+                    return answer.url, answer.read().decode()
+            except urllib.error.HTTPError as refusal:
+                return str(refusal.code), ""
+            except urllib.error.URLError:
+                time.sleep(0.1)
+        raise AssertionError(self.said())
+
+    def kernels(self) -> list[str]:
+        """Processes that this server started."""
+        told = ["pgrep", "-P", str(self.process.pid), "-f", "ipykernel"]
+        return subprocess.run(told, capture_output=True, text=True, check=False).stdout.split()
+
+    def interrupted(self) -> int:
+        """Ctrl-C, as a terminal sends it; the exit code."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.process.wait(30)
+
+    def killed(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(30)
+
+
+def gone(pid: str) -> bool:
+    for _ in range(50):
+        if not Path(f"/proc/{pid}").exists():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_the_lab_asks_for_its_token_and_ends_on_ctrl_c(tmp_path):
+    server = Server(tmp_path, "--folder", str(tmp_path / "notebooks"))
+    try:
+        assert server.get("api/kernels")[0] == server.get("api/kernels?token=wrong")[0] == "403"
+        assert server.get(f"api/kernels?token={server.token}")[1].strip() == "[]"
+        assert (tmp_path / "notebooks" / "01_explore.ipynb").is_file()
+        assert server.interrupted() == 0
+    finally:
+        server.killed()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("app"), "--app")
+    yield server
+    server.killed()
+
+
+def test_the_app_asks_for_its_token(app):
+    for path in ("", "?token=wrong"):
+        where, page = app.get(path)
+        assert "/login" in where
+        assert "snhkit" not in page
+    assert app.get("api/kernels/0-0-0-0-0")[0] in ("403", "404")
+
+
+class Visit:
+    """The app as a person sees it."""
+
+    def __init__(self, window, url: str) -> None:
+        self.window = window
+        self.page = window.goto(url, timeout=90_000).text()
+        self.explorer = window.locator(".snhkit-explorer").first
+        self.explorer.wait_for(timeout=90_000)
+        self.attach()
+
+    def attach(self) -> None:
+        frame = self.explorer.locator("iframe").element_handle().content_frame()
+        frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+        self.frame = frame
+
+    def draw(self, *corners: tuple[float, float]) -> None:
+        """A box between two places, as shares of the map's width and height."""
+        self.frame.locator(".leaflet-draw-draw-rectangle").click()
+        at = self.frame.locator(".leaflet-container").bounding_box()
+        (x0, y0), (x1, y1) = (
+            (at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners
+        )
+        mouse = self.window.mouse
+        mouse.move(x0, y0)
+        mouse.down()
+        mouse.move((x0 + x1) / 2, (y0 + y1) / 2, steps=3)
+        mouse.move(x1, y1, steps=3)
+        mouse.up()
+
+    def rows(self, count: int) -> list[list[str]]:
+        """The table of answers, once it has so many boxes."""
+        self.window.wait_for_function(
+            "(n) => document.querySelectorAll('.snhkit-answers tbody th').length === n",
+            arg=count,
+            timeout=20_000,
+        )
+        return self.explorer.locator(".snhkit-answers").evaluate(
+            "(table) => [...table.rows].map((row) => [...row.cells].map((c) => c.innerText))"
+        )
+
+    def legend(self, title: str) -> None:
+        self.frame.locator(".snhkit-legend-title", has_text=re.compile(f"^{title}$")).wait_for()
+
+    def saved(self, button: str, folder: Path) -> Path:
+        with self.window.expect_download(timeout=20_000) as download:
+            self.explorer.get_by_role("button", name=button, exact=True).click()
+        path = folder / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+
+def refers_to_nothing_elsewhere(page: str) -> None:
+    names = re.compile(r'xmlns(:\w+)?="[^"]*"|rdf:(about|resource)="[^"]*"')  # name, load nothing
+    assert "application/vnd.jupyter.widget-view+json" in page
+    assert not re.search(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?", names.sub("", page))
+
+
+@pytest.mark.browser
+def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
+    visit = Visit(window, app.url)
+    refers_to_nothing_elsewhere(visit.page)
+    assert "snh.explore" not in visit.page  # no code
+    explorer = visit.explorer
+    explorer.get_by_label("City").select_option(label="Fargo")
+    explorer.get_by_role("heading", name="Fargo").wait_for(timeout=30_000)
+    visit.attach()
+    slider = explorer.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")  # from 0.2 to 0.4
+    explorer.get_by_text("1.49 times as likely").wait_for()
+    for name, wanted in {"UG": True, "Identity": True, "AG": True, "SNH": False}.items():
+        explorer.get_by_label(name, exact=True).set_checked(wanted)
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.get_by_text("spent 1.2, left 1.8").wait_for(timeout=40_000)
+    visit.legend("UG")
+
+    visit.draw((0.35, 0.3), (0.5, 0.6))
+    visit.rows(1)
+    visit.draw((0.55, 0.45), (0.7, 0.7))
+    head, *rows = visit.rows(2)
+    methods = ["UG", "Identity", "AG"]
+    assert [title.partition(",")[0] for title in head[2:5]] == methods
+    explorer.get_by_role("button", name="AG", exact=True).click()
+    visit.legend("AG")
+
+    table = pd.read_csv(visit.saved("Boxes as CSV", tmp_path))
+    again = gpd.read_file(visit.saved("Boxes as GeoJSON", tmp_path))
+    explorer.get_by_label("Release to save").select_option("Identity")
+    release = snh.load(visit.saved("Save release", tmp_path))
+    boxes = snh.RangeQueries.from_geodataframe(release.region, again)
+    assert release.answer(boxes) == pytest.approx(table["Identity_count"].to_numpy(), abs=6e-4)
+    for k, name in enumerate(methods):
+        shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
+        assert shown == pytest.approx(table[f"{name}_count"].to_numpy(), abs=0.51)
+    report = visit.saved("Report", tmp_path).read_text(encoding="utf-8")
+    assert "<h1>Fargo" in report
+    explorer.get_by_role("button", name="Copy code").click()
+    program = explorer.get_by_role("textbox", name="Code").input_value()
+    assert 'snh.synthetic_points("fargo"' in program
+
+
+def test_ctrl_c_ends_the_app_and_its_kernels(app):
+    kernels = app.kernels()
+    assert kernels
+    assert app.interrupted() == 0
+    assert all(map(gone, kernels))

@@ -1,0 +1,91 @@
+import re
+
+import numpy as np
+import pytest
+
+import snhkit as snh
+from snhkit.data import synthetic_points
+from snhkit.widgets.export_panel import ExportPanel, OnScreen
+from snhkit.widgets.opening import explore
+
+BOX = [46.870, -96.800, 46.890, -96.780]
+
+
+@pytest.fixture
+def fargo():
+    explorer = explore(city="fargo", n=5_000, methods=["ug", "identity"])
+    explorer.build()
+    explorer.map.boxes = [BOX]
+    return explorer
+
+
+@pytest.fixture
+def pressed(monkeypatch):
+    """Presses a button of a panel, and hears what the browser would."""
+
+    def press(panel: ExportPanel, **asked):
+        heard = []
+        monkeypatch.setattr(panel, "send", lambda told, buffers=(): heard.append((told, buffers)))
+        panel._answer(panel, asked, [])
+        ((told, buffers),) = heard
+        return told, bytes(buffers[0]) if buffers else b""
+
+    return press
+
+
+def test_a_release_is_saved_as_it_is(fargo, pressed, tmp_path):
+    assert fargo._export.releases == ["UG", "Identity"]
+    told, data = pressed(fargo._export, kind="release", release="Identity")
+    assert told["name"] == "fargo-synthetic-identity.snh"
+    (tmp_path / told["name"]).write_bytes(data)
+    again = snh.load(tmp_path / told["name"])
+    wanted = fargo.releases["Identity"].answer(fargo.boxes)
+    np.testing.assert_array_equal(again.answer(fargo.boxes), wanted)
+
+
+@pytest.mark.parametrize("kind", ["geojson", "csv", "report", "code"])
+def test_a_file_of_each_kind(fargo, pressed, kind):
+    told, data = pressed(fargo._export, kind=kind)
+    assert re.fullmatch(rf"fargo-synthetic(-boxes)?\.({kind}|html|py)", told["name"])
+    assert told["mime"]
+    assert ("UG" if kind != "code" else "snh.UniformGrid()") in data.decode()
+
+
+def test_nothing_is_said_of_the_truth_not_even_in_teaching_mode(fargo, pressed):
+    fargo._controls.teaching.value = True
+    truth = f"{fargo._session.truth(fargo.boxes)[0]:,}"
+    assert truth in fargo._table.value
+    for kind in ("geojson", "csv", "report", "code"):
+        text = pressed(fargo._export, kind=kind)[1].decode()
+        assert "truth" not in text.lower().replace("snhkit-truth", "")
+        assert not re.search(rf"\b{truth}\b|\b{truth.replace(',', '')}\b(?!\.)", text)
+
+
+def test_what_is_not_there_yet_is_said_in_words(pressed):
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    for kind in ("release", "geojson", "csv", "report"):
+        assert "build a method first" in pressed(explorer._export, kind=kind)[0]["text"]
+    explorer.build()
+    assert "draw one on the map" in pressed(explorer._export, kind="csv")[0]["text"]
+    assert "may be published" in pressed(explorer._export, kind="release", release="?")[0]["text"]
+
+
+def test_what_carries_a_warning_is_not_offered(fargo):
+    data, seen = fargo.dataset, OnScreen.of(fargo._session, ("fargo", 5_000), [])
+    seen.releases["Seeded"] = data.release(snh.UniformGrid(), epsilon="0.1", seed=1)
+    assert list(seen.publishable) == ["UG", "Identity"]
+
+
+def test_boxes_of_a_map_scrolled_around_the_world_are_where_they_were(fargo):
+    fargo.map.boxes = [BOX, [BOX[0], BOX[1] - 720, BOX[2], BOX[3] - 720]]
+    seen = OnScreen.of(fargo._session, ("fargo", 5_000), fargo.map.boxes)
+    assert seen.degrees[1] == seen.degrees[0] == tuple(BOX)
+    np.testing.assert_allclose(seen.boxes.x, fargo.boxes.x, atol=1e-6)
+
+
+def test_somebodys_records_are_read_from_a_file_in_the_code():
+    points = synthetic_points("fargo", 1_000)
+    explorer = explore(points, budget=1, methods=["ug"])
+    seen = OnScreen.of(explorer._session, explorer._controls.place, [])
+    assert 'snh.read_points("records.csv", region)' in seen.code
+    assert "synthetic" not in seen.code
