@@ -1,16 +1,17 @@
 """Train the network of ``Prior``: python benchmarks/train_prior.py [--help].
 
 Reads public data sets from a folder, takes squares of 13.2 km out of them, and writes the weights
-as safetensors. Three stages: the second sees more of what looks like GPS fixes, the third leaves
-large boxes to the sums that ``PriorModel`` keeps. Each step sees 6 crops of 96 by 96 cells from
-cities that are thinned, turned, mirrored, blurred or zoomed at random, with noise of a random
-epsilon on cells of a random width. What falls is the logarithm of the mean relative error of boxes
-in a crop, in units of that of the noisy crop itself or of answering 0, whichever is less: so that
-no crop outweighs another.
+as safetensors. The second stage sees more of what looks like GPS fixes; the third leaves large
+boxes to the sums that ``PriorModel`` keeps; the others see more check-ins, on cells about as narrow
+as ``cell_m="bought"`` makes them. Each step sees 6 crops of 96 by 96 cells from cities that are
+thinned, turned, mirrored, blurred or zoomed at random, with noise of a random epsilon on cells of a
+random width. What falls is the logarithm of the mean relative error of boxes in a crop, in units of
+that of the noisy crop itself or of answering 0, whichever is less: so that no crop outweighs
+another.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +26,10 @@ from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
 import snhkit as snh
+from snhkit.builders.cell_width import chosen_grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser import SPLIT, denoise, start
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
 SIDE_M = 13_200.0
 CELLS, BOXES, BATCH = 96, 768, 6
@@ -56,11 +59,19 @@ class Stage:
     synthetic : tuple of str
         Cities of ``synthetic_points`` beside the real ones.
     root : float
-        The weight of each in the draw; that of a real one is the root of its size, 150 at least.
+        The weight of each in the draw.
+    roots : (float, float)
+        That of a real one is the root of its size, but at least and at most these.
+    checkins : float
+        That of real check-ins, at least.
+    least : int
+        Cities are thinned to so few records.
     blurred, blur_m : float
         How often places are blurred, and how far at most.
     large, anywhere : float
         Shares of boxes of any shape, and of squares that are not centred on a record.
+    width_m : callable
+        From records, n, epsilon and a generator to a cell width.
     """
 
     steps: int
@@ -68,19 +79,66 @@ class Stage:
     rate: float
     synthetic: tuple[str, ...]
     root: float
+    roots: tuple[float, float]
+    checkins: float
+    least: int
     blurred: float
     blur_m: float
     large: float
     anywhere: float
+    width_m: Callable[[NDArray[np.float64], int, float, np.random.Generator], float]
+
+
+def by_n(_: object, n: int, epsilon: float, rng: np.random.Generator) -> float:
+    """A width by n epsilon, more or less."""
+    return 1_830 * (n * epsilon) ** -0.387 * np.exp(rng.normal(-0.15, 0.4))
+
+
+def by_evenness(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
+    """About the width that would be bought; ``xy`` is in metres around the middle."""
+    region = snh.Region.around(0, 0, SIDE_M)
+    inside = np.abs(xy).max(axis=1) < SIDE_M / 2
+    records = snh.Points(region, xy[inside] + SIDE_M / 2)
+    entropy = ReplayableEntropy(int(rng.integers(2**32)))
+    terms = snh.builders.Terms(exact(epsilon), PrivacyUnit.of("record"), entropy, n)
+    return chosen_grid(records, terms, "bought")[0].cell_m * np.exp(rng.normal(-0.04, 0.3))
 
 
 _THREE = ("tulsa", "phoenix", "chicago")
 _SIX = (*_THREE, "salt_lake", "houston", "miami")
-STAGES = (
-    Stage(5_550, 7_600, 1.2e-3, _THREE, 150, 0.35, 25, large=1 / 6, anywhere=0.1),
-    Stage(2_150, 4_300, 7e-4, _SIX, 115, 0.5, 40, large=1 / 6, anywhere=0.1),
-    Stage(3_590, 3_590, 1e-3, _SIX, 115, 0.5, 40, large=0, anywhere=0.04),
+_FIRST = Stage(
+    steps=5_550,
+    cosine=7_600,
+    rate=1.2e-3,
+    synthetic=_THREE,
+    root=150,
+    roots=(150, np.inf),
+    checkins=150,
+    least=2_000,
+    blurred=0.35,
+    blur_m=25,
+    large=1 / 6,
+    anywhere=0.1,
+    width_m=by_n,
 )
+_SECOND = replace(
+    _FIRST, steps=2_150, cosine=4_300, rate=7e-4, synthetic=_SIX, root=115, blurred=0.5, blur_m=40
+)
+_THIRD = replace(_SECOND, steps=3_590, cosine=3_590, rate=1e-3, large=0, anywhere=0.04)
+_FOURTH = replace(
+    _THIRD,
+    steps=4_500,
+    cosine=4_500,
+    rate=7e-4,
+    root=150,
+    roots=(150, 400),
+    checkins=240,
+    blurred=0.4,
+    width_m=by_evenness,
+)
+_FIFTH = replace(_FOURTH, steps=7_000, cosine=7_000, rate=1e-3, checkins=260, least=1_200)
+_SIXTH = replace(_FIFTH, steps=5_000, cosine=5_000, rate=8e-4, roots=(160, 480))
+STAGES = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 
 
 class Crop(NamedTuple):
@@ -94,25 +152,29 @@ class Crop(NamedTuple):
     floor: Any
 
 
-def cities(folder: Path, stage: Stage) -> list[NDArray[np.float64]]:
-    """Places in metres around each city's centre, sorted by x; synthetic ones last."""
+def cities(folder: Path, stage: Stage) -> list[tuple[NDArray[np.float64], float]]:
+    """Places in metres around each city's centre, sorted by x, and its weight in the draw."""
     found = []
     for file, centres in PLACES.items():
         for lat, lon in centres:
             region = snh.Region.around(lat, lon, SIDE_M)
-            found.append(snh.read_points(folder / file, region))
-    found += [snh.synthetic_points(name, 100_000, seed=1) for name in stage.synthetic]
-    middled = [points.xy - points.region.side_m / 2 for points in found]
-    return [xy[np.argsort(xy[:, 0])] for xy in middled]
+            points = snh.read_points(folder / file, region)
+            weight = float(np.clip(np.sqrt(len(points)), *stage.roots))
+            found.append((points, max(weight, stage.checkins) if "checkins" in file else weight))
+    for name in stage.synthetic:
+        found.append((snh.synthetic_points(name, 100_000, seed=1), stage.root))
+    middled = [(points.xy - points.region.side_m / 2, weight) for points, weight in found]
+    return [(xy[np.argsort(xy[:, 0])], weight) for xy, weight in middled]
 
 
-def crops(places: list[NDArray[np.float64]], stage: Stage, seed: int) -> Iterator[Crop]:
+def crops(
+    places: list[tuple[NDArray[np.float64], float]], stage: Stage, seed: int
+) -> Iterator[Crop]:
     """Examples without end."""
     rng = np.random.default_rng(seed)
-    roots = np.maximum([np.sqrt(len(xy)) for xy in places], 150)
-    roots[-len(stage.synthetic) :] = stage.root
+    weights = np.array([weight for _, weight in places])
     while True:
-        city = places[rng.choice(len(places), p=roots / roots.sum())]
+        city, _ = places[rng.choice(len(places), p=weights / weights.sum())]
         found = crop(rng, city, stage)
         if found is not None:
             yield found
@@ -120,16 +182,18 @@ def crops(places: list[NDArray[np.float64]], stage: Stage, seed: int) -> Iterato
 
 def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> Crop | None:
     """One example, or None if this piece of the city holds too little."""
-    n = int(np.exp(rng.uniform(np.log(min(2_000, len(city) * 0.8)), np.log(len(city)))))
-    epsilon = np.exp(rng.uniform(np.log(0.03), np.log(1.5)))
-    width = 1_830 * (n * epsilon) ** -0.387 * np.exp(rng.normal(-0.15, 0.4))
-    cell_m = float(np.clip(width, 6, 350))
+    n = int(np.exp(rng.uniform(np.log(min(stage.least, len(city) * 0.6)), np.log(len(city)))))
+    epsilon = float(np.exp(rng.uniform(np.log(0.03), np.log(1.5))))
+    city = city[rng.random(len(city)) < n / len(city)]
+    blur_m = rng.uniform(3, stage.blur_m) if rng.random() < stage.blurred else 0.0
+    blurred = city + rng.normal(0, blur_m, city.shape) if blur_m else city
+    cell_m = float(np.clip(stage.width_m(blurred, n, epsilon, rng), 6, 350))
     zoom = 1.0 if rng.random() < 0.6 else np.exp(rng.uniform(np.log(0.5), np.log(4)))
     bounds_m, cell_m = np.array([25.0, 100.0]) * zoom, cell_m * np.sqrt(zoom)
     if cell_m * CELLS / 4 > SIDE_M:
         return None
     low, high = borders(rng)
-    points = piece(rng, city, n, cell_m, stage)
+    points = piece(rng, city, cell_m, blur_m)
     points = points[((points >= low) & (points < high)).all(axis=1)]
     if len(points) < 10:
         return None
@@ -172,18 +236,17 @@ def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def piece(
-    rng: np.random.Generator, city: NDArray[np.float64], n: int, cell_m: float, stage: Stage
+    rng: np.random.Generator, city: NDArray[np.float64], cell_m: float, blur_m: float
 ) -> NDArray[np.float64]:
-    """The surroundings of one record of a changed city of about n, in cells of the crop."""
+    """The surroundings of one record of a changed city, in cells of the crop."""
     turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
-    blur_m = rng.uniform(3, stage.blur_m) if rng.random() < stage.blurred else 0.0
     zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
     reach = 1.2 * CELLS * cell_m / zoom
     middle = city[rng.integers(len(city))]
     first, last = np.searchsorted(city[:, 0], [middle[0] - reach, middle[0] + reach])
     near = city[first:last]
     near = near[np.abs(near[:, 1] - middle[1]) < reach]
-    near = near[rng.random(len(near)) < n / len(city)] - middle
+    near = near - middle
     near = near + rng.normal(0, blur_m, near.shape) if blur_m else near
     near = near[:, ::-1] if rng.random() < 0.5 else near
     rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
@@ -258,7 +321,7 @@ def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
     return weights, state, mean, value
 
 
-def train(weights, places: list[NDArray[np.float64]], stage: Stage, seed: int):
+def train(weights, places: list[tuple[NDArray[np.float64], float]], stage: Stage, seed: int):
     """The running mean of the weights over a stage; crops are cut while a step runs."""
     mean, state = weights, _ADAM.init(weights)
     examples = crops(places, stage, seed)
