@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from snhkit.select import ParamSelect as ParamSelect
     from snhkit.viz.districts import district_map as district_map
     from snhkit.viz.maps import compare_map as compare_map
-    from snhkit.widgets.explorer import explore as explore
+    from snhkit.widgets.opening import explore as explore
 
 _HOME = {
     "AdaptiveGrid": "builders",
@@ -67,7 +67,7 @@ _HOME = {
     "compare_map": "viz.maps",
     "district_map": "viz.districts",
     "exact_counts": "geometry",
-    "explore": "widgets.explorer",
+    "explore": "widgets.opening",
     "load": "release_file",
     "read_points": "data",
     "synthetic_points": "data",

@@ -9,6 +9,8 @@ from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_array
 from threadpoolctl import ThreadpoolController
 
+from snhkit.progress import steps
+
 __all__ = ["best_extra_rows", "interval_gram", "loss_and_gradient", "one_thread", "p_identity"]
 
 _MOST_EXTRA = 32
@@ -68,7 +70,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
     p = min(max(m // 16, 1), _MOST_EXTRA)
     best, least = np.zeros(p * m), float(np.trace(gram))  # as good as the identity at least
 
-    def improved(start: NDArray, steps: int) -> tuple[float, NDArray]:
+    def improved(start: NDArray, most: int) -> tuple[float, NDArray]:
         found = minimize(
             loss_and_gradient,
             start,
@@ -76,12 +78,15 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(0, np.inf),
-            options={"maxiter": steps},
+            callback=lambda _: advance(),
+            options={"maxiter": most},
         )
         return float(found.fun), found.x
 
-    with one_thread():
-        for seed in range(min(max(1024 // m, 2), 8)):
+    starts = min(max(1024 // m, 2), 8)
+    total = starts * _FIRST_STEPS + _STEPS
+    with one_thread(), steps(total, "choosing what to measure") as advance:
+        for seed in range(starts):
             start = np.random.default_rng(seed).uniform(0, min(1, 10 / p), p * m)
             loss, rows = improved(start, _FIRST_STEPS)
             if loss < least:

@@ -13,12 +13,14 @@ from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_gr
 from snhkit.builders.grid_model import GridModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.progress import steps
 from snhkit.release import Release
 
 __all__ = ["PGM"]
 
 _MOST = 1024
 _ITERATIONS = 200
+_LOOK = 50  # iterations from one callback of mbi's to the next
 _WEIGHT = 1 / 4
 
 
@@ -131,13 +133,15 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         loss = replace(loss, lipschitz=float(2 * steepest / total))
         floor = 0.01 * total / noisy.size
         start = mbi.Factor(domain, np.log(np.maximum(noisy, floor)).reshape(domain.shape))
-        model = mbi.estimation.MirrorDescent().estimate(
-            domain,
-            loss,
-            known_total=float(total),
-            iters=_ITERATIONS,
-            warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),
-        )
+        with steps(_ITERATIONS, "fitting the counts") as advance:
+            model = mbi.estimation.MirrorDescent().estimate(
+                domain,
+                loss,
+                known_total=float(total),
+                iters=_ITERATIONS,
+                callback_fn=lambda _: advance(_LOOK),
+                warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),
+            )
         return np.array(model.project(cliques[-1]).datavector()).reshape(m, m)
 
 

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
-from tqdm.auto import tqdm
 
 from snhkit.builders.base import MOST_CELLS, whole
 from snhkit.errors import InputError
 from snhkit.neural.denoiser import SPLIT, Weights, denoise
 from snhkit.neural.reconcile import reconciled
+from snhkit.progress import steps
 
 __all__ = ["Prior"]
 
@@ -83,8 +83,10 @@ class Prior:
         grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
         total = np.zeros((split * len(grid),) * 2)
-        for turn in tqdm(range(self.turns), desc="cleaning the grid", unit="turn", leave=False):
-            total += _turned_back(_by_tiles(_turned(grid, turn), about, split), turn)
+        with steps(self.turns, "cleaning the grid", "turn") as advance:
+            for turn in range(self.turns):
+                total += _turned_back(_by_tiles(_turned(grid, turn), about, split), turn)
+                advance()
         return reconciled(total * (noise / self.turns), noisy, 2 * noise**2, [len(noisy)])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
+from snhkit import progress
 from snhkit.neural.network import MLP, FeatureGrid, Params
 from snhkit.neural.squares import Batch, Scattered, Stored
 
@@ -81,13 +81,12 @@ def train(
     looks: list[float] = []
     if watch is not None:
         watch(0, _on_host(learned[0]))
-    with tqdm(total=steps, desc=f"training {k} networks", unit="step", leave=False) as bar:
+    with progress.steps(steps, f"training {k} networks") as advance:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
             learned = jax.device_put(learned, by_network)
             learned, loss = run(learned, keys[part], rates[part], squares)
-            bar.set_postfix(loss=f"{float(loss):.2e}", refresh=False)
-            bar.update(len(keys[part]))
+            advance(len(keys[part]), loss=f"{float(loss):.2e}")
             if watch is not None:
                 watch(min(part.stop, steps), _on_host(learned[0]))
             if held_out is None:

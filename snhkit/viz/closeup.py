@@ -127,13 +127,13 @@ def _numbers(
             "not; take smaller boxes or a smaller margin_m."
         )
     shown = (slice(first[0], last[0]), slice(first[1], last[1]))
-    colours = scale.rgba(surface.density[shown]) / 255
+    colours = scale.palette[scale.levels(surface.density[shown])] / 255
     x, y = (grid.edges()[f : t + 1] for f, t in zip(first, last, strict=True))
     axis.pcolormesh(x, y, np.swapaxes(colours, 0, 1), edgecolor="white", linewidth=0.5)
     counts = surface.counts[shown]
     digits = 0 if np.all(counts == np.rint(counts)) else 1
     for (i, j), count in np.ndenumerate(counts):
-        ground = colours[i, j, :3]
+        ground = colours[i, j]
         axis.text(
             x[i : i + 2].mean(),
             y[j : j + 2].mean(),

@@ -92,7 +92,7 @@ def district_overlay(
     *,
     label: str | None = None,
 ) -> dict[str, Any]:
-    """The same as an overlay of a ``DrawMap``, ready for JSON.
+    """The same as a layer of a ``DrawMap``, ready for JSON.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def district_overlay(
     counts, errors = release.answer(districts), release.standard_error(districts)
     density = counts / np.maximum(area, 1e-9) * 1e6
     scale = ColourScale.up_to(max(density[known].max(initial=0), 0.01), _UNIT)
-    colours = scale.rgba(density)[:, :3]
+    colours = scale.palette[scale.levels(density)]
     drawn = _in_degrees(release.region, np.where(known, inside, shapes))
     features = [
         {

@@ -78,7 +78,8 @@ const snhkit = {
     return L.geoJSON(features, { pane, style }).bindTooltip(words, { sticky: true });
   },
 
-  // Returns a function that shows {title, unit, ticks, colours}, or nothing for null.
+  // Returns a function that shows {title, unit, ticks, colours, note}, or nothing for null; without
+  // colours only the title and the note.
   legend(map) {
     const control = L.control({ position: "bottomright" });
     const box = L.DomUtil.create("div", "snhkit-legend");
@@ -93,10 +94,13 @@ const snhkit = {
       box.replaceChildren();
       if (!value) return;
       line("snhkit-legend-title", value.title);
-      line("snhkit-ramp", "").style.background = `linear-gradient(to right, ${value.colours.join()})`;
-      const ticks = line("snhkit-ticks", "");
-      for (const tick of value.ticks) L.DomUtil.create("span", "", ticks).textContent = tick;
-      line("snhkit-unit", value.unit);
+      if (value.colours) {
+        line("snhkit-ramp", "").style.background = `linear-gradient(to right, ${value.colours.join()})`;
+        const ticks = line("snhkit-ticks", "");
+        for (const tick of value.ticks) L.DomUtil.create("span", "", ticks).textContent = tick;
+        line("snhkit-unit", value.unit);
+      }
+      if (value.note) line("snhkit-unit", value.note);
       control.addTo(map);
     };
   },

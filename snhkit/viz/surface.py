@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 from matplotlib.colors import Colormap, PowerNorm
-from matplotlib.image import imsave
 from numpy.typing import NDArray
+from PIL import Image
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
@@ -24,8 +24,9 @@ __all__ = ["UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"
 
 UNIT = "records per hectare"
 
-MAX_CELLS_A_SIDE = 150
-PIXELS_A_CELL = 5
+_CELLS_A_SIDE = 150
+_PIXELS_A_CELL, _MOST_PIXELS = 5, 1200  # a cell, and a side unless there are more cells
+_KNOTS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,16 +75,15 @@ class Surface:
         return self.counts * (10_000 / self.grid.cell_m**2)
 
 
-def display_cell_m(region: Region) -> float:
-    """The smallest of 1, 2, 5, 10, 20 ... metres with at most 150 cells a side.
+def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
+    """The smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells a side.
 
     Examples
     --------
     >>> display_cell_m(Region.around(lat=0, lon=0, side_m=13_200))
     100.0
     """
-    least = region.side_m / MAX_CELLS_A_SIDE
-    return _nice(least, (1, 2, 5, 10))
+    return _nice(region.side_m / most, (1, 2, 5, 10))
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ColourScale:
     Examples
     --------
     >>> scale = ColourScale(top=40.0)
-    >>> scale.rgba(np.array([0.0, 40.0]))[:, :3]
+    >>> scale.palette[scale.levels(np.array([0.0, 40.0]))]
     array([[ 68,   1,  84],
            [253, 231,  36]], dtype=uint8)
     >>> scale.ticks
@@ -141,9 +141,15 @@ class ColourScale:
         """Densities at the start, the middle and the end of the colours."""
         return (0.0, self.top / 4, self.top)
 
-    def rgba(self, density: NDArray) -> NDArray[np.uint8]:
-        """Colours, shape (..., 4)."""
-        return self.cmap(self.norm(density).filled(0), bytes=True)
+    def levels(self, density: NDArray) -> NDArray[np.uint8]:
+        """Rows of ``palette``, from 1 to 255."""
+        return (1 + np.rint(254 * self.norm(density).filled(0))).astype(np.uint8)
+
+    @property
+    def palette(self) -> NDArray[np.uint8]:
+        """Colours, shape (256, 3); the first stands for none."""
+        colours = self.cmap(np.linspace(0, 1, 255), bytes=True)[:, :3]
+        return np.concatenate([np.zeros((1, 3), np.uint8), colours])
 
     def legend(self, title: str) -> dict[str, Any]:
         """What the map's own legend needs, ready for JSON."""
@@ -169,11 +175,14 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
         ``alt`` and ``legend``.
     """
     grid = surface.grid
-    at, bounds = _cell_of_pixel(grid, PIXELS_A_CELL * grid.m)
-    rgba = scale.rgba(surface.density).reshape(-1, 4)[at]
-    rgba[at < 0] = 0
+    a_cell = max(1, min(_PIXELS_A_CELL, _MOST_PIXELS // grid.m))
+    at, bounds = _cell_of_pixel(grid, a_cell * grid.m)
+    levels = scale.levels(surface.density).ravel()[at]
+    levels[at < 0] = 0
+    picture = Image.fromarray(levels)
+    picture.putpalette(scale.palette.tobytes())
     file = io.BytesIO()
-    imsave(file, rgba, format="png")
+    picture.save(file, "PNG", transparency=0, compress_level=3)
     url = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
     return {
         "image": url,
@@ -194,11 +203,17 @@ def _cell_of_pixel(
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))
     middle = (np.arange(pixels) + 0.5) / pixels
-    lat = np.degrees(np.arctan(np.sinh(high + (low - high) * middle)))
-    lon = west + (east - west) * middle
-    xy = grid.region.to_xy(*np.meshgrid(lat, lon, indexing="ij"))
-    inside = grid.region.contains(xy)
-    i, j = np.moveaxis(np.minimum((xy / grid.cell_m).astype(np.int64), grid.m - 1), -1, 0)
+    # The projection is smooth: it is computed at a few knots and interpolated between them.
+    knots = np.linspace(0, 1, _KNOTS + 1)
+    lat = np.degrees(np.arctan(np.sinh(high + (low - high) * knots)))
+    xy = grid.region.to_xy(*np.meshgrid(lat, west + (east - west) * knots, indexing="ij"))
+    before = np.minimum((middle * _KNOTS).astype(np.int64), _KNOTS - 1)
+    weights = np.zeros((pixels, _KNOTS + 1))
+    after = middle * _KNOTS - before
+    weights[np.arange(pixels), before], weights[np.arange(pixels), before + 1] = 1 - after, after
+    x, y = (weights @ xy[..., axis] @ weights.T for axis in (0, 1))
+    inside = (x >= 0) & (y >= 0) & (x < grid.region.side_m) & (y < grid.region.side_m)
+    i, j = (np.minimum((at / grid.cell_m).astype(np.int64), grid.m - 1) for at in (x, y))
     return np.where(inside, i * grid.m + j, -1), bounds
 
 

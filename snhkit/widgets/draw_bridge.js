@@ -1,33 +1,29 @@
-// The map page's half of DrawMap.  Expects Leaflet, Leaflet.draw and the furniture of viz.
+// The map page's half of DrawMap.  Expects Leaflet, Leaflet.draw, the furniture of viz, and panes.
 function drawBridge(map, drawn, token, boxStyle, legend) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
   const round = (x) => Math.round(x * 1e6) / 1e6;
   const boxOf = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()].map(round);
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
-  const pane = "snhkit-overlay";  // under the drawn boxes, so that these stay clickable
-  if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
-  let overlay = null;
+  const panes = snhkitPanes(map, legend);
 
   const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
   const sign = { permanent: true, direction: "center", className: "snhkit-number" };
-  const number = () => rectangles().forEach((layer, i) => {
-    if (layer.getTooltip()) layer.setTooltipContent(String(i + 1));
-    else layer.bindTooltip(String(i + 1), sign);
-  });
+  const number = () => {
+    rectangles().forEach((layer, i) => {
+      if (layer.getTooltip()) layer.setTooltipContent(String(i + 1));
+      else layer.bindTooltip(String(i + 1), sign);
+    });
+    panes.mirror(rectangles(), boxStyle, sign);
+  };
   const hear = {
     boxes(value) {
       drawn.clearLayers();
       for (const b of value) drawn.addLayer(L.rectangle(corners(b), boxStyle));
       number();
     },
-    overlay(value) {
-      if (overlay) overlay.remove();
-      overlay = null;
-      legend(value.legend);
-      if (value.districts) overlay = snhkit.districts(map, value.districts).addTo(map);
-      if (!value.image) return;
-      const options = { pane, alt: value.alt };
-      overlay = L.imageOverlay(value.image, corners(value.bounds), options).addTo(map);
+    layers(value) {
+      panes.layers(value);
+      number();
     },
     view(value) {
       map.snhkitMoved = true;

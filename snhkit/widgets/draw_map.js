@@ -18,13 +18,15 @@ function render({ model, el }) {
       if (ready) shown = boxes;
       send("boxes", model.get("boxes"));
     },
-    overlay: () => send("overlay", model.get("overlay")),
+    layers: () => send("layers", model.get("layers")),
   };
   const pushTheme = () => {  // JupyterLab's colours; elsewhere the map keeps its own
     const style = getComputedStyle(el);
     const colour = (name) => style.getPropertyValue(name).trim();
     send("theme", { paper: colour("--jp-layout-color2"), ink: colour("--jp-ui-font-color1") });
   };
+  // JupyterLab would take the arrow keys from the slider and the menus around the map.
+  const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
   const onMessage = (e) => {
     const d = e.data;
     if (e.source !== frame.contentWindow || !d || d.token !== model.get("_token")) return;
@@ -38,8 +40,9 @@ function render({ model, el }) {
       ready = true;
       shown = "[]";
       push.boxes();
-      push.overlay();
+      push.layers();
       if (view) send("view", view);
+      el.closest(".snhkit-explorer")?.addEventListener("focusin", keepKeys);
       pushTheme();
     }
   };

@@ -30,7 +30,8 @@ class _Bridge(MacroElement):
 
     def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
         super().__init__()
-        self.js = (_HERE / "draw_bridge.js").read_text(encoding="utf-8")
+        parts = ("panes.js", "draw_bridge.js")
+        self.js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
         self.map_name, self.group_name = fmap.get_name(), group.get_name()
         self.token, self.style = token, BOX_STYLE
 
@@ -50,9 +51,10 @@ class DrawMap(anywidget.AnyWidget):
     boxes : list of [south, west, north, east]
         The rectangles in degrees, in the order of the numbers they carry; set them and the map
         follows. Watch them with ``observe(..., "boxes")``.
-    overlay : dict
-        A picture under the rectangles, made by ``snhkit.viz.surface.surface_overlay``; ``{}``
-        takes it off.
+    layers : list of dict
+        What is shown under the rectangles, made by ``snhkit.viz.surface.surface_overlay``: a map
+        for each, side by side, and one bare map for none. They move together; the leftmost has
+        the drawing tools.
     height : int
         In pixels.
 
@@ -67,7 +69,7 @@ class DrawMap(anywidget.AnyWidget):
 
     _esm = _HERE / "draw_map.js"
     boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
-    overlay = traitlets.Dict().tag(sync=True)
+    layers = traitlets.List(traitlets.Dict()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)
     _html = traitlets.Unicode().tag(sync=True)
     _token = traitlets.Unicode().tag(sync=True)
@@ -77,12 +79,10 @@ class DrawMap(anywidget.AnyWidget):
         super().__init__(_token=token, _html=_page(fmap, token), **traits)
 
     def show(self, fmap: folium.Map) -> None:
-        """Put another map in the place of this one; boxes and picture are taken off."""
-        token = secrets.token_hex(
-            16
-        )  # a late word from the old page is not taken for the new one's
+        """Put another map in the place of this one; boxes and layers are taken off."""
+        token = secrets.token_hex(16)  # a late word from the old page is not taken for the new's
         with self.hold_sync():
-            self.boxes, self.overlay, self._token = [], {}, token
+            self.boxes, self.layers, self._token = [], [], token
             self._html = _page(fmap, token)
 
     @traitlets.validate("boxes")

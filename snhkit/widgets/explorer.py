@@ -1,33 +1,34 @@
 """See what epsilon does: build private releases of a city and ask them about boxes on a map."""
 
+import asyncio
 import html
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import folium
 import ipywidgets as w
 import numpy as np
 
-from snhkit.data import city as find_city
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
-from snhkit.experiment.methods import method
-from snhkit.geometry import Points, RangeQueries
+from snhkit.geometry import RangeQueries, Region
 from snhkit.release import Release
-from snhkit.viz.maps import base_map
-from snhkit.viz.surface import ColourScale, surface_overlay
 from snhkit.widgets.box_entry import BoxEntry
+from snhkit.widgets.building import Building, Order
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.export_panel import ExportPanel, OnScreen
-from snhkit.widgets.session import Session, owned, synthetic
-from snhkit.widgets.wording import answers_table, message
+from snhkit.widgets.layers import Layers
+from snhkit.widgets.plots import Plots
+from snhkit.widgets.session import Built, Session
+from snhkit.widgets.tables import answers_table, ledger_panel
+from snhkit.widgets.wording import message
 
-__all__ = ["Explorer", "explore"]
+__all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-_BUDGET = 3.0  # of all methods once at the first epsilon, and a few again
-_TRUTH, _NOTHING = "Truth", "No picture"
+_AT_REST = 0.15  # seconds after which figures follow the boxes; the table follows at once
 _BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode.</b> The true counts are shown, which '
     "is possible only because these records are invented. Of real records the truth is never "
@@ -48,46 +49,64 @@ class Explorer(w.VBox):
         The records explored, with their ledger.
     boxes : RangeQueries or None
         The map's rectangles in the region's metres.
+    building : bool
+        Whether something is being built.
     """
 
     def __init__(
-        self, controls: Controls, session_of: Callable[[str, int], Session], height: int
+        self,
+        controls: Controls,
+        session_of: Callable[[str, int], Session],
+        map_of: Callable[[Region], folium.Map],
+        height: int,
     ) -> None:
-        self._controls, self._session_of = controls, session_of
+        self._lock = threading.RLock()  # a front end may be heard while a cell runs
+        self._controls, self._session_of, self._map_of = controls, session_of, map_of
         self._session = session_of(*controls.place)
-        self.map = DrawMap(base_map(self._session.region), height=height)
+        self._sessions = {controls.place: self._session}
+        self._work = Building(controls.say, self._keep)
+        self._showing, self._later = False, None
+        self.map = DrawMap(map_of(self._session.region), height=height)
         self._export = ExportPanel(
             lambda: OnScreen.of(self._session, controls.place, self.map.boxes)
         )
         self._title, self._banner, self._table, self._ledger = (w.HTML() for _ in range(4))
-        self._layer = w.ToggleButtons(
-            options=[_NOTHING], style={"button_width": "auto"}, layout={"width": "auto"}
-        )
-        layers = w.HBox([w.Label("On the map", layout={"flex": "0 0 auto"}), self._layer])
-        picture = w.VBox([layers, self.map, BoxEntry(self.map)], layout={"flex": "1 1 0"})
-        picture.layout.min_width = "0"
+        self._layers, self._plots = Layers(self._show_layers), Plots()
         super().__init__(
             [
                 w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"}),
                 self._title,
                 self._banner,
-                w.HBox([controls, picture]),
+                controls,
+                self._layers,
+                self.map,
+                BoxEntry(self.map),
                 self._table,
+                self._plots,
                 self._export,
                 self._ledger,
             ]
         )
         self.add_class("snhkit-explorer")
         self._ledger.add_class("snhkit-ledger")
-        self.map.observe(self._show_answers, "boxes")
-        self._layer.observe(self._show_layer, "value")
+        self._listen()
+        self._show_all()
+
+    def _listen(self) -> None:
+        controls = self._controls
+        self.map.observe(self._boxes_changed, "boxes")
+        self._plots.choice.observe(self._draw, "value")
         controls.build.on_click(self._build_clicked)
+        controls.cancel.on_click(lambda _: self.cancel())
         controls.teaching.observe(self._show_all, "value")
         for choice in (controls.city, controls.n):
             choice.observe(self._another_city, "value")
+        for choice in (controls.unit, controls.most):
+            choice.observe(self._another_unit, "value")
         for price in (controls.epsilon, *controls.ticks.values()):
-            price.observe(self._show_price, "value")
-        self._show_all()
+            price.observe(self._show_controls, "value")
+        for side in (controls.low, controls.high):
+            side.observe(self._draw, "value")
 
     @property
     def dataset(self) -> PrivateDataset:
@@ -97,7 +116,7 @@ class Explorer(w.VBox):
     @property
     def releases(self) -> dict[str, Release]:
         """The newest release of each method built, by the method's title."""
-        return dict(self._session.releases)
+        return self._session.releases
 
     @property
     def boxes(self) -> RangeQueries | None:
@@ -108,11 +127,16 @@ class Explorer(w.VBox):
         turn = [lon % 360 for lon in west], [lon % 360 for lon in east]
         return RangeQueries.from_degrees(self._session.region, south, turn[0], north, turn[1])
 
+    @property
+    def building(self) -> bool:
+        """Whether something is being built."""
+        return self._work.running
+
     def __repr__(self) -> str:
-        return f"Explorer({self._session.title})"
+        return f"Explorer({self._session.title}): run its cell to see it."
 
     def build(self, *methods: str) -> None:
-        """Do what the button does: build the ticked methods, each an entry of the ledger.
+        """Build the ticked methods, each an entry of the ledger, and return when they are built.
 
         Parameters
         ----------
@@ -123,148 +147,155 @@ class Explorer(w.VBox):
         ------
         BudgetExceeded
             When a method would cost more than is left; those before it are built.
+        Cancelled
+            When someone pressed the button; what was charged stays spent.
         """
-        chosen = methods or self._controls.chosen
+        said = ""
+        try:
+            order = self._order(methods)
+            self._begin()
+            self._work.run(order)
+        except SnhkitError as refusal:
+            said = str(refusal)
+            raise
+        finally:
+            self._show_all()
+            self._controls.tell(said, error=bool(said))
+
+    def cancel(self) -> None:
+        """Stop what is being built as soon as it can be; what was charged stays spent."""
+        if not self.building:
+            return
+        self._work.cancel()
+        self._controls.cancel.disabled = True
+        self._controls.tell("Stopping at the next step …")
+
+    def _order(self, methods: tuple[str, ...] = ()) -> Order:
+        chosen = methods or tuple(self._controls.chosen)
         if not chosen:
             raise InputError("Tick at least one method.")
-        try:
-            for k, key in enumerate(chosen, 1):
-                title = method(key).title
-                self._controls.busy(f"Building {title} ({k} of {len(chosen)}) …")
-                self._build_one(key)
-        finally:
-            self._controls.ready()
+        if self.building:
+            raise InputError("Something is being built; wait for it, or cancel it.")
+        price = float(self._controls.epsilon.value)
+        return Order(self._session, chosen, price, self._controls.sizes_m)
 
-    def _build_one(self, key: str) -> None:
-        failure = None
-        with self._controls.progress:
-            try:
-                self._session.build(key, self._controls.epsilon.value)
-            except BaseException as error:  # the output area would print and swallow it
-                failure = error
-        self._show_all()
-        if failure is not None:
-            raise failure
+    def _begin(self) -> None:
+        self._controls.say(0, "Building …")
+        self._controls.show(self._session, busy=True)
 
     def _build_clicked(self, _: w.Button) -> None:
         try:
-            self.build()
+            order = self._order()
         except SnhkitError as refusal:
-            self._controls.ready(str(refusal), error=True)
+            self._controls.tell(str(refusal), error=True)
+            return
+        self._begin()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no notebook around: nobody could press Cancel either
+            asyncio.run(self._build_aside(order))
+        else:
+            self._task = loop.create_task(self._build_aside(order))
+
+    async def _build_aside(self, order: Order) -> None:
+        said, failed = "", True
+        try:
+            await self._work.run_aside(order)
+            failed = False
+        except SnhkitError as refusal:
+            said = str(refusal)
         except Exception as failure:
             kind = type(failure).__name__
-            self._controls.ready(
-                f"Something broke ({kind}); the notebook's log has it.", error=True
-            )
+            said = f"Something broke ({kind}); the notebook's log has it."
             raise
+        finally:
+            self._show_all()
+            self._controls.tell(said, error=failed)
+
+    def _keep(self, session: Session, built: Built) -> None:
+        with self._lock:
+            session.keep(built)
+            self._show_all()
 
     def _another_city(self, _: object) -> None:
-        self._controls.busy("Inventing the city …")
-        before = self._session.region
-        self._session = self._session_of(*self._controls.place)
+        place = self._controls.place
+        self._controls.tell("Inventing the city …")
+        if place not in self._sessions:
+            self._sessions[place] = self._session_of(*place)
+        before, self._session = self._session.region, self._sessions[place]
         if self._session.region != before:
-            self.map.show(base_map(self._session.region))
-        self._controls.ready()
+            self.map.show(self._map_of(self._session.region))
+        self._controls.tell("")
         self._show_all()
 
-    def _show_all(self, _: object = None) -> None:
-        session = self._session
-        title, about = html.escape(session.title), html.escape(session.about)
-        self._title.value = f'<h3>{title}</h3><p class="snhkit-soft">{about}</p>'
-        self._banner.value = _BANNER if self._controls.teaching.value else ""
-        self._ledger.value = self.dataset.ledger._repr_html_()
-        self._show_price()
-        self._offer_layers()
-        self._show_layer()
-        self._show_answers()
-        self._export.refresh()
-
-    def _offer_layers(self) -> None:
-        before, was_empty = self._layer.value, len(self._layer.options) == 1
-        truth = [_TRUTH] if self._controls.teaching.value else []
-        options = [*self._session.releases, *truth, _NOTHING]
-        self._layer.unobserve(self._show_layer, "value")  # or each step would send a picture
-        self._layer.options = options
-        self._layer.value = options[0] if was_empty or before not in options else before
-        self._layer.observe(self._show_layer, "value")
-
-    def _show_price(self, _: object = None) -> None:
-        self._controls.show_price(self.dataset)
-
-    def _show_layer(self, _: object = None) -> None:
-        name, surfaces = self._layer.value, self._session.surfaces
-        if name == _NOTHING or name is None:
-            self.map.overlay = {}
+    def _another_unit(self, _: object) -> None:
+        if self._showing:
             return
-        surface = self._session.true_surface() if name == _TRUTH else surfaces[name]
-        scale = ColourScale.shared(surfaces.values() or [surface])
-        self.map.overlay = surface_overlay(surface, scale, name)
-
-    def _show_answers(self, _: object = None) -> None:
         try:
-            boxes = self.boxes
-        except InputError as error:
-            self._table.value = message(str(error), error=True)
-            return
-        truth = None
-        if self._controls.teaching.value:
-            truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
-        answers = {} if boxes is None else self._session.answers(boxes)
-        self._table.value = answers_table(boxes, answers, truth=truth)
+            self._session = self._session.under(self._controls.unit_chosen)
+            self._sessions[self._controls.place] = self._session
+        except SnhkitError as refusal:
+            self._controls.tell(str(refusal), error=True)
+        self._show_controls()
 
+    @property
+    def _teaching(self) -> bool:
+        return bool(self._controls.teaching.value) and self._session.invented
 
-def explore(
-    points: Points | PrivateDataset | None = None,
-    *,
-    public: Points | None = None,
-    budget: float | None = None,
-    city: str = "san_francisco",
-    n: int = 100_000,
-    epsilon: float = 0.2,
-    methods: Sequence[str] = ("ug", "identity", "snh"),
-    height: int = 380,
-) -> Explorer:
-    """Explore a synthetic city, or your own records, on a map.
+    def _show_all(self, _: object = None) -> None:
+        with self._lock:
+            session = self._session
+            title, about = html.escape(session.title), html.escape(session.about)
+            self._title.value = f'<h3>{title}</h3><p class="snhkit-soft">{about}</p>'
+            self._banner.value = _BANNER if self._teaching else ""
+            self._ledger.value = ledger_panel(self.dataset.ledger)
+            self._export.refresh()
+            self._show_controls()
+            self._layers.offer(session, truth=self._teaching)
+            self._plots.offer(truth=self._teaching)
+            self._show_layers()
+            self._show_answers()
+            self._draw()
 
-    Parameters
-    ----------
-    points : Points or PrivateDataset, optional
-        Your records, which then need a ``budget`` here or in the data set. Without them the
-        twelve synthetic cities are offered, each with a budget of 3 unless you say otherwise.
-    public : Points, optional
-        Public points in the same region, for methods that learn from them.
-    budget : float, optional
-        All the epsilon that may be spent on a data set.
-    city, n
-        The synthetic city and the number of its records to begin with.
-    epsilon : float
-        What a build costs, to begin with.
-    methods : sequence of str
-        Keys of the methods to begin with.
-    height : int
-        Of the map, in pixels.
+    def _show_controls(self, _: object = None) -> None:
+        with self._lock:
+            self._showing = True
+            try:
+                self._controls.show(self._session, busy=self._work.running)
+            finally:
+                self._showing = False
 
-    Raises
-    ------
-    InputError
-        Saying which argument is wrong.
+    def _show_layers(self) -> None:
+        with self._lock:
+            self.map.layers = self._layers.shown(self._session)
 
-    Examples
-    --------
-    >>> explorer = explore(city="fargo", n=1_000, methods=["ug"])
-    >>> explorer.build()
-    >>> explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]
-    >>> explorer.releases["UG"].answer(explorer.boxes).shape
-    (1,)
-    """
-    for key in methods:
-        if extra := method(key).lacks:
-            extra.require()
-    if points is None and public is not None:
-        raise InputError("explore: public goes with points; a synthetic city has its own.")
-    if points is not None:
-        session = owned(points, public, budget)
-        return Explorer(Controls(None, n, epsilon, methods), lambda city, n: session, height)
-    controls = Controls(find_city(city).key, n, epsilon, methods)
-    invent = cache(partial(synthetic, budget=_BUDGET if budget is None else budget))
-    return Explorer(controls, invent, height)
+    def _boxes_changed(self, _: object) -> None:
+        self._show_answers()
+        if self._later is not None:
+            self._later.cancel()
+        try:
+            self._later = asyncio.get_running_loop().call_later(_AT_REST, self._draw)
+        except RuntimeError:
+            self._draw()
+
+    def _show_answers(self) -> None:
+        with self._lock:
+            try:
+                boxes = self.boxes
+            except InputError as error:
+                self._table.value = message(str(error), error=True)
+                return
+            truth = None
+            if self._teaching:
+                truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
+            answers = {} if boxes is None else self._session.answers(boxes)
+            self._table.value = answers_table(boxes, answers, truth=truth)
+
+    def _draw(self, _: object = None) -> None:
+        with self._lock:
+            try:
+                self._plots.draw(
+                    self._session, self.boxes, self._controls.sizes_m, truth=self._teaching
+                )
+            except InputError as error:
+                self._plots.picture.value = message(str(error), error=True)

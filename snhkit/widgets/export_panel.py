@@ -64,10 +64,10 @@ class OnScreen:
             In degrees, on a map that may have been scrolled around the world.
         """
         data, region = session.dataset, session.region
-        if session.invented is None:
-            source = from_files(region, data.unit, public=session.public is not None)
-        else:
+        if session.invented:
             source = from_synthetic_city(*place)
+        else:
+            source = from_files(region, data.unit, public=session.public is not None)
         turns = [360 * round((region.lon - west) / 360) for _, west, _, _ in drawn]
         degrees = [
             (south, round(west + turn, 7), north, round(east + turn, 7))

@@ -87,9 +87,9 @@ def test_one_scale_for_all_and_brighter_means_more(told, city):
     assert scale == ColourScale.shared([high, low])
     assert scale.top == 80  # 75 a hectare, made round
     weights = [0.2126, 0.7152, 0.0722]
-    shades = scale.rgba(np.linspace(0, scale.top, 50))[:, :3] @ weights
+    shades = scale.palette[scale.levels(np.linspace(0, scale.top, 50))] @ weights
     assert (np.diff(shades) > 0).all()
-    assert (scale.rgba(np.array([-5.0, 1e9])) == scale.rgba(np.array([0.0, scale.top]))).all()
+    assert scale.levels(np.array([-5.0, 0.0, scale.top, 1e9])).tolist() == [1, 1, 255, 255]
 
 
 def test_a_scale_of_nothing_still_has_a_top():

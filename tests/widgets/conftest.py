@@ -1,10 +1,20 @@
-"""A real browser that cannot reach anything but this machine."""
+"""A real browser that cannot reach anything but this machine, and a JupyterLab for it."""
 
+import json
 import os
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+TOKEN = "only-on-this-machine"
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +55,81 @@ def window(chromium) -> Iterator:
     yield page
     context.close()
     assert not wrong
+
+
+class Lab:
+    """A JupyterLab server on this machine, in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.runtime = folder / "notebooks", folder / "runtime"
+        self.folder.mkdir()
+        settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
+        settings.mkdir(parents=True)
+        quiet = json.dumps({"fetchNews": "false", "checkForUpdates": False})
+        (settings / "notification.jupyterlab-settings").write_text(quiet, encoding="utf-8")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        places = {
+            "JUPYTER_RUNTIME_DIR": self.runtime,
+            "JUPYTER_CONFIG_DIR": folder / "config",
+            "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
+            "JUPYTERLAB_WORKSPACES_DIR": folder / "workspaces",
+            "IPYTHONDIR": folder / "ipython",
+        }
+        options = {
+            "ServerApp.ip": "127.0.0.1",
+            "ServerApp.port": self.port,
+            "ServerApp.port_retries": 0,
+            "ServerApp.open_browser": False,
+            "ServerApp.allow_root": True,
+            "ServerApp.root_dir": self.folder,
+            "IdentityProvider.token": TOKEN,
+            "LabApp.expose_app_in_browser": True,
+        }
+        self.log = folder / "server.log"
+        with self.log.open("wb") as log:
+            self.server = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "jupyterlab",
+                    *(f"--{key}={value}" for key, value in options.items()),
+                ],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **{name: str(path) for name, path in places.items()}},
+                start_new_session=True,
+            )
+
+    def wait(self) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.server.poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.2)
+        pytest.fail(f"JupyterLab did not start:\n{self.log.read_text(encoding='utf-8')[-2000:]}")
+
+    def url(self, notebook: str) -> str:
+        return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?reset&token={TOKEN}"
+
+    def stop(self) -> None:
+        self.server.terminate()  # it shuts its kernels down
+        try:
+            self.server.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.server.pid, signal.SIGKILL)
+            self.server.wait(20)
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory) -> Iterator[Lab]:
+    """One server for all tests of a run."""
+    server = Lab(tmp_path_factory.mktemp("lab"))
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()

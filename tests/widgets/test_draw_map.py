@@ -45,10 +45,10 @@ def test_each_map_has_its_own_token_and_no_network():
 
 
 def test_another_map_takes_its_place():
-    draw = DrawMap(base_map(CITY), boxes=[BOX], overlay={"image": "data:,"})
+    draw = DrawMap(base_map(CITY), boxes=[BOX], layers=[{"image": "data:,"}])
     token, page = draw._token, draw._html
     draw.show(base_map(Region.around(lat=46.9, lon=-96.8, side_m=12_000)))
-    assert (draw.boxes, draw.overlay) == ([], {})
+    assert (draw.boxes, draw.layers) == ([], [])
     assert draw._token != token
     assert draw._html != page
 
@@ -58,6 +58,8 @@ def test_tiles_lift_the_ban_on_the_network():
     assert "default-src 'none'" not in DrawMap(tiled)._html
 
 
-@pytest.mark.parametrize("file", ["draw_map.js", "draw_bridge.js", "explorer.css"])
+@pytest.mark.parametrize(
+    "file", ["draw_map.js", "draw_bridge.js", "panes.js", "epsilon_slider.js", "explorer.css"]
+)
 def test_scripts_are_beside_the_code(file):
     assert (importlib.resources.files("snhkit.widgets") / file).is_file()

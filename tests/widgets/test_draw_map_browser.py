@@ -48,7 +48,7 @@ class Driven:
 
     def __init__(self, window, boxes=(), place="view"):
         draw = DrawMap(base_map(CITY), boxes=list(boxes))
-        names = ("_html", "_token", "boxes", "overlay", "height")
+        names = ("_html", "_token", "boxes", "layers", "height")
         values = {name: getattr(draw, name) for name in names}
         self.token, self.window, self.place = draw._token, window, place
         window.evaluate(START, [str(draw._esm), values, place])
@@ -176,7 +176,7 @@ def test_a_picture_comes_and_goes_under_the_boxes(host):
     draw = Driven(host, boxes=TWO)
     grid = Grid(CITY, 3)
     surface = Surface(grid, np.arange(9.0).reshape(3, 3))
-    draw.model("fromPython", "overlay", surface_overlay(surface, ColourScale(4), "<b>Ramp"))
+    draw.model("fromPython", "layers", [surface_overlay(surface, ColourScale(4), "<b>Ramp")])
     picture = draw.frame.locator("img.leaflet-image-layer")
     picture.wait_for()
     assert picture.get_attribute("alt") == "<b>Ramp: records per hectare, as colours"
@@ -190,9 +190,69 @@ def test_a_picture_comes_and_goes_under_the_boxes(host):
     draw.frame.locator("path.snhkit-box").first.click()  # not the picture
     draw.act("Save")
     draw.wait(1)
-    draw.model("fromPython", "overlay", {})
+    draw.model("fromPython", "layers", [])
     picture.wait_for(state="detached")
     assert not draw.frame.locator(".snhkit-legend").count()
+
+
+def layer(name, value, cells=None):
+    surface = Surface(Grid(CITY, 3), np.full((3, 3), float(value)))
+    return {**surface_overlay(surface, ColourScale(4), name), "cells": cells}
+
+
+def test_maps_side_by_side_move_together_and_share_the_boxes(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.model("fromPython", "layers", [layer("A", 1), layer("B", 2), {}])
+    draw.frame.wait_for_selector(".leaflet-container >> nth=2")
+    assert draw.frame.locator(".snhkit-legend-title").all_inner_texts() == ["A", "B"]
+    assert draw.frame.locator("img.leaflet-image-layer").count() == 2
+    assert draw.frame.locator("path.snhkit-outline").count() == 3
+    draw.frame.wait_for_selector(".snhkit-number >> nth=5")
+
+    at = draw.frame.locator(".leaflet-container").nth(1).bounding_box()
+    middle = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    draw.drag(middle, (middle[0] + 40, middle[1] + 30))
+    draw.until("map.snhkitMoved")
+    places = (
+        "[...document.querySelectorAll('img.leaflet-image-layer')].map((e) => {"
+        " const at = e.getBoundingClientRect(), pane = e.closest('.leaflet-container');"
+        " return [at.x - pane.getBoundingClientRect().x, at.y, at.width]; })"
+    )
+    one, other = draw.map(places)
+    assert one == pytest.approx(other, abs=2)
+
+    picture = draw.frame.locator("img.leaflet-image-layer").first.element_handle()
+    view = "[map.getCenter().lat, map.getCenter().lng, map.getZoom()]"
+    before = draw.map(view)
+    draw.model("fromPython", "layers", [layer("C", 3)])
+    draw.until("document.querySelectorAll('.leaflet-container').length === 1")
+    assert draw.frame.locator(".snhkit-legend-title").all_inner_texts() == ["C"]
+    assert picture.get_attribute("alt").startswith("C:")  # the same element: nothing flickers
+    assert draw.map(view) == pytest.approx(before, abs=5e-4)  # a pixel
+
+
+def test_cells_are_outlined_unless_too_small_to_see(host):
+    draw = Driven(host)
+    south, west, north, east = CITY.bounds
+    quarter = [0, 0, (north - south) / 2, (east - west) / 2]
+    cells = {"origin": [south, west], "unit": 1, "corners": [*quarter, 0, 0, 1e-6, 1e-6]}
+    inked = (
+        "() => { const c = document.querySelector('canvas.snhkit-cells');"
+        " const ink = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        " return ink.filter((value, i) => i % 4 === 3 && value > 0).length; }"
+    )
+    draw.model("fromPython", "layers", [layer("A", 1, cells)])
+    draw.frame.wait_for_selector("canvas.snhkit-cells")
+    drawn = draw.frame.evaluate(inked)
+    side = draw.map("map.getSize().y") / 2
+    assert 4 * side < drawn < 4 * side * 4  # four lines of some pixels
+    cells["corners"] = cells["corners"][4:]
+    draw.model("fromPython", "layers", [layer("A", 1, cells)])
+    draw.until("document.querySelectorAll('canvas.snhkit-cells').length === 1")
+    assert draw.frame.evaluate(inked) == 0
+    draw.model("fromPython", "layers", [layer("A", 1)])
+    draw.frame.wait_for_selector("canvas.snhkit-cells", state="detached")
 
 
 def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host):
@@ -204,7 +264,7 @@ def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host)
         "properties": {"colour": "#440154", "lines": ["<b>Ward", "7.0 records"]},
     }
     told = {"districts": {"type": "FeatureCollection", "features": [feature]}, "legend": None}
-    draw.model("fromPython", "overlay", told)
+    draw.model("fromPython", "layers", [told])
     shape = draw.frame.locator("path.snhkit-district")
     shape.wait_for()
     assert shape.get_attribute("fill") == "#440154"
@@ -214,7 +274,7 @@ def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host)
     )
     tip = draw.frame.locator(".leaflet-tooltip", has_text="Ward")
     assert tip.inner_text() == "<b>Ward\n7.0 records"
-    draw.model("fromPython", "overlay", {})
+    draw.model("fromPython", "layers", [])
     shape.wait_for(state="detached")
     draw.wait(2)
 

@@ -10,11 +10,13 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.experiment import METHODS
 from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.privacy import PrivacyUnit
 from snhkit.widgets import session
-from snhkit.widgets.explorer import explore
+from snhkit.widgets.opening import explore
 
 BOX = [46.870, -96.800, 46.890, -96.780]
 QUICK = ("ug", "identity")
+UNIT = (ipywidgets.Dropdown, "Hides"), (ipywidgets.BoundedIntText, "Records ≤")
 
 
 def walk(widget):
@@ -28,7 +30,7 @@ def text_of(explorer) -> str:
     said = []
     for widget in walk(explorer):
         state = {k: v for k, v in widget.get_state().items() if k not in ("_html", "_esm")}
-        said.append(str({**state, "overlay": ""}))
+        said.append(str({**state, "layers": ""}))
     return re.sub(r"IPY_MODEL_[0-9a-f]+", "", "\n".join(said))
 
 
@@ -50,9 +52,14 @@ def table(explorer) -> list[list[str]]:
         and "<table" in widget.value
     )
     return [
-        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        [cell.partition("<small>")[0] for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
         for row in re.findall(r"<tr>(.*?)</tr>", found)
     ]
+
+
+def shown(explorer) -> list[str]:
+    """What lies on each map."""
+    return [layer["legend"]["title"] for layer in explorer.map.layers if layer]
 
 
 def press(explorer, description):
@@ -75,14 +82,14 @@ def test_build_answer_and_pay(fargo):
     press(fargo, "Build")
     assert list(fargo.releases) == ["UG", "Identity"]
     assert fargo.dataset.ledger.spent == Fraction(4, 10)
-    assert fargo.map.overlay["legend"]["title"] == "UG"
+    assert shown(fargo) == ["UG, ε = 0.2"]
     fargo.map.boxes = [BOX, [46.86, -96.81, 46.87, -96.80]]
     told = {name: release.answer(fargo.boxes) for name, release in fargo.releases.items()}
     head, *rows = table(fargo)
     assert head == ["Box", "Size in metres", "UG, ε = 0.2", "Identity, ε = 0.2"]
     for k, row in enumerate(rows):
-        shown = [float(cell.replace(",", "")) for cell in row[2:]]
-        assert shown == pytest.approx([told["UG"][k], told["Identity"][k]], abs=0.0501)
+        counts = [float(cell.replace(",", "")) for cell in row[2:]]
+        assert counts == pytest.approx([told["UG"][k], told["Identity"][k]], abs=0.0501)
     fargo.map.boxes = []
     assert "No box yet" in table(fargo)[1][0]
 
@@ -116,7 +123,7 @@ def test_a_spent_budget_refuses_with_its_reason():
 def test_the_price_is_said_before(fargo):
     assert "spends 0.4 of the 3 left" in text_of(fargo)
     find(fargo, ipywidgets.Checkbox, "Identity").value = False
-    find(fargo, ipywidgets.SelectionSlider, "Epsilon ε").value = 0.8
+    fargo._controls.epsilon.value = 0.8
     assert "spends 0.8 of the 3 left" in text_of(fargo)
     assert "2.23 times as likely" in text_of(fargo)
 
@@ -134,7 +141,7 @@ def test_what_is_not_installed_cannot_be_ticked_and_says_how_to_get_it(monkeypat
 def test_the_first_budget_holds_all_methods_once():
     explorer = explore(city="fargo", n=1_000, methods=list(METHODS))
     assert 0.2 * len(METHODS) <= explorer.dataset.ledger.remaining
-    assert find(explorer, ipywidgets.SelectionSlider, "Epsilon ε").value == 0.2
+    assert explorer._controls.epsilon.value == 0.2
 
 
 def test_nothing_ticked(fargo):
@@ -155,11 +162,11 @@ def test_the_truth_is_shown_in_teaching_mode_only(fargo):
     teaching.value = True
     assert table(fargo)[1][-1] == truth
     assert "only because these records are invented" in text_of(fargo)
-    find(fargo, ipywidgets.ToggleButtons, "").value = "Truth"
-    assert fargo.map.overlay["legend"]["title"] == "Truth"
+    find(fargo, ipywidgets.Dropdown, "beside it").value = "Truth"
+    assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     teaching.value = False
     assert "Truth" not in text_of(fargo)
-    assert fargo.map.overlay["legend"]["title"] == "UG"
+    assert shown(fargo) == ["UG, ε = 0.2"]
 
 
 def test_somebodys_truth_is_never_shown(owned):
@@ -170,7 +177,7 @@ def test_somebodys_truth_is_never_shown(owned):
     with pytest.raises(InputError, match="invented records only"):
         owned._session.truth(owned.boxes)
     with pytest.raises(InputError, match="invented records only"):
-        owned._session.true_surface()
+        _ = owned._session.true_surface
     assert "5003" not in text_of(owned).replace(",", "")
     assert "ynthetic" not in text_of(owned)
 
@@ -193,7 +200,7 @@ def test_another_city_is_another_data_set_and_coming_back_forgives_nothing(fargo
     city.value = "tulsa"
     assert fargo.dataset.ledger.spent == 0
     assert fargo.releases == {}
-    assert (fargo.map.boxes, fargo.map.overlay) == ([], {})
+    assert (fargo.map.boxes, fargo.map.layers) == ([], [{}])
     assert "Tulsa, synthetic" in text_of(fargo)
     city.value = "fargo"
     assert fargo.dataset is first
@@ -224,7 +231,7 @@ def test_boxes_can_be_typed_and_removed(fargo):
 
 
 def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatch, caplog):
-    def broken(self, key, epsilon):
+    def broken(self, key, epsilon, sizes_m):
         raise ZeroDivisionError("row 17 is at 46.87654")
 
     monkeypatch.setattr(session.Session, "build", broken)
@@ -235,13 +242,102 @@ def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatc
     assert not find(fargo, ipywidgets.Button, "Build").disabled
 
 
+def test_what_is_hidden_can_be_chosen_until_something_was_spent(fargo):
+    unit, most = (find(fargo, kind, name) for kind, name in UNIT)
+    assert not unit.disabled
+    assert most.layout.display == "none"
+    unit.value = "user"
+    most.value = 4
+    assert fargo.dataset.unit.max_per_user == 4
+    assert "of one person" in text_of(fargo)
+    fargo.build("ug")
+    assert unit.disabled
+    assert most.disabled
+    assert fargo.releases["UG"].unit.max_per_user == 4
+    assert "settled by the first build" in text_of(fargo)
+    with pytest.raises(InputError, match="is settled"):
+        fargo._session.under(PrivacyUnit.of("record"))
+
+
+def test_records_without_users_hide_records_only(owned):
+    assert find(owned, *UNIT[0]).disabled
+    assert "do not say whose they are" in text_of(owned)
+
+
+def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo):
+    fargo.build("ug")
+    first = shown(fargo)
+    fargo._controls.epsilon.value = 1.0
+    fargo.build("ug")
+    assert shown(fargo) == first == ["UG, ε = 0.2"]  # the map does not jump
+    assert list(fargo.releases) == ["UG"]
+    beside = find(fargo, ipywidgets.Dropdown, "beside it")
+    assert beside.options == ("—", "UG, ε = 1", "UG, ε = 0.2")
+    beside.value = "UG, ε = 1"
+    assert shown(fargo) == ["UG, ε = 0.2", "UG, ε = 1"]
+    one, other = fargo.map.layers
+    assert "colours" not in one["legend"]
+    assert len(other["legend"]["colours"]) == 16
+    assert one["bounds"] == other["bounds"]
+    assert one["image"] != other["image"]
+    find(fargo, ipywidgets.Checkbox, "Outline the cells").value = True
+    assert "equal cells of" in fargo.map.layers[0]["legend"]["note"]
+    assert len(fargo.map.layers[0]["cells"]["corners"]) % 4 == 0
+    find(fargo, ipywidgets.Dropdown, "On the map").value = "No picture"
+    assert shown(fargo) == ["UG, ε = 1"]
+
+
+def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
+    figures = next(one for one in walk(fargo) if isinstance(one, ipywidgets.ToggleButtons))
+    assert figures.options == ("Counts in the boxes",)
+    assert "Build something" in text_of(fargo)
+    fargo.build("ug")
+    assert "Draw a box" in text_of(fargo)
+    fargo.map.boxes = [BOX]
+    drawn = fargo._plots.picture.value
+    assert 'aria-label="Counts in the boxes"' in drawn
+    fargo.map.boxes = [BOX, BOX]
+    assert fargo._plots.picture.value != drawn
+    find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = True
+    assert len(figures.options) == 4
+    for name in figures.options:
+        figures.value = name
+        assert f'aria-label="{name}"' in fargo._plots.picture.value
+    find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = False
+    assert figures.options == ("Counts in the boxes",)
+    assert 'aria-label="Counts in the boxes"' in fargo._plots.picture.value
+
+
+def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
+    find(fargo, ipywidgets.BoundedFloatText, "Boxes of").value = 40
+    fargo.build("dawa")
+    assert fargo.releases["DAWA"].hyperparameters["sizes_m"] == [40, 100]
+    find(fargo, ipywidgets.BoundedFloatText, "to").value = 30
+    find(fargo, ipywidgets.Checkbox, "DAWA").value = True
+    press(fargo, "Build")
+    assert "sizes_m must be" in text_of(fargo)
+
+
+def test_a_frame_is_read_in_its_declared_region():
+    geopandas = pytest.importorskip("geopandas")
+    places = geopandas.points_from_xy([-96.79, -96.8, 0], [46.88, 46.87, 0])
+    frame = geopandas.GeoDataFrame(geometry=places, crs="EPSG:4326")
+    region = synthetic_points("fargo", 10).region
+    with pytest.warns(UserWarning, match="1 outside the region"):
+        explorer = explore(frame, region=region, budget=1, methods=["ug"])
+    explorer.build()
+    assert explorer.dataset.n == 2
+    with pytest.raises(InputError, match="say region="):
+        explore(frame, budget=1)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         ({"methods": ["ugg"]}, "no method 'ugg'"),
         ({"city": "atlantis"}, "no city is called 'atlantis'"),
         ({"n": 0}, "n must lie in"),
-        ({"public": synthetic_points("fargo", 10)}, "public goes with points"),
+        ({"public": synthetic_points("fargo", 10)}, "public and region go with points"),
         ({"points": synthetic_points("fargo", 10)}, "say budget"),
         (
             {
@@ -251,6 +347,16 @@ def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatc
                 "budget": 1,
             },
             "has a budget already",
+        ),
+        (
+            {
+                "points": PrivateDataset(
+                    synthetic_points("fargo", 10), budget=1, unit="record", n="public"
+                ),
+                "unit": "user",
+                "max_per_user": 2,
+            },
+            "has a unit already",
         ),
     ],
 )

@@ -1,17 +1,9 @@
-"""The first notebook in JupyterLab, in Chromium, with no network: what the page shows is what
-the kernel computed."""
+"""The explorer in JupyterLab, in Chromium, with no network: what the page shows is what the kernel
+computed."""
 
 import json
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
+import nbformat
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
@@ -20,108 +12,37 @@ pytestmark = [
     # Playwright's and the kernel client's sockets are closed when their garbage is collected.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_explore.ipynb"
-TOKEN = "only-on-this-machine"
+OPEN = """
+import snhkit as snh
+first = snh.explore(city="fargo", n=5_000, budget=1, methods=["ug", "identity", "privtree"])
+first
+"""
+OTHER = 'other = snh.explore(city="fargo", n=1_000, methods=["ug"], height=200)\nother'
 ANSWERS = """
 import json as _json
-_told = explorer._session.region, *([box[k] for box in explorer.map.boxes] for k in range(4))
-_boxes = snh.RangeQueries.from_degrees(*_told) if explorer.map.boxes else None
+_boxes = NAME.boxes
+_answers = {} if _boxes is None else NAME._session.answers(_boxes)
 print(_json.dumps({
-    "boxes": explorer.map.boxes,
-    "answers": {
-        name: [] if _boxes is None else release.answer(_boxes).tolist()
-        for name, release in explorer.releases.items()
-    },
-    "spent": float(explorer.dataset.ledger.spent),
+    "boxes": NAME.map.boxes,
+    "counts": {name: told.counts.tolist() for name, told in _answers.items()},
+    "errors": {name: told.errors.tolist() for name, told in _answers.items()},
+    "truth": [] if _boxes is None else NAME._session.truth(_boxes).tolist(),
+    "spent": str(NAME.dataset.ledger.spent),
 }))
 """
-
 # As if all methods had been built: the page must hold them side by side.
 ALL_METHODS = """
-_session = explorer._session
+from dataclasses import replace as _replace
+_one = next(iter(first._session.built.values()))
 for _method in snh.METHODS.values():
-    for _built in (_session.releases, _session.surfaces):
-        _built.setdefault(_method.title, _built["UG"])
-explorer._show_all()
+    first._session.keep(_replace(_one, title=_method.title))
+first._show_all()
 print("null")
 """
-
-
-class Lab:
-    """A JupyterLab server on this machine, in a folder of its own."""
-
-    def __init__(self, folder: Path):
-        self.folder, self.runtime = folder / "notebooks", folder / "runtime"
-        shutil.copytree(NOTEBOOK.parent, self.folder)
-        settings = folder / "settings" / "@jupyterlab" / "apputils-extension"
-        settings.mkdir(parents=True)
-        quiet = json.dumps({"fetchNews": "false", "checkForUpdates": False})
-        (settings / "notification.jupyterlab-settings").write_text(quiet, encoding="utf-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        places = {
-            "JUPYTER_RUNTIME_DIR": self.runtime,
-            "JUPYTER_CONFIG_DIR": folder / "config",
-            "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
-            "JUPYTERLAB_WORKSPACES_DIR": folder / "workspaces",
-            "IPYTHONDIR": folder / "ipython",
-        }
-        options = {
-            "ServerApp.ip": "127.0.0.1",
-            "ServerApp.port": self.port,
-            "ServerApp.port_retries": 0,
-            "ServerApp.open_browser": False,
-            "ServerApp.allow_root": True,
-            "ServerApp.root_dir": self.folder,
-            "IdentityProvider.token": TOKEN,
-            "LabApp.expose_app_in_browser": True,
-        }
-        self.log = folder / "server.log"
-        with self.log.open("wb") as log:
-            self.server = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "jupyterlab",
-                    *(f"--{key}={value}" for key, value in options.items()),
-                ],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **{name: str(path) for name, path in places.items()}},
-                start_new_session=True,
-            )
-
-    def wait(self) -> None:
-        until = time.monotonic() + 60
-        while time.monotonic() < until and self.server.poll() is None:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.2)
-        pytest.fail(f"JupyterLab did not start:\n{self.log.read_text(encoding='utf-8')[-2000:]}")
-
-    def url(self, notebook: str) -> str:
-        return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?reset&token={TOKEN}"
-
-    def stop(self) -> None:
-        self.server.terminate()  # it shuts its kernels down
-        try:
-            self.server.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.server.pid, signal.SIGKILL)
-            self.server.wait(20)
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory, chromium):
-    server = Lab(tmp_path_factory.mktemp("lab"))
-    try:
-        server.wait()
-        yield server
-    finally:
-        server.stop()
+MAP = (
+    "const map = window[Object.keys(window).find((k) => /^map_[0-9a-f]{32}$/.test(k))];"
+    " const size = map.getSize();"
+)
 
 
 @pytest.fixture
@@ -131,7 +52,7 @@ def ask(lab):
 
     def asked(code: str):
         if not clients:
-            (file,) = lab.runtime.glob("kernel-*.json")
+            file = max(lab.runtime.glob("kernel-*.json"), key=lambda path: path.stat().st_mtime)
             client = BlockingKernelClient(connection_file=str(file))
             client.load_connection_file()
             client.start_channels()
@@ -153,11 +74,11 @@ def ask(lab):
 
 
 class Page:
-    """The explorer as a person sees it."""
+    """An explorer as a person sees it."""
 
-    def __init__(self, window):
-        self.window = window
-        self.explorer = window.locator(".snhkit-explorer").first
+    def __init__(self, window, which=0):
+        self.window, self.which = window, which
+        self.explorer = window.locator(".snhkit-explorer").nth(which)
         self.explorer.wait_for(timeout=120_000)
         frame = self.explorer.locator("iframe").element_handle().content_frame()
         frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
@@ -168,20 +89,19 @@ class Page:
             "(table) => [...table.rows].map((row) => [...row.cells].map((c) => c.innerText))"
         )
 
-    def numbers(self) -> list[list[float]]:
-        """The released counts shown, a list a box."""
-        rows = [row for row in self.rows()[1:] if len(row) > 1]
-        return [[float(cell.replace(",", "")) for cell in row[2:]] for row in rows]
-
     def wait_rows(self, count: int) -> None:
         self.window.wait_for_function(
-            "(n) => document.querySelectorAll('.snhkit-answers tbody th').length === n",
-            arg=count,
+            "([which, n]) => document.querySelectorAll('.snhkit-explorer')[which]"
+            ".querySelectorAll('.snhkit-answers tbody th').length === n",
+            arg=[self.which, count],
             timeout=10_000,
         )
 
     def button(self, name: str):
         return self.explorer.get_by_role("button", name=name, exact=True)
+
+    def choose(self, label: str, option: str) -> None:
+        self.explorer.get_by_label(label, exact=True).select_option(option)
 
     def drag(self, *points: tuple[float, float]) -> None:
         mouse = self.window.mouse
@@ -194,7 +114,7 @@ class Page:
     def draw(self, *corners: tuple[float, float]) -> None:
         """Draw a box between two places, as shares of the map's width and height."""
         self.frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = self.frame.locator(".leaflet-container").bounding_box()
+        at = self.frame.locator(".leaflet-container").first.bounding_box()
         first, last = ((at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners)
         middle = ((first[0] + last[0]) / 2, (first[1] + last[1]) / 2)
         self.drag(first, middle, last)
@@ -202,51 +122,94 @@ class Page:
     def place(self, u: float, v: float) -> list[float]:
         """Latitude and longitude of a place on the map, by Leaflet's reckoning."""
         return self.frame.evaluate(
-            "([u, v]) => { const map = window[Object.keys(window).find((k) =>"
-            " /^map_[0-9a-f]{32}$/.test(k))], size = map.getSize();"
-            " const at = map.containerPointToLatLng([u * size.x, v * size.y]);"
+            f"([u, v]) => {{ {MAP} const at = map.containerPointToLatLng([u * size.x, v * size.y]);"
             " return [at.lat, at.lng]; }",
             [u, v],
+        )
+
+    def view(self) -> list[float]:
+        return self.frame.evaluate(
+            f"() => {{ {MAP} const at = map.getCenter(); return [at.lat, at.lng, map.getZoom()]; }}"
         )
 
     def act(self, text: str) -> None:
         links = self.frame.locator(".leaflet-draw-actions a", has_text=text)
         links.locator("visible=true").first.click()
 
+    def pictures(self) -> list[str]:
+        return self.frame.locator("img.leaflet-image-layer").evaluate_all(
+            "(images) => images.map((image) => image.src)"
+        )
 
-def agrees(page: Page, ask) -> dict:
+    def titles(self) -> list[str]:
+        return self.frame.locator(".snhkit-legend-title").all_inner_texts()
+
+
+def numbers(cell: str) -> list[float]:
+    """The count and what stands under it."""
+    lines = cell.replace(",", "").replace("not known", "nan").replace("± ", "").splitlines()
+    return [float(line.replace("off by ", "")) for line in lines]
+
+
+def agrees(page: Page, ask, name: str = "first") -> dict:
     """The page's table is what the kernel computes anew from its boxes and releases."""
-    told = ask(ANSWERS)
-    assert page.rows()[0][2:] == [f"{name}, ε = 0.2" for name in told["answers"]]
-    wanted = list(zip(*told["answers"].values(), strict=True))
-    shown = page.numbers()
-    assert len(shown) == len(wanted) == len(told["boxes"])
-    for row, counts in zip(shown, wanted, strict=True):
-        assert row == pytest.approx(counts, abs=0.0501)
+    told = ask(ANSWERS.replace("NAME", name))
+    head, *rows = page.rows()
+    assert head[2 : 2 + len(told["counts"])] == list(told["counts"])
+    assert len(rows) == len(told["boxes"])
+    for k, row in enumerate(rows):
+        for cell, title in zip(row[2:], told["counts"], strict=False):
+            count, error, *off = numbers(cell)
+            assert count == pytest.approx(told["counts"][title][k], abs=0.0501)
+            assert error == pytest.approx(told["errors"][title][k], abs=0.0501, nan_ok=True)
+            assert not off or off[0] == pytest.approx(
+                told["counts"][title][k] - told["truth"][k], abs=0.0501
+            )
     return told
 
 
-def test_a_person_draws_a_box_and_reads_what_python_computed(lab, window, ask):
-    window.goto(lab.url(NOTEBOOK.name), timeout=90_000)
+@pytest.fixture
+def notebook(lab, window):
+    """The notebook of two explorers, opened and run."""
+    cells = [nbformat.v4.new_code_cell(code.strip()) for code in (OPEN, OTHER)]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / "two.ipynb")
+    window.goto(lab.url("two.ipynb"), timeout=90_000)
+    run_all(window)
+    return window
+
+
+def run_all(window) -> None:
     window.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
     window.wait_for_function(
         "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.isReady"
     )
     window.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page = Page(window)
-    window.locator(".jp-OutputArea-output", has_text="spent 0.4").last.wait_for(timeout=120_000)
-    page.wait_rows(1)
-    agrees(page, ask)
 
+
+def test_the_story_of_a_user(notebook, ask):
+    page, other = Page(notebook), Page(notebook, 1)
     page.explorer.scroll_into_view_if_needed()
-    page.draw((0.35, 0.3), (0.5, 0.6))
-    page.wait_rows(2)
+
+    page.choose("City", "Milwaukee")
+    page.explorer.get_by_role("heading", name="Milwaukee, synthetic").wait_for(timeout=60_000)
+    page.frame = page.explorer.locator("iframe").element_handle().content_frame()
+    page.frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
+
+    page.explorer.get_by_role("slider", name="Epsilon").press("ArrowRight")
+    page.explorer.get_by_text("1.35 times as likely").wait_for()  # of 0.3
+    assert page.explorer.get_by_text("spends 0.9 of the 1 left").is_visible()
+    assert ask(ANSWERS.replace("NAME", "first"))["spent"] == "0"
+    page.button("Build").click()
+    page.explorer.get_by_text("spent 0.9, left 0.1").wait_for(timeout=60_000)
+
+    for count, corners in enumerate((((0.35, 0.3), (0.5, 0.6)), ((0.55, 0.5), (0.6, 0.6))), 1):
+        page.draw(*corners)
+        page.wait_rows(count)
     told = agrees(page, ask)
-    drawn = told["boxes"][1]
     (north, west), (south, east) = page.place(0.35, 0.3), page.place(0.5, 0.6)
     pixel = (east - west) / 0.15 / 500
-    assert drawn == pytest.approx([south, west, north, east], abs=3 * pixel)
-    assert max(page.numbers()[1]) > 0
+    assert told["boxes"][0] == pytest.approx([south, west, north, east], abs=3 * pixel)
 
     size = page.rows()[2][1]
     page.frame.locator(".leaflet-draw-edit-edit").click()
@@ -254,35 +217,79 @@ def test_a_person_draws_a_box_and_reads_what_python_computed(lab, window, ask):
     x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
     page.drag((x, y), (x + 10, y + 10), (x + 25, y + 20))
     page.act("Save")
-    window.wait_for_function(
+    notebook.wait_for_function(
         "(old) => document.querySelector('.snhkit-answers tbody tr:nth-child(2) td').innerText"
         " !== old",
         arg=size,
     )
-    assert agrees(page, ask)["boxes"][1] != drawn
+    assert agrees(page, ask)["boxes"][0] == told["boxes"][0]
 
     page.frame.locator(".leaflet-draw-edit-remove").click()
     page.frame.locator("path.snhkit-box").last.click()
     page.act("Save")
     page.wait_rows(1)
-    assert agrees(page, ask)["boxes"] == told["boxes"][:1]
-
     typed = page.explorer.get_by_label("Type a box")
-    typed.fill("37.75, -122.45, 37.76, -122.44")
+    typed.fill("43.03, -87.95, 43.04, -87.93")
     typed.press("Tab")
-    window.keyboard.press("Enter")
+    notebook.keyboard.press("Enter")
     page.wait_rows(2)
-    assert agrees(page, ask)["boxes"][1] == [37.75, -122.45, 37.76, -122.44]
+    assert agrees(page, ask)["boxes"] == [told["boxes"][0], [43.03, -87.95, 43.04, -87.93]]
 
-    page.explorer.get_by_label("SNH").uncheck()
+    view, (before,) = page.view(), page.pictures()
+    assert page.titles() == ["UG, ε = 0.3"]
+    page.choose("On the map", "PrivTree, ε = 0.3")
+    page.frame.wait_for_function(
+        "(old) => document.querySelector('img.leaflet-image-layer').src !== old", arg=before
+    )
+    assert page.titles() == ["PrivTree, ε = 0.3"]
+    assert page.view() == view
+
+    page.explorer.get_by_label("Teaching mode").check()
+    page.explorer.get_by_text("The true counts are shown").wait_for()
+    told = agrees(page, ask)
+    assert [row[-1] for row in page.rows()[1:]] == [f"{count:,}" for count in told["truth"]]
+    page.choose("beside it", "Truth")
+    page.frame.wait_for_selector(".leaflet-container >> nth=1")
+    assert page.titles() == ["PrivTree, ε = 0.3", "Truth"]
+    page.button("Error against box size").press("Enter")  # as people do without a mouse
+    page.explorer.get_by_role("img", name="Error against box size").wait_for(timeout=10_000)
+
     page.button("Build").click()
-    page.explorer.get_by_text("spent 0.8, left 2.2").wait_for(timeout=30_000)
-    page.button("Build").wait_for()
-    assert agrees(page, ask)["spent"] == pytest.approx(0.8)
+    refusal = page.explorer.get_by_role("alert")
+    refusal.wait_for(timeout=20_000)
+    assert "UniformGrid: asked 0.3, left 0.1, short by 0.2" in refusal.inner_text()
+    assert page.explorer.get_by_text("will be refused").is_visible()
+    assert page.button("Build").is_enabled()
+    assert agrees(page, ask)["spent"] == "9/10"
+
+    assert other.rows()[1:] == [[other.rows()[1][0]]]
+    assert other.pictures() == []
+    assert ask(ANSWERS.replace("NAME", "other"))["spent"] == "0"
 
     ask(ALL_METHODS)
     page.explorer.get_by_role("columnheader", name="DP-SGD").wait_for()
-    too_wide = page.explorer.evaluate("(e) => e.scrollWidth - e.clientWidth")
-    assert too_wide <= 0
-    picture = page.frame.locator("img.leaflet-image-layer")
-    assert picture.evaluate("(image) => image.complete && image.naturalWidth > 100")
+    assert page.explorer.evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0
+
+
+def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, notebook, ask):
+    other = Page(notebook, 1)
+    other.explorer.scroll_into_view_if_needed()
+    ask('other.build(); other.map.boxes = [[46.87, -96.80, 46.88, -96.78]]; print("null")')
+    other.wait_rows(1)
+    notebook.evaluate("jupyterapp.commands.execute('docmanager:save')")
+    notebook.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
+    notebook.goto(lab.url("two.ipynb"), timeout=90_000)
+    other = Page(notebook, 1)
+    other.wait_rows(1)
+    agrees(other, ask, "other")
+    other.explorer.scroll_into_view_if_needed()
+    other.draw((0.2, 0.3), (0.4, 0.6))
+    other.wait_rows(2)
+    agrees(other, ask, "other")
+
+    notebook.evaluate("jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    gone = "getComputedStyle(document.querySelector('.snhkit-explorer'), '::before').content"
+    notebook.wait_for_function(f"() => {gone}.includes('Run its cell again')", timeout=30_000)
+    run_all(notebook)
+    notebook.wait_for_function(f"() => {gone} === 'none'", timeout=60_000)
+    assert "No box yet" in Page(notebook).rows()[1][0]

@@ -5,8 +5,8 @@ import pytest
 
 import snhkit as snh
 from snhkit.data import synthetic_points
-from snhkit.widgets.explorer import explore
 from snhkit.widgets.export_panel import ExportPanel, OnScreen
+from snhkit.widgets.opening import explore
 
 BOX = [46.870, -96.800, 46.890, -96.780]
 

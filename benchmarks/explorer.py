@@ -1,0 +1,157 @@
+"""How quickly the explorer answers on screen: python benchmarks/explorer.py [--help].
+
+Starts JupyterLab and Chromium, builds five methods, and measures on the page's own clock: from
+letting the mouse go, when a box is drawn, to the table with its answers; and from choosing another
+method to its picture of 400 by 400 cells on the map.
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Frame, Locator, Page, sync_playwright
+
+METHODS = ("ug", "identity", "ag", "privtree", "quadtree")
+CODE = f"""
+import snhkit as snh
+square = snh.Region.around(lat=37.764, lon=-122.43, side_m=8_000)  # shown in cells of 20 m
+city = snh.synthetic_points("san_francisco")
+xy = square.to_xy(*city.region.to_latlon(city.xy))
+points = snh.Points(square, xy[square.contains(xy)])
+explorer = snh.explore(points, budget=5, methods={METHODS})
+explorer
+"""
+SEEN = """(explorer) => new MutationObserver(() => {
+  const rows = explorer.querySelectorAll('.snhkit-answers tbody th').length;
+  if (rows !== window.rows) [window.rows, window.answered] = [rows, Date.now()];
+}).observe(explorer, { subtree: true, childList: true })"""
+RELEASED = "() => document.addEventListener('mouseup', () => { window.up = Date.now(); }, true)"
+CHANGED = "() => document.addEventListener('change', () => { window.chose = Date.now(); }, true)"
+LOADED = (
+    "() => document.addEventListener('load', (e) => { if (e.target.matches?.("
+    "'img.leaflet-image-layer')) window.loaded = Date.now(); }, true)"
+)
+
+
+def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
+    """JupyterLab in ``folder``, once it answers."""
+    options = [
+        f"--ServerApp.port={port}",
+        f"--ServerApp.root_dir={folder}",
+        f"--IdentityProvider.token={token}",
+        "--ServerApp.ip=127.0.0.1",
+        "--ServerApp.allow_root=True",
+        "--ServerApp.open_browser=False",
+        "--LabApp.expose_app_in_browser=True",
+    ]
+    places = {f"JUPYTER_{what}_DIR": str(folder / what) for what in ("RUNTIME", "CONFIG")}
+    places |= {f"JUPYTERLAB_{what}_DIR": str(folder / what) for what in ("SETTINGS", "WORKSPACES")}
+    server = subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-m", "jupyterlab", *options],
+        env={**os.environ, **places},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while server.poll() is None:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
+            return server
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit("JupyterLab did not start.")
+
+
+def boxes(window: Page, frame: Frame, count: int) -> list[int]:
+    """Milliseconds from the end of each drawing to its answers."""
+    found = []
+    for k in range(count):
+        frame.locator(".leaflet-draw-draw-rectangle").click()
+        at = frame.locator(".leaflet-container").bounding_box()
+        assert at is not None
+        x, y = at["x"] + 60 * (k + 4), at["y"] + 90
+        window.mouse.move(x, y)
+        window.mouse.down()
+        window.mouse.move(x + 50, y + 60, steps=5)
+        window.mouse.up()
+        window.wait_for_function("(n) => window.rows === n", arg=k + 1)
+        found.append(window.evaluate("window.answered") - frame.evaluate("window.up"))
+        window.wait_for_timeout(1_000)
+    return found
+
+
+def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
+    """Milliseconds from each choice to its picture."""
+    menu = explorer.get_by_label("On the map")
+    names = menu.locator("option").all_inner_texts()[:-1]
+    found = []
+    for k in range(count):
+        shown = menu.input_value()
+        menu.select_option(next(name for name in names[k % 4 :] if name != shown))
+        chose = window.evaluate("window.chose")
+        frame.wait_for_function("(chose) => window.loaded >= chose", arg=chose)
+        found.append(frame.evaluate("window.loaded") - chose)
+        window.wait_for_timeout(500)
+    return found
+
+
+def told(what: str, times: list[int]) -> str:
+    """A line for the table."""
+    first, *later = times
+    return f"{what:44} {first:6} {statistics.median(later):7.0f} {max(later):6}"
+
+
+def main(chromium: str, count: int) -> None:
+    """Measure, and print a table."""
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as play:
+        folder, token = Path(place), secrets.token_hex(16)
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        cell = nbformat.v4.new_code_cell(CODE.strip())
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata=kernel), folder / "a.ipynb")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        server = jupyter(folder, port, token)
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            window = browser.new_page(viewport={"width": 1280, "height": 1600})
+            window.set_default_timeout(180_000)
+            window.goto(f"http://127.0.0.1:{port}/lab/tree/a.ipynb?reset&token={token}")
+            window.locator(".jp-Notebook .jp-Cell").first.wait_for()
+            window.wait_for_function("() => jupyterapp.shell.currentWidget?.sessionContext.isReady")
+            window.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+            explorer = window.locator(".snhkit-explorer")
+            handle = explorer.locator("iframe").element_handle()
+            frame = handle.content_frame() if handle else None
+            assert frame is not None
+            frame.wait_for_selector(".leaflet-draw-draw-rectangle")
+            explorer.get_by_role("button", name="Build", exact=True).click()
+            explorer.get_by_text("spent 1, left 4").wait_for()
+            window.wait_for_timeout(1_000)
+            explorer.evaluate(SEEN)
+            frame.evaluate(RELEASED)
+            window.evaluate(CHANGED)
+            frame.evaluate(LOADED)
+            print(f"{'milliseconds':44} {'first':>6} {'median':>7} {'worst':>6}")
+            print(told("a box, to answers of five methods", boxes(window, frame, count)))
+            print(told("a layer of 400 by 400 cells", layers(window, frame, explorer, count)))
+        finally:
+            browser.close()
+            server.terminate()
+            server.wait(30)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="How quickly the explorer answers on screen.")
+    parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
+    parser.add_argument("--count", type=int, default=7)
+    main(**vars(parser.parse_args()))

@@ -1,0 +1,98 @@
+"""The explorer's figures: what the releases say of the boxes and, in teaching mode, how wrong."""
+
+import html
+from collections.abc import Callable
+
+import ipywidgets as w
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from snhkit.geometry import RangeQueries
+from snhkit.viz.curves import against_truth, count_bars, error_curves, theme_svg
+from snhkit.widgets import teaching
+from snhkit.widgets.session import Session
+
+__all__ = ["Plots"]
+
+_MOST_BOXES = 8
+_COUNTS = "Counts in the boxes"
+_TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
+    "Error against ε": lambda session, sizes_m: error_curves(
+        teaching.by_epsilon(session, sizes_m), "epsilon", label="epsilon"
+    ),
+    "Error against box size": lambda session, sizes_m: error_curves(
+        teaching.by_size(session, sizes_m),
+        "side_m",
+        label="side of the boxes, metres",
+        band=sizes_m,
+    ),
+    "Released against true": lambda session, sizes_m: against_truth(
+        teaching.scatter(session, sizes_m)
+    ),
+}
+
+
+class Plots(w.VBox):
+    """A choice of figures, and the one that is chosen; three of them need the truth."""
+
+    def __init__(self) -> None:
+        self.choice = w.ToggleButtons(
+            options=[_COUNTS], style={"button_width": "auto"}, tooltips=["Released counts"]
+        )
+        self.picture = w.HTML()
+        super().__init__([self.choice, self.picture])
+        self.add_class("snhkit-plots")
+
+    def offer(self, *, truth: bool) -> None:
+        """Let the figures that need the truth be chosen only where it may be shown."""
+        options = [_COUNTS, *(_TAUGHT if truth else ())]
+        if list(self.choice.options) != options:
+            before = self.choice.value
+            self.choice.options = options
+            self.choice.value = before if before in options else _COUNTS
+
+    def draw(
+        self,
+        session: Session,
+        boxes: RangeQueries | None,
+        sizes_m: tuple[float, float],
+        *,
+        truth: bool,
+    ) -> None:
+        """Draw the chosen figure anew."""
+        name = str(self.choice.value)
+        if not session.built:
+            self.picture.value = _note("Build something, and it is drawn here.")
+        elif name != _COUNTS and truth:
+            self.picture.value = theme_svg(_TAUGHT[name](session, sizes_m), name)
+        elif boxes is None or not len(boxes):
+            self.picture.value = _note("Draw a box, and its counts are drawn here.")
+        else:
+            first = boxes[:_MOST_BOXES]
+            picture = theme_svg(count_bars(_counts(session, first, truth=truth)), _COUNTS)
+            more = len(boxes) - len(first)
+            self.picture.value = picture + (_note(f"{more} more in the table.") if more else "")
+
+
+def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFrame:
+    number = np.arange(1, len(boxes) + 1)
+    told = {"truth": session.truth(boxes)} if truth else {}
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "box": number,
+                    "method": title,
+                    "count": release.answer(boxes),
+                    "error": release.standard_error(boxes),
+                    **told,
+                }
+            )
+            for title, release in session.releases.items()
+        ]
+    )
+
+
+def _note(text: str) -> str:
+    return f'<p class="snhkit-soft">{html.escape(text)}</p>'

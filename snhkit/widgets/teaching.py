@@ -1,0 +1,79 @@
+"""How wrong releases of invented records are: for teaching mode only."""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from snhkit.geometry import RangeQueries
+from snhkit.metrics import relative_errors
+from snhkit.widgets.session import Built, Session
+
+__all__ = ["by_epsilon", "by_size", "scatter"]
+
+_A_SIDE, _MIXED, _DOTS = 250, 1_000, 250
+_SIDES = 8
+_LARGER = 16  # how many times larger than the largest size the curve goes
+
+
+def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
+    """Mean relative error of all that was built, on boxes of the given sizes around records."""
+    rows = [
+        (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
+        for one in session.built.values()
+    ]
+    return pd.DataFrame(rows, columns=["method", "epsilon", "rel_error"])
+
+
+def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
+    """Mean relative error of the newest release of each method, for boxes of single sizes."""
+    low, high = _range(session, sizes_m)
+    sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
+    each = tuple((side, side) for side in sides)
+    newest = {one.title: one for one in session.built.values()}
+    rows = [
+        (title, side, error)
+        for title, one in newest.items()
+        for side, error in zip(sides, _errors(session, one, each, _A_SIDE), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["method", "side_m", "rel_error"])
+
+
+def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
+    """Released and true counts of boxes around records, of the newest release of each method."""
+    boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
+    return pd.concat(
+        [
+            pd.DataFrame({"method": title, "count": release.answer(boxes), "truth": truth})
+            for title, release in session.releases.items()
+        ]
+    )
+
+
+def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float]:
+    high = min(_LARGER * sizes_m[1], session.region.side_m / 2)
+    return min(sizes_m[0], high), high
+
+
+@lru_cache(maxsize=256)
+def _errors(
+    session: Session, one: Built, sizes_m: tuple[tuple[float, float], ...], count: int
+) -> tuple[float, ...]:
+    """The mean relative error for each range of sizes."""
+    boxes, truth = _boxes(session, sizes_m, count)
+    errors = relative_errors(one.release.answer(boxes), truth, len(session.invented_records))
+    return tuple(errors.reshape(-1, count).mean(axis=1).tolist())
+
+
+@lru_cache(maxsize=16)
+def _boxes(
+    session: Session, sizes_m: tuple[tuple[float, float], ...], count: int
+) -> tuple[RangeQueries, NDArray[np.int64]]:
+    """``count`` boxes for each range of sizes, one after the other, and the truth."""
+    records = session.invented_records
+    each = [RangeQueries.sample(records, count, range_m) for range_m in sizes_m]
+    parts = ("x", "y", "width", "height")
+    sides = (np.concatenate([getattr(boxes, part) for boxes in each]) for part in parts)
+    boxes = RangeQueries(session.region, *sides)
+    return boxes, session.truth(boxes)

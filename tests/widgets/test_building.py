@@ -1,0 +1,124 @@
+import asyncio
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+
+from snhkit.builders import UniformGrid
+from snhkit.errors import InputError
+from snhkit.experiment import METHODS, Method
+from snhkit.privacy import PrivacyUnit
+from snhkit.progress import steps
+from snhkit.widgets.building import Building, Cancelled, Order
+from snhkit.widgets.opening import explore
+from snhkit.widgets.session import synthetic
+
+GO_ON = threading.Event()
+
+
+@dataclass(frozen=True)
+class Patient:
+    """Draws its noise, then takes a step whenever it is let."""
+
+    def check(self, region, terms):
+        UniformGrid().check(region, terms)
+
+    def build(self, records, terms):
+        release = UniformGrid().build(records, terms)
+        with steps(4, "waiting") as advance:
+            for _ in range(4):
+                assert GO_ON.wait(20)
+                advance()
+        return release
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    monkeypatch.setitem(METHODS, "patient", Method("Patient", lambda sizes_m, cell_m: Patient()))
+    GO_ON.clear()
+    yield
+    GO_ON.set()
+
+
+@pytest.fixture
+def session():
+    return synthetic("fargo", 1_000, 1, PrivacyUnit.of("record"))
+
+
+def order(session, *methods):
+    return Order(session, methods, 0.25, (25, 100))
+
+
+def test_it_tells_how_far_it_is_and_hands_over_each_release(session):
+    said, built = [], []
+    GO_ON.set()
+    work = Building(lambda *news: said.append(news), lambda _, one: built.append(one.name))
+    work.run(order(session, "ug", "patient"))
+    assert built == ["UG, ε = 0.25", "Patient, ε = 0.25"]
+    shares = [share for share, _ in said]
+    assert shares == [0, 0.5, 0.5, 0.625, 0.75, 0.875, 1]
+    assert said[-1][1] == "Patient (2 of 2): waiting, 4 of 4"
+    assert not work.running
+
+
+def test_a_build_stopped_at_a_step_stays_spent_and_the_next_is_not_begun(session):
+    def say(share, text):
+        if "2 of 4" in text:
+            work.cancel()
+
+    work = Building(say, lambda *_: None)
+    GO_ON.set()
+    with pytest.raises(Cancelled, match=r"drawn: its ε = 0.25 stays spent"):
+        work.run(order(session, "patient", "ug"))
+    (entry,) = session.dataset.ledger.entries
+    assert (entry.state, entry.reason, entry.epsilon) == ("failed", "Cancelled", Fraction(1, 4))
+    work.run(order(session, "ug"))
+    assert session.dataset.ledger.spent == Fraction(1, 2)
+
+
+def test_stopped_between_two_methods_the_second_costs_nothing(session):
+    work = Building(lambda *_: None, lambda *_: work.cancel())
+    with pytest.raises(Cancelled, match="before PrivTree: nothing was spent"):
+        work.run(order(session, "ug", "privtree"))
+    assert session.dataset.ledger.spent == Fraction(1, 4)
+
+
+async def until(true):
+    for _ in range(2_000):
+        if true():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("waited too long")
+
+
+def test_the_page_lives_while_the_button_builds_and_cancel_is_heard():
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    controls = explorer._controls
+
+    async def story():
+        controls.ticks["patient"].value = True
+        controls.build.click()
+        await until(lambda: "UG" in explorer.releases and "Patient" in controls.message.value)
+        assert explorer.building
+        assert controls.build.disabled
+        assert controls.city.disabled
+        assert not controls.cancel.disabled
+        explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]  # while it builds
+        assert "<small>±" in explorer._table.value
+        with pytest.raises(InputError, match="is being built"):
+            explorer.build("ug")
+        controls.cancel.click()
+        assert "Stopping" in controls.message.value
+        GO_ON.set()
+        await until(lambda: not controls.build.disabled)
+
+    asyncio.run(story())
+    assert "Patient was cancelled" in controls.message.value
+    assert "failed (Cancelled)" in explorer._ledger.value
+    assert list(explorer.releases) == ["UG"]
+    assert explorer.dataset.ledger.spent == Fraction(2, 5)
+    assert controls.progress.layout.display == "none"
+    GO_ON.set()
+    explorer.build("patient")
+    assert list(explorer.releases) == ["UG", "Patient"]

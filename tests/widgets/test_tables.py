@@ -1,0 +1,61 @@
+import re
+
+import numpy as np
+
+from snhkit.geometry import RangeQueries, Region
+from snhkit.privacy import Ledger
+from snhkit.widgets.tables import Answers, answers_table, ledger_panel
+
+CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
+BOXES = RangeQueries(CITY, [0, 9_500], [0, 100], [1_000, 1_000], [2_500, 50])
+UG = Answers(np.array([1234.56, -0.04]), np.array([7.25, 0.5]))
+SNH = Answers(np.array([5, 6.5]), np.full(2, np.nan))
+
+
+def cells(table: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", table)
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+    return [[re.sub(r"<[^>]*>", "|", cell).strip("|") for cell in row] for row in found]
+
+
+def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
+    table = answers_table(BOXES, {"UG": UG, "SNH": SNH})
+    assert cells(table) == [
+        ["Box", "Size in metres", "UG", "SNH"],
+        ["1", "1,000 × 2,500", "1,234.6|± 7.2", "5.0|± not known"],
+        ["2", "1,000 × 50 (reaches outside)", "0.0|± 0.5", "6.5|± not known"],
+    ]
+    assert table.count('scope="col"') == 4
+    assert table.count('scope="row"') == 2
+
+
+def test_the_truth_and_the_error_are_there_only_if_given():
+    assert "Truth" not in answers_table(BOXES, {"UG": UG})
+    assert "off by" not in answers_table(BOXES, {"UG": UG})
+    _, first, second = cells(answers_table(BOXES, {"UG": UG}, truth=np.array([1240, 2000])))
+    assert first[2:] == ["1,234.6|± 7.2||off by -5.4", "1,240"]
+    assert second[2:] == ["0.0|± 0.5||off by -2,000.0", "2,000"]
+
+
+def test_no_box_yet():
+    assert 'colspan="3">No box yet' in answers_table(None, {"UG": UG})
+
+
+def test_names_are_text():
+    assert "<i>" not in answers_table(None, {"<i>": UG})
+    ledger = Ledger(1)
+    ledger.charge("0.5", "<i>")
+    assert "<i>" not in ledger_panel(ledger)
+
+
+def test_the_budget_is_a_bar_of_its_charges():
+    ledger = Ledger(1)
+    ledger.settle(ledger.charge("0.25", "UG"), [])
+    ledger.fail(ledger.charge("0.5", "SNH"))
+    pieces = re.findall(
+        r'<span class="snhkit-(\w+)" style="flex-grow:([\d.]+)', ledger_panel(ledger)
+    )
+    assert pieces == [("settled", "0.2500"), ("failed", "0.5000"), ("left", "0.2500")]
+    assert "0.25 left" in ledger_panel(ledger)
+    ledger.charge("0.25", "AG")
+    assert "nothing left: further builds are refused" in ledger_panel(ledger)
