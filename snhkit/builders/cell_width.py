@@ -75,7 +75,7 @@ def narrowing(n: int, epsilon: float, evenness: float) -> float:
     return min(factor, _WIDEST)
 
 
-_AT_0, _SLOPE, _POWER, _WIDEST = -2.344, 1.844, 0.125, 1.0
+_AT_0, _SLOPE, _POWER, _WIDEST = -2.344, 1.844, 0.125, 1.15
 
 
 def check_width(cell_m: Width) -> None:
