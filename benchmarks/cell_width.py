@@ -24,8 +24,9 @@ from snhkit.geometry import Grid
 from snhkit.neural import Prior
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
-FACTORS = (0.17, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
-SYNTHETIC = ("tulsa", "phoenix", "chicago", "miami")
+FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
+CITIES = ("st_louis", "chicago_assaults", "minneapolis", "london", "miami", "chicago_foursquare")
+SYNTHETIC = ("tulsa", "chicago")
 
 
 def plane() -> None:
@@ -42,14 +43,14 @@ def cities(folder: Path) -> Iterator[tuple[str, snh.Points]]:
     found = {
         file.split(".")[0]: snh.read_points(folder / file, snh.Region.around(*places[0], SIDE_M))
         for file, places in PLACES.items()
+        if file.startswith(CITIES)
     }
     for name in SYNTHETIC:
         found[f"synthetic {name}"] = snh.synthetic_points(name, 200_000, seed=5)
     for name, points in found.items():
         order = np.random.default_rng(0).permutation(len(points))
-        for size in (len(points), 20_000, 4_000):
-            if size == len(points) or size < 0.7 * len(points):
-                yield name, snh.Points(points.region, points.xy[order[:size]])
+        for size in sorted({len(points), min(len(points), 10_000)}):
+            yield name, snh.Points(points.region, points.xy[order[:size]])
 
 
 def evenness(records: snh.Points, epsilon: float) -> float:
@@ -97,7 +98,7 @@ if __name__ == "__main__":
     print("|---" * (4 + len(FACTORS)) + "|")
     told, losses, names = [], [], []
     for city, points in cities(folder):
-        for price in (0.05, 0.2, 0.8):
+        for price in (0.05, 0.3):
             losses.append(sweep(city, points, price))
             told.append([1, evenness(points, price), np.log(len(points) * price)])
             names.append(city)

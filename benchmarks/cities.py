@@ -59,7 +59,7 @@ def records_of(place: Place, folder: Path) -> snh.Points:
 def sweep(n: int, epsilon: float) -> list[Builder]:
     """Identity at widths around the default."""
     width = default_cell_width(n, epsilon)
-    return [snh.Identity(width * factor) for factor in (0.35, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)]
+    return [snh.Identity(width * factor) for factor in (0.25, 0.35, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)]
 
 
 def table(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, float, float]]:

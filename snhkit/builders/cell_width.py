@@ -55,7 +55,7 @@ def narrowing(n: int, epsilon: float, evenness: float) -> float:
     """By what to multiply the default width where people crowd at few spots, or do not.
 
     Linear in logarithms; Identity and SNH lost least so on public and synthetic cities
-    (``benchmarks/cell_width.py``).
+    (``benchmarks/cell_width.py``). Even wider cells would help Identity, but not SNH.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def narrowing(n: int, epsilon: float, evenness: float) -> float:
     Examples
     --------
     >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [1.3, 0.83, 0.4]
+    [1.15, 0.73, 0.3]
     """
     factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
     return min(factor, _WIDEST)
 
 
-_AT_0, _SLOPE, _POWER, _WIDEST = -2.344, 1.844, 0.125, 1.15
+_AT_0, _SLOPE, _POWER, _WIDEST = -2.274, 2.222, 0.086, 1.15
 
 
 def check_width(cell_m: Width) -> None:
