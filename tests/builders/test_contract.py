@@ -83,7 +83,10 @@ TERMS = {
     "user": {"unit": "user", "max_per_user": 3, "n": "public"},
     "user, n bought": {"unit": "user", "max_per_user": 3, "n": "private"},
 }
-pytestmark = pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning"),
+    pytest.mark.usefixtures("hasty_compiler"),
+]
 every_terms = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
 
 
