@@ -37,7 +37,10 @@ def records(city: Region) -> Points:
 
 @pytest.fixture(scope="module")
 def hasty_compiler() -> Iterator[None]:
-    """For programs that run for milliseconds: compiled in a third of the time, not to be quick."""
+    """For programs that run for milliseconds: compiled in a third of the time, not to be quick.
+
+    Not for the prior: it runs long, and what is compiled stays so for all tests that follow.
+    """
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)

@@ -83,10 +83,7 @@ TERMS = {
     "user": {"unit": "user", "max_per_user": 3, "n": "public"},
     "user, n bought": {"unit": "user", "max_per_user": 3, "n": "private"},
 }
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning"),
-    pytest.mark.usefixtures("hasty_compiler"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning")
 every_terms = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
 
 

@@ -16,7 +16,6 @@ from snhkit.terms import Terms
 
 TINY = Networks(k=2, network=FeatureGrid((8,), fine=16), batch=512, steps=3)
 ONE = Prior(turns=1)
-pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
 def released(records, builder, epsilon=1, **terms):
