@@ -49,7 +49,7 @@ SHARED = {  # among levels, or with the structure: no single answer shows what e
 }
 NEURAL = {
     "SNH": SNH(100, prior=Prior(turns=1)),
-    "DP-SGD": DPSGD(network=MLP(depth=2, width=4), samples=8, steps=1, batch=4),
+    "DP-SGD": DPSGD((100, 300), MLP(depth=2, width=4), samples=16, steps=3, batch=1),
 }
 EVERY = WHOLE | SHARED | NEURAL
 
@@ -85,3 +85,8 @@ def test_an_eighth_of_the_noise_would_be_caught(builder):
 
 def test_half_of_the_noise_is_caught_in_snh():
     assert found(NEURAL["SNH"], 2, 200) > 1
+
+
+def test_hardly_any_noise_is_caught_in_dp_sgd():
+    """More would not be: one record moves a gradient by far less than what its noise hides."""
+    assert found(NEURAL["DP-SGD"], 10**8, 100) > 1
