@@ -1,7 +1,7 @@
 """Gradient descent whose every gradient is clipped and noisy (Abadi et al. 2016)."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from snhkit.privacy import noisy_gradient
 __all__ = ["clipped_sum", "descend", "parameter_count"]
 
 
+@cache
 def parameter_count(network: MLP, inputs: int) -> int:
     """How many numbers are trained: the length of one gradient.
 

@@ -1,6 +1,7 @@
 """Noisy gradients, and what all of them cost: for a demonstration, not to publish."""
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from snhkit.privacy.spend import Spend
 __all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient"]
 
 
+@cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     """Standard deviation over sensitivity that ``steps`` Gaussian sums need for (epsilon, delta).
 

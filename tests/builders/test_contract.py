@@ -48,7 +48,7 @@ BUILDERS = {
     "HB2D": HierarchicalGrid(),
     "HB2D-10": HierarchicalGrid(10, b=3),
     "DAWA": DAWA(order=5, block=4),
-    "DAWA, large squares": DAWA(order=5, sizes_m=(200, 300)),
+    "DAWA, large squares": DAWA(order=4, sizes_m=(200, 300)),
     "PGM-80": PGM(80),
     "PGM": PGM(),
     "Privelet": Privelet(),
@@ -56,9 +56,10 @@ BUILDERS = {
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
     "SNH": SNH(prior=Prior(turns=2)),
-    "SNH, networks": SNH(prior=None, networks=TINY_NETWORKS),
+    # Of a given width: each number of cells would be compiled anew, for seconds.
+    "SNH, networks": SNH(25, prior=None, networks=TINY_NETWORKS),
     "SNH, prior and networks": SNH(
-        prior=Prior(turns=1), networks=dataclasses.replace(TINY_NETWORKS, scaling="learned")
+        50, prior=Prior(turns=1), networks=dataclasses.replace(TINY_NETWORKS, scaling="learned")
     ),
     "SNH, auto": SNH("auto", prior=Prior(turns=1)),
     "DPSGD": TINY_DPSGD,
@@ -117,6 +118,11 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable
     for module in list(sys.modules.values()):
         if module.__name__.startswith("snhkit") and vars(module).get(name) is original:
             monkeypatch.setattr(module, name, new)
+
+
+def same_gradient(total: Any, _noise: Any) -> Any:
+    """For ``noisy_gradient``; one function for all tests, since each is compiled for a second."""
+    return 0 * total + 0.1
 
 
 class TestAccount:
@@ -241,7 +247,7 @@ class TestWhatIsKept:
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))
         )
-        replace_everywhere(monkeypatch, "noisy_gradient", lambda total, _noise: 0 * total + 0.1)
+        replace_everywhere(monkeypatch, "noisy_gradient", same_gradient)
         replace_everywhere(monkeypatch, "discrete_laplace", None)
         xy = np.random.default_rng(9).uniform(0, 400, records.xy.shape)
         few = len(records) if terms["n"] == "public" else 7
@@ -263,6 +269,7 @@ class TestWhatIsKept:
                 setattr(builder, field.name, getattr(builder, field.name))
 
     def test_neither_builder_nor_release_keeps_records(self, builder, records):
+        gc.freeze()  # what is there already is not searched for garbage: that takes half a second
         mine = Points(records.region, records.xy.copy())
         before = copy.deepcopy(vars(builder))
         release = released(builder, mine)
@@ -270,6 +277,7 @@ class TestWhatIsKept:
         gone = [weakref.ref(mine), weakref.ref(mine.xy)]
         del mine
         gc.collect()
+        gc.unfreeze()
         assert [ref() for ref in gone] == [None, None]
         assert vars(builder) == before
 
@@ -416,6 +424,8 @@ class TestSeeds:
         assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
 
     def test_without_a_seed_no_two_releases_are_alike(self, builder, records):
-        """36 cells or more at scale 1 agree with probability below 1e-19, trees below 1e-6."""
-        one, other = (released(builder, records).answer(boxes_of(records.region)) for _ in "ab")
-        assert (one != other).any()
+        """The least that one builds is one count at scale 1, which 40 more times is the same with
+        probability below 1e-13."""
+        boxes = boxes_of(records.region)
+        one = released(builder, records).answer(boxes)
+        assert any((released(builder, records).answer(boxes) != one).any() for _ in range(40))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snhkit.builders.grid_model import GridModel
@@ -52,6 +52,7 @@ def test_it_is_the_sum_over_pairs_of_projections(seed):
     np.testing.assert_allclose(noise.variance(Grid(CITY, 12), queries), expected, atol=1e-9)
 
 
+@settings(max_examples=40)
 @given(SEED, st.sampled_from([(1, 2, 4), (1, 3, 6, 12), (3, 12), (2,), (12,)]))
 def test_what_least_squares_leaves_is_exact(seed, sides):
     """Against the dense estimator, also where it assumed other variances than there are."""

@@ -14,6 +14,7 @@ KEY = jax.random.key(0)
 AT = np.random.default_rng(1).uniform(0, 1, (50, 2)).astype(np.float32)
 GRID = FeatureGrid((3, 5), fine=6, features=2, hidden=4)
 networks = pytest.mark.parametrize("network", [GRID, MLP(2, 8), MLP(4, 5)])
+pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
 @networks

@@ -18,6 +18,7 @@ KEY = jax.random.key(3)
 SIZES = np.array([12.0, 20.0])
 # Reaches of multiples of 10 for squares of 20 m; one box sticks out.
 WORKLOAD = RangeQueries(CITY, [10, 30, -10], [10, 0, 70], [20, 40, 20], [10, 30, 50])
+pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
 sums = jax.jit(box_sums)

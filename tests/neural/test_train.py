@@ -13,6 +13,7 @@ NETWORK = MLP(depth=2, width=8)
 AT = np.random.default_rng(0).uniform(0, 1, (3, 64, 2))
 LABELS = np.stack([3 + 0 * AT[0, :, 0], 5 * AT[1, :, 0], 1 - AT[2, :, 1]])
 WEIGHTS = np.ones_like(LABELS)
+pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
 def trained(labels=LABELS, weights=WEIGHTS, at=AT, k=3, network=NETWORK, **changes):
