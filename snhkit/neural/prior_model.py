@@ -63,7 +63,7 @@ class PriorModel:
         clean : ndarray, shape (s * m, s * m)
             Counts of parts of cells, not negative.
         noisy : ndarray, shape (m, m)
-            Noisy counts of cells.
+            Noisy counts of cells; their sum is taken as it is.
         region : Region
             What they are cells of.
         noise : float
@@ -73,7 +73,9 @@ class PriorModel:
         """
         m = len(noisy)
         levels = [2**i for i in range(m.bit_length()) if 2**i == 1 or 2**i * _BLOCK <= m]
-        sure = reconciled(clean, noisy, 2 * noise**2, levels)
+        whole, total = block_starts(m, 1), max(float(noisy.sum()), 0.0)
+        sure = settled(clean, whole, block_sums(clean, whole), np.array([[total]]))
+        sure = reconciled(sure, noisy, 2 * noise**2, levels[1:])
         blocks = block_sums(sure, block_starts(len(clean), levels[-1]))
         unit = max(noise / _UNITS, 2 * max(clean.sum(), blocks.sum()) / MOST)
         counts = _rounded(clean / unit)

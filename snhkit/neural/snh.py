@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from snhkit.builders.base import Terms, noisy_grid, publish, sizes, with_n
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.builders.base import N_SHARE, Terms, noisy_grid, publish, sizes, with_n
 from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
@@ -105,7 +108,8 @@ class SNH:
         if self.prior is not None:
             counts = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
         if self.networks is None:
-            model = PriorModel.of(counts, noisy, grid.region, noise, psi)
+            known = _adding_up(noisy, n) if not bought or grid.m > 1 / N_SHARE else noisy
+            model = PriorModel.of(counts, known, grid.region, noise, psi)
         else:
             model = self.networks.learn(
                 SummedArea(Grid(grid.region, len(counts)), counts),
@@ -116,3 +120,8 @@ class SNH:
                 terms.public,
             )
         return publish(self, terms, (*bought, *evenness, spend), model, n)
+
+
+def _adding_up(noisy: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """The nearest counts that add up to n: it is public, or has less noise than all cells have."""
+    return noisy + (n - int(noisy.sum())) / noisy.size

@@ -7,7 +7,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, RangeQueries, exact_counts
+from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.neural.model import SNHModel
 from snhkit.neural.prior_model import PriorModel
@@ -185,3 +185,18 @@ def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeyp
         network = type(networks.network)(**told["networks"]["network"])
         parts["networks"] = Networks(**told["networks"] | {"network": network})
     assert SNH(**parts) == builder
+
+
+@pytest.mark.parametrize(("known", "epsilon"), [("public", 0.1), ("private", 20)])
+def test_the_whole_region_holds_n(known, epsilon):
+    """A public one, however small epsilon; or a bought one, whose noise is of scale 1 here."""
+    region = Region.around(lat=45, lon=7, side_m=1_000)
+    spots = np.random.default_rng(0).uniform(300, 700, (40, 2))
+    data = snh.PrivateDataset(
+        Points(region, np.repeat(spots, 50, axis=0)), budget=100, unit="record", n=known
+    )
+    release = data.release(SNH(prior=Prior(turns=1)), epsilon=epsilon)
+    whole = RangeQueries(region, [0], [0], [1_000], [1_000])
+    allowed = 25 + release.model.gap * (known == "public")
+    assert release.answer(whole)[0] == pytest.approx(2_000, abs=allowed)
+    assert release.model.additive().answer(whole)[0] == pytest.approx(2_000, abs=25)
