@@ -1,4 +1,4 @@
-"""What lies on the maps: which release on which, in cells or districts, with or without outlines."""
+"""What lies on the maps: which release on which, as a surface or in districts."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -110,7 +110,7 @@ def _in_districts(
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:
-        counts = session.true_districts
+        counts = session.true_districts.astype(float)
         true = {TRUTH: Answers(counts, np.full(len(counts), np.nan))}
     scale = districts.scale(answers.counts for answers in (built or true).values())
     shown = built | true

@@ -168,7 +168,7 @@ class Session:
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
         """The true counts of the districts, shape (q,); refused like ``truth``."""
-        points = shapely.STRtree(shapely.points(self.invented_records.xy))
+        points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
         shapes = np.zeros(0) if self.districts is None else self.districts.shapes
         owner, _ = points.query(shapes, predicate="intersects")
         return np.bincount(owner, minlength=len(shapes))
