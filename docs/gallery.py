@@ -21,12 +21,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageOps
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "gallery"
 TAG, MOST_BYTES, LONGEST_S = "gallery", 200_000, 240
+MARGIN = 12  # pixels
 MARKS = ("<!-- gallery -->", "<!-- /gallery -->")
 
 
@@ -117,6 +118,7 @@ def small(png: bytes) -> bytes:
     image, scale = Image.open(io.BytesIO(png)).convert("RGB"), 1.0
     blank = Image.new("RGB", image.size, image.getpixel((image.width - 1, image.height - 1)))
     image = image.crop(ImageChops.difference(image, blank).getbbox())
+    image = ImageOps.expand(image, MARGIN, blank.getpixel((0, 0)))
     while True:
         size = (int(image.width * scale), int(image.height * scale))
         out = io.BytesIO()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Districts", "district_map", "district_overlay"]
 
 _UNIT = "records per km²"
+_WHOLE = 0.999  # of an area, but for what projections bend
 _FINEST = 4_000  # of a region's side: borders are drawn no finer, which is below a pixel
 
 
@@ -147,6 +148,14 @@ class Districts:
         geometries = [json.loads(shape) for shape in drawn]
         return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
 
+    @property
+    def titles(self) -> list[str]:
+        """The names, with a word on those that are not wholly counted."""
+        said = np.select(
+            [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
+        )
+        return [name + word for name, word in zip(self.names, said, strict=True)]
+
     def density(self, counts: NDArray) -> NDArray[np.float64]:
         """Records per km², shape (q,); nan outside the region."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
@@ -198,7 +207,7 @@ def _lines(count: float, error: float, density: float, share: float) -> list[str
         return ["outside the region: not counted"]
     known = "" if np.isnan(error) else f" ± {error:,.1f} (standard error of the noise)"
     lines = [f"{count + 0:,.1f} records{known}", f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
-    part = [] if share > 0.999 else [f"{share:.0%} of it lies in the region and is counted"]
+    part = [] if share >= _WHOLE else [f"{share:.0%} of it lies in the region and is counted"]
     return lines + part
 
 

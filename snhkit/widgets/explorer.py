@@ -278,7 +278,7 @@ class Explorer(w.VBox):
         if districts is not None:
             truth = session.true_districts if self._teaching else None
             self._districts.value = districts_table(
-                districts.names, session.district_answers, truth=truth
+                districts.titles, session.district_answers, truth=truth
             )
 
     def _boxes_changed(self, _: object) -> None:

@@ -60,7 +60,8 @@ def districts_table(
     """
     heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
     table = _table(["District"], heads if columns else [], columns, truth, "Nothing released yet.")
-    return f'<div class="snhkit-districts" tabindex="0">{table}</div>'
+    says = 'role="region" aria-label="Counts of districts" tabindex="0"'
+    return f'<div class="snhkit-districts" {says}>{table}</div>'
 
 
 def _table(
