@@ -119,13 +119,15 @@ def small(png: bytes) -> bytes:
     blank = Image.new("RGB", image.size, image.getpixel((image.width - 1, image.height - 1)))
     image = image.crop(ImageChops.difference(image, blank).getbbox())
     image = ImageOps.expand(image, MARGIN, blank.getpixel((0, 0)))
-    while True:
+    out = io.BytesIO()
+    image.save(out, "PNG", optimize=True)
+    while out.tell() > MOST_BYTES:
         size = (int(image.width * scale), int(image.height * scale))
+        fewer = image.resize(size, Image.Resampling.LANCZOS).quantize(256)
         out = io.BytesIO()
-        image.resize(size, Image.Resampling.LANCZOS).quantize(256).save(out, "PNG", optimize=True)
-        if out.tell() <= MOST_BYTES:
-            return out.getvalue()
+        fewer.save(out, "PNG", optimize=True)
         scale *= 0.85
+    return out.getvalue()
 
 
 def show() -> None:
