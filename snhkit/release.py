@@ -139,7 +139,10 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
-            parts, owner, boxes, share = self._cover(queries)
+            from snhkit.release_polygons import cover, polygons_in
+
+            parts = self.model.additive()
+            owner, boxes, share = cover(parts.cells(), polygons_in(self.region, queries))
             return _summed(owner, share * parts.answer(boxes), len(queries))
         return self.model.answer(self._mine("answer", queries))
 
@@ -168,19 +171,14 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
-            parts, owner, boxes, share = self._cover(queries)
+            from snhkit.release_polygons import cover, polygons_in
+
+            parts, shapes = self.model.additive(), polygons_in(self.region, queries)
             if not parts.separate:
                 return np.full(len(queries), np.nan)
+            owner, boxes, share = cover(parts.cells(), shapes)
             return np.sqrt(_summed(owner, share**2 * parts.noise_variance(boxes), len(queries)))
         return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
-
-    def _cover(
-        self, polygons: "gpd.GeoDataFrame | gpd.GeoSeries"
-    ) -> tuple[Model, NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
-        from snhkit.release_polygons import cover, polygons_in
-
-        parts = self.model.additive()
-        return parts, *cover(parts.cells(), polygons_in(self.region, polygons))
 
     def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
         if queries.region != self.region:

@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
-LECTURES = [path for path in NOTEBOOKS if path.stem != "01_explore"]
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -34,7 +34,7 @@ def test_a_notebook_is_short_clean_and_on_any_kernel(path):
         assert cell.execution_count is None
 
 
-@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+@every_notebook
 def test_a_lecture_says_how_long_it_takes_asks_and_accounts(path):
     notebook = nbformat.read(path, as_version=4)
     assert "minutes" in notebook.cells[0].source
@@ -63,7 +63,7 @@ def test_a_notebook_runs_from_top_to_bottom(path, tmp_path):
     assert [o["evalue"] for o in outputs if o["output_type"] == "error"] == []
     for cell in code(notebook):
         if "gallery" in cell.metadata.get("tags", []):
-            assert shown(cell) & {"image/png", "text/html"}
+            assert shown(cell) & {"image/png", "text/html", WIDGET}
     if path.stem == "01_explore":
         explorer_shows_what_code_did({cell.id: cell for cell in code(notebook)})
 
@@ -75,7 +75,7 @@ def complaints(cell: nbformat.NotebookNode) -> list[str]:
 
 
 def explorer_shows_what_code_did(cells: dict[str, nbformat.NotebookNode]) -> None:
-    assert "application/vnd.jupyter.widget-view+json" in shown(cells["explorer"])
+    assert WIDGET in shown(cells["explorer"])
     answers = cells["build-and-answer"].outputs[-1].data["text/plain"]
     assert set(eval(answers, {"array": list})) == {"UG", "Identity"}
     assert "spent 0.4, left 2.6" in cells["ledger"].outputs[0].data["text/html"]

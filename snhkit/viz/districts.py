@@ -1,6 +1,8 @@
 """Released counts of districts, coloured on a map."""
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import folium
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
 
     from snhkit.release import Release
 
-__all__ = ["district_map", "district_overlay"]
+__all__ = ["Districts", "district_map", "district_overlay"]
 
 _UNIT = "records per km²"
+_WHOLE = 0.999  # of an area, but for what projections bend
 _FINEST = 4_000  # of a region's side: borders are drawn no finer, which is below a pixel
 
 
@@ -99,33 +102,94 @@ def district_overlay(
     dict
         ``districts`` (GeoJSON in degrees) and ``legend``.
     """
-    names = _names(districts, label)
-    shapes = polygons_in(release.region, districts)
-    side = release.region.side_m
-    inside = shapely.intersection(shapes, shapely.box(0, 0, side, side))
-    area = shapely.area(inside)
-    known = area > 0
-    share = area / np.maximum(districts.to_crs(release.region.crs).area.to_numpy(), 1e-9)
+    shapes = Districts.of(release.region, districts, label)
     counts, errors = release.answer(districts), release.standard_error(districts)
-    density = counts / np.maximum(area, 1e-9) * 1e6
-    scale = ColourScale.up_to(max(density[known].max(initial=0), 0.01), _UNIT)
-    colours = scale.palette[scale.levels(density)]
-    drawn = _in_degrees(release.region, np.where(known, inside, shapes))
-    features = [
-        {
-            "type": "Feature",
-            "geometry": json.loads(drawn[k]),
-            "properties": {
-                "colour": "#" + bytes(colours[k]).hex() if known[k] else None,
-                "lines": [names[k], *_lines(counts[k], errors[k], density[k], share[k])],
-            },
+    return shapes.overlay(counts, errors, shapes.scale([counts]), title)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Districts:
+    """Polygons as they lie in a region, to be coloured by several releases' counts.
+
+    Parameters
+    ----------
+    frame : GeoDataFrame or GeoSeries
+        What a release is asked, q rows.
+    names : list of str
+        What each is called.
+    shapes : array of shapely geometries, shape (q,)
+        In the region's metres, cut to about the region.
+    area_m2 : ndarray, shape (q,)
+        Of the part in the region.
+    share : ndarray, shape (q,)
+        Of the whole area that lies in the region.
+    drawn : list of dict
+        GeoJSON geometries in degrees, of the part in the region if there is one.
+    """
+
+    frame: "gpd.GeoDataFrame | gpd.GeoSeries"
+    names: list[str]
+    shapes: NDArray[Any]
+    area_m2: NDArray[np.float64]
+    share: NDArray[np.float64]
+    drawn: list[dict[str, Any]]
+
+    @classmethod
+    def of(
+        cls, region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None = None
+    ) -> "Districts":
+        """Cut a frame's polygons to a region; ``label`` is the column that names them."""
+        names = _names(frame, label)
+        shapes = polygons_in(region, frame)
+        inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
+        area = shapely.area(inside)
+        whole = frame.to_crs(region.crs).area.to_numpy()
+        drawn = _in_degrees(region, np.where(area > 0, inside, shapes))
+        geometries = [json.loads(shape) for shape in drawn]
+        return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
+
+    @property
+    def titles(self) -> list[str]:
+        """The names, with a word on those that are not wholly counted."""
+        said = np.select(
+            [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
+        )
+        return [name + word for name, word in zip(self.names, said, strict=True)]
+
+    def density(self, counts: NDArray) -> NDArray[np.float64]:
+        """Records per km², shape (q,); nan outside the region."""
+        return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
+
+    def scale(self, counts: Iterable[NDArray]) -> ColourScale:
+        """One scale of colours for the counts of all releases compared."""
+        densities = [self.density(each) for each in counts]
+        known = [density[self.area_m2 > 0].max(initial=0.01) for density in densities]
+        return ColourScale.up_to(max(known, default=1.0), _UNIT)
+
+    def overlay(
+        self, counts: NDArray, errors: NDArray, scale: ColourScale, title: str
+    ) -> dict[str, Any]:
+        """What ``district_overlay`` returns, of counts and standard errors, shape (q,)."""
+        density = self.density(counts)
+        colours = scale.palette[scale.levels(np.nan_to_num(density))]
+        features = [
+            {
+                "type": "Feature",
+                "geometry": self.drawn[k],
+                "properties": {
+                    "colour": "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None,
+                    "lines": [
+                        self.names[k],
+                        *_lines(counts[k], errors[k], density[k], self.share[k]),
+                    ],
+                },
+            }
+            for k in np.flatnonzero(~shapely.is_empty(self.shapes))
+        ]
+        return {
+            "districts": {"type": "FeatureCollection", "features": features},
+            "legend": scale.legend(title),
         }
-        for k in np.flatnonzero(~shapely.is_empty(shapes))
-    ]
-    return {
-        "districts": {"type": "FeatureCollection", "features": features},
-        "legend": scale.legend(title),
-    }
 
 
 def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None) -> list[str]:
@@ -143,7 +207,7 @@ def _lines(count: float, error: float, density: float, share: float) -> list[str
         return ["outside the region: not counted"]
     known = "" if np.isnan(error) else f" ± {error:,.1f} (standard error of the noise)"
     lines = [f"{count + 0:,.1f} records{known}", f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
-    part = [] if share > 0.999 else [f"{share:.0%} of it lies in the region and is counted"]
+    part = [] if share >= _WHOLE else [f"{share:.0%} of it lies in the region and is counted"]
     return lines + part
 
 

@@ -22,7 +22,7 @@ from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.layers import Layers
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
-from snhkit.widgets.tables import answers_table, ledger_panel
+from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
 from snhkit.widgets.wording import message
 
 __all__ = ["Explorer"]
@@ -71,6 +71,7 @@ class Explorer(w.VBox):
             lambda: OnScreen.of(self._session, controls.place, self.map.boxes)
         )
         self._title, self._banner, self._table, self._ledger = (w.HTML() for _ in range(4))
+        self._districts = w.HTML()
         self._layers, self._plots = Layers(self._show_layers), Plots()
         super().__init__(
             [
@@ -82,6 +83,7 @@ class Explorer(w.VBox):
                 self.map,
                 BoxEntry(self.map),
                 self._table,
+                self._districts,
                 self._plots,
                 self._export,
                 self._ledger,
@@ -254,6 +256,7 @@ class Explorer(w.VBox):
             self._layers.offer(session, truth=self._teaching)
             self._plots.offer(truth=self._teaching)
             self._show_layers()
+            self._show_districts()
             self._show_answers()
             self._draw()
 
@@ -268,6 +271,15 @@ class Explorer(w.VBox):
     def _show_layers(self) -> None:
         with self._lock:
             self.map.layers = self._layers.shown(self._session)
+
+    def _show_districts(self) -> None:
+        districts, session = self._session.districts, self._session
+        self._districts.layout.display = None if districts else "none"
+        if districts is not None:
+            truth = session.true_districts if self._teaching else None
+            self._districts.value = districts_table(
+                districts.titles, session.district_answers, truth=truth
+            )
 
     def _boxes_changed(self, _: object) -> None:
         self._show_answers()

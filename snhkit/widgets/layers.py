@@ -1,14 +1,17 @@
-"""What lies on the maps: which release on which, with or without its cells."""
+"""What lies on the maps: which release on which, as a surface or in districts."""
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import ipywidgets as w
+import numpy as np
 
 from snhkit.viz.cells import cell_outlines
+from snhkit.viz.districts import Districts
 from snhkit.viz.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.session import Session
+from snhkit.widgets.tables import Answers
 
 __all__ = ["Layers"]
 
@@ -17,7 +20,7 @@ _LABELS = ("On the map", "beside it", "and")
 
 
 class Layers(w.HBox):
-    """Three choices, one for each of up to three maps, and whether cells are outlined."""
+    """Three choices, one for each of up to three maps, and how all of them are drawn."""
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed, self._offering = changed, False
@@ -30,12 +33,13 @@ class Layers(w.HBox):
             )
             for k, label in enumerate(_LABELS)
         ]
-        self.cells = w.Checkbox(
-            description="Outline the cells", indent=False, layout={"width": "auto"}
+        self.cells, self.by_district = (
+            w.Checkbox(description=words, indent=False, layout={"width": "auto"})
+            for words in ("Outline the cells", "By district")
         )
         super().__init__([*self.choices, self.cells])
         self.add_class("snhkit-layers")
-        for choice in (*self.choices, self.cells):
+        for choice in (*self.choices, self.cells, self.by_district):
             choice.observe(self._tell, "value")
 
     def _tell(self, _: object) -> None:
@@ -44,6 +48,8 @@ class Layers(w.HBox):
 
     def offer(self, session: Session, *, truth: bool) -> None:
         """Let the newest releases be chosen first, and the truth only if it may be shown."""
+        ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
+        self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
         for k, choice in enumerate(self.choices):
             before, was_empty = choice.value, len(choice.options) == 1
@@ -58,24 +64,25 @@ class Layers(w.HBox):
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
         """A layer for each map, on one scale of colours, for ``DrawMap.layers``."""
-        names = [c.value for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
-        surfaces = [one.surface for one in session.built.values()]
-        scale = ColourScale.shared(
-            surfaces or [session.true_surface] if TRUTH in names else surfaces
-        )
-        layers = [self._layer(session, str(name), scale) for name in names]
+        names = [str(c.value) for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
+        wanted = [name for name in names if name != NOTHING]
+        if session.districts is not None and self.by_district.value:
+            pictures = _in_districts(session, session.districts, wanted)
+        else:
+            pictures = _in_cells(session, wanted)
+        layers = [self._outlined(session, name, pictures.get(name)) for name in names]
         with_legend = [layer["legend"] for layer in layers if layer]
         for legend in with_legend[:-1]:  # one scale, said once
             for part in ("colours", "ticks", "unit"):
                 del legend[part]
         return layers
 
-    def _layer(self, session: Session, name: str, scale: ColourScale) -> dict[str, Any]:
-        if name == NOTHING:
+    def _outlined(
+        self, session: Session, name: str, picture: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        if picture is None:
             return {}
         built = session.built.get(name)
-        surface = session.true_surface if built is None else built.surface
-        picture = _picture(surface, scale, name)
         cells, note = _cells(built.release) if built and self.cells.value else (None, "")
         return {**picture, "cells": cells, "legend": {**picture["legend"], "note": note}}
 
@@ -83,6 +90,28 @@ class Layers(w.HBox):
 _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
+def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
+    """A picture for each name, all on the scale of all that was built."""
+    built = {name: one.surface for name, one in session.built.items()}
+    true = {TRUTH: session.true_surface} if TRUTH in names else {}
+    scale = ColourScale.shared((built or true).values())
+    return {name: _picture((built | true)[name], scale, name) for name in names}
+
+
 @lru_cache(maxsize=32)
 def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
     return surface_overlay(surface, scale, title)
+
+
+def _in_districts(
+    session: Session, districts: Districts, names: list[str]
+) -> dict[str, dict[str, Any]]:
+    """The same with a colour for each district."""
+    built = {name: one.districts for name, one in session.built.items() if one.districts}
+    true = {}
+    if TRUTH in names:
+        counts = session.true_districts.astype(float)
+        true = {TRUTH: Answers(counts, np.full(len(counts), np.nan))}
+    scale = districts.scale(answers.counts for answers in (built or true).values())
+    shown = built | true
+    return {name: districts.overlay(*shown[name], scale, name) for name in names}

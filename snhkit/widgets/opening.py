@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,17 @@ from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
 from snhkit.privacy import PrivacyUnit
+from snhkit.viz.districts import Districts
 from snhkit.viz.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
-from snhkit.widgets.session import owned, synthetic
+from snhkit.widgets.session import Session, owned, synthetic
 
 if TYPE_CHECKING:
+    import geopandas as gpd
     import pandas as pd
+
+    Frame = gpd.GeoDataFrame | gpd.GeoSeries
 
 __all__ = ["explore"]
 
@@ -40,6 +45,8 @@ def explore(
     epsilon: float = 0.2,
     methods: Sequence[str] = ("ug", "identity", "snh"),
     sizes_m: tuple[float, float] = (25.0, 100.0),
+    districts: "Frame | None" = None,
+    label: str | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
     height: int = 420,
@@ -68,6 +75,11 @@ def explore(
         Keys of the methods to begin with.
     sizes_m : (float, float)
         Sides in metres of the boxes that will be asked, for methods that prepare for them.
+    districts : GeoDataFrame or GeoSeries, optional
+        Polygons in any CRS, some of them in the region: *By district* then colours the maps by
+        their counts, and a table lists these. Like the region they are public.
+    label : str, optional
+        The column that names them; otherwise the frame's index does.
     tiles, attr
         A background from the network, as for ``snhkit.viz.maps.base_map``: its server learns which
         part of the world is looked at. By default the outline alone, and no network.
@@ -96,7 +108,12 @@ def explore(
         if public is not None or region is not None:
             raise InputError("explore: public and region go with points; a city has its own.")
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
-        invent = partial(synthetic, budget=_BUDGET if budget is None else budget, unit=hidden)
+        _refuse_elsewhere(find_city(city).region, districts, label)
+        allowed = _BUDGET if budget is None else budget
+
+        def invent(key: str, n: int) -> Session:
+            return _with(districts, label, synthetic(key, n, allowed, hidden))
+
         return Explorer(controls, invent, map_of, height)
     if not isinstance(points, (Points, PrivateDataset)):
         if region is None:
@@ -105,5 +122,32 @@ def explore(
     elif region is not None:
         raise InputError("explore: the points have a region already; leave out region.")
     session = owned(points, public, budget, hidden)
+    _refuse_elsewhere(session.region, districts, label)
+    session = _with(districts, label, session)
     controls = Controls(None, n, session.dataset.unit, epsilon, methods, sizes_m)
     return Explorer(controls, lambda city, n: session, map_of, height)
+
+
+def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | None) -> None:
+    if districts is None:
+        if label is not None:
+            raise InputError("explore: label names a column of districts; say districts=...")
+        return
+    if not hasattr(districts, "to_crs"):
+        raise InputError(
+            "explore: districts must be a GeoDataFrame, as geopandas.read_file gives it, "
+            f"not a {type(districts).__name__}."
+        )
+    if not Districts.of(region, districts, label).area_m2.any():
+        raise InputError(f"explore: none of the districts lies in the region, {region}.")
+
+
+def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
+    """The session with its districts; without, if none lies in another city."""
+    if districts is None:
+        return session
+    try:
+        found = Districts.of(session.region, districts, label)
+    except InputError:  # their CRS shows the first city, but not this one
+        return session
+    return replace(session, districts=found) if found.area_m2.any() else session

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from snhkit.data import city, synthetic_points
@@ -13,6 +14,7 @@ from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.privacy import PrivacyUnit, written
 from snhkit.release import Release
+from snhkit.viz.districts import Districts
 from snhkit.viz.surface import Surface, display_cell_m
 from snhkit.widgets.tables import Answers
 
@@ -33,11 +35,14 @@ class Built:
         What was built.
     surface : Surface
         Its counts in the cells that all methods are shown in.
+    districts : Answers, optional
+        Its counts of the session's districts, if there are any.
     """
 
     title: str
     release: Release
     surface: Surface
+    districts: Answers | None = None
 
     @property
     def name(self) -> str:
@@ -63,6 +68,8 @@ class Session:
         The records, if the unit of privacy is still to be chosen.
     invented : bool
         Whether the records are nobody's: only then may the truth be shown.
+    districts : Districts, optional
+        Polygons that are counted too.
     built : dict of name to Built
         One for each method and epsilon, the newest, in the order in which they were built.
     """
@@ -73,6 +80,7 @@ class Session:
     public: Points | None = None
     records: Points | None = None
     invented: bool = False
+    districts: Districts | None = None
     built: dict[str, Built] = field(default_factory=dict)
 
     @property
@@ -113,7 +121,13 @@ class Session:
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
         surface = Surface.of(release, display_cell_m(self.region, _CELLS_A_SIDE))
-        return Built(METHODS[key].title, release, surface)
+        return Built(METHODS[key].title, release, surface, self._of_districts(release))
+
+    def _of_districts(self, release: Release) -> Answers | None:
+        if self.districts is None:
+            return None
+        frame = self.districts.frame
+        return Answers(release.answer(frame), release.standard_error(frame))
 
     def keep(self, built: Built) -> None:
         """Make a release the newest of its method, and the only one of method and epsilon."""
@@ -128,6 +142,12 @@ class Session:
             )
             for title, release in self.releases.items()
         }
+
+    @property
+    def district_answers(self) -> dict[str, Answers]:
+        """The same of the districts."""
+        newest = {one.title: one for one in self.built.values()}
+        return {one.name: one.districts for one in newest.values() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
         """The true counts, shape (q,).
@@ -144,6 +164,14 @@ class Session:
         """The true counts of the cells that are shown; refused like ``truth``."""
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
+
+    @cached_property
+    def true_districts(self) -> NDArray[np.int64]:
+        """The true counts of the districts, shape (q,); refused like ``truth``."""
+        points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
+        shapes = np.zeros(0) if self.districts is None else self.districts.shapes
+        owner, _ = points.query(shapes, predicate="intersects")
+        return np.bincount(owner, minlength=len(shapes))
 
     @property
     def invented_records(self) -> Points:

@@ -1,7 +1,7 @@
-"""The explorer's tables: what the releases say of each box, and what was spent."""
+"""The explorer's tables: what the releases say of boxes and districts, and what was spent."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Entry, Ledger, written
 
-__all__ = ["Answers", "answers_table", "ledger_panel"]
+__all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
-_CAPTION = "Records in each box, as released; ± is one standard deviation of the noise"
+_CAPTION = "Records in each {}, as released; ± is one standard deviation of the noise"
 _BESIDE = (
     "That records do not lie evenly inside a method's cells makes another error, which no theory "
     "gives: it is not in ±."
@@ -41,30 +41,62 @@ def answers_table(
     truth : ndarray of int, shape (q,), optional
         True counts, for teaching with invented data only.
     """
-    head = ["Box", "Size in metres", *columns]
-    cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
+    heads = [] if boxes is None else [_box_head(k, boxes) for k in range(len(boxes))]
+    empty = "No box yet: draw one on the map with its rectangle tool, or type one below it."
+    return _table(["Box", "Size in metres"], heads, columns, truth, empty)
+
+
+def districts_table(
+    names: Sequence[str], columns: Mapping[str, Answers], *, truth: NDArray | None = None
+) -> str:
+    """The same with a row a district, to scroll in if they are many.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What the q districts are called.
+    columns, truth
+        As for ``answers_table``.
+    """
+    heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
+    table = _table(["District"], heads if columns else [], columns, truth, "Nothing released yet.")
+    says = 'role="region" aria-label="Counts of districts" tabindex="0"'
+    return f'<div class="snhkit-districts" {says}>{table}</div>'
+
+
+def _table(
+    first: list[str],
+    heads: list[str],
+    columns: Mapping[str, Answers],
+    truth: NDArray | None,
+    empty: str,
+) -> str:
+    """``heads``: the first cells of each row, as HTML."""
+    cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
     if truth is not None:
         cells += '<th scope="col" class="snhkit-truth">Truth</th>'
-    rows = [] if boxes is None else [_row(k, boxes, columns, truth) for k in range(len(boxes))]
-    empty = (
-        f'<tr><td colspan="{len(head) + (truth is not None)}">No box yet: draw one on the map with '
-        "its rectangle tool, or type one below it.</td></tr>"
-    )
+    rows = [f"<tr>{head}{_counts(k, columns, truth)}</tr>" for k, head in enumerate(heads)]
+    width = len(first) + len(columns) + (truth is not None)
+    nothing = f'<tr><td colspan="{width}">{empty}</td></tr>'
     return (
-        f'<table class="snhkit-answers"><caption>{_CAPTION}</caption>'
-        f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or empty}</tbody></table>"
+        f'<table class="snhkit-answers"><caption>{_CAPTION.format(first[0].lower())}</caption>'
+        f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or nothing}</tbody></table>"
         + (f'<p class="snhkit-soft">{_BESIDE}</p>' if rows and columns else "")
     )
 
 
-def _row(k: int, boxes: RangeQueries, columns: Mapping[str, Answers], truth: NDArray | None) -> str:
+def _box_head(k: int, boxes: RangeQueries) -> str:
     side = boxes.region.side_m
     west, south = boxes.x[k], boxes.y[k]
     east, north = west + boxes.width[k], south + boxes.height[k]
     size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}"
     if min(west, south) < 0 or max(east, north) > side:
         size += " (reaches outside)"
-    row = f'<th scope="row">{k + 1}</th><td>{size}</td>'
+    return f'<th scope="row">{k + 1}</th><td>{size}</td>'
+
+
+def _counts(k: int, columns: Mapping[str, Answers], truth: NDArray | None) -> str:
+    row = ""
     for counts, errors in columns.values():
         known = np.isfinite(errors[k])
         said = f"± {errors[k]:,.1f}" if known else "± not known"
@@ -76,7 +108,7 @@ def _row(k: int, boxes: RangeQueries, columns: Mapping[str, Answers], truth: NDA
         row += "</td>"
     if truth is not None:
         row += f'<td class="snhkit-truth">{truth[k]:,}</td>'
-    return f"<tr>{row}</tr>"
+    return row
 
 
 def _number(value: float, sign: str = "") -> str:

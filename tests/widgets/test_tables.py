@@ -4,7 +4,7 @@ import numpy as np
 
 from snhkit.geometry import RangeQueries, Region
 from snhkit.privacy import Ledger
-from snhkit.widgets.tables import Answers, answers_table, ledger_panel
+from snhkit.widgets.tables import Answers, answers_table, districts_table, ledger_panel
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 BOXES = RangeQueries(CITY, [0, 9_500], [0, 100], [1_000, 1_000], [2_500, 50])
@@ -39,6 +39,18 @@ def test_the_truth_and_the_error_are_there_only_if_given():
 
 def test_no_box_yet():
     assert 'colspan="3">No box yet' in answers_table(None, {"UG": UG})
+
+
+def test_districts_have_a_row_each_once_something_was_released():
+    table = districts_table(["West", "<i>"], {"UG": UG}, truth=np.array([1240, 2000]))
+    assert "<i>" not in table
+    assert cells(table) == [
+        ["District", "UG", "Truth"],
+        ["West", "1,234.6|± 7.2||off by -5.4", "1,240"],
+        ["&lt;i&gt;", "0.0|± 0.5||off by -2,000.0", "2,000"],
+    ]
+    assert "Records in each district" in table
+    assert cells(districts_table(["West"], {}))[1:] == [["Nothing released yet."]]
 
 
 def test_names_are_text():

@@ -1,0 +1,122 @@
+"""Districts on the explorer's maps and in its table."""
+
+import re
+
+import geopandas as gpd
+import ipywidgets
+import numpy as np
+import pytest
+import shapely
+
+from snhkit.data import synthetic_points
+from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries
+from snhkit.widgets.opening import explore
+
+FARGO = synthetic_points("fargo", 1_000).region
+SIDE = FARGO.side_m
+
+
+def frame(*metres: tuple[float, float, float, float]) -> gpd.GeoDataFrame:
+    """Rectangles in Fargo's metres, in degrees."""
+    shapes = gpd.GeoSeries([shapely.box(*m) for m in metres], crs=FARGO.crs)
+    names = [f"No. {k}" for k in range(len(metres))]
+    return gpd.GeoDataFrame(
+        {"ward": names}, geometry=shapes.translate(-SIDE / 2, -SIDE / 2), crs=FARGO.crs
+    ).to_crs(4326)
+
+
+WARDS = frame((0, 0, SIDE / 2, SIDE), (SIDE / 2, 0, SIDE * 1.2, SIDE), (2 * SIDE, 0, 3 * SIDE, 9))
+
+
+@pytest.fixture
+def explorer():
+    return explore(city="fargo", n=5_000, methods=["ug"], districts=WARDS, label="ward")
+
+
+def lines(layer) -> list[list[str]]:
+    return [one["properties"]["lines"] for one in layer["districts"]["features"]]
+
+
+def beside(explorer, name: str) -> None:
+    explorer._layers.choices[1].value = name
+
+
+def test_maps_by_district_share_one_scale(explorer):
+    explorer.build()
+    explorer._controls.epsilon.value = 1.0
+    explorer.build()
+    beside(explorer, "UG, ε = 1")
+    assert "image" in explorer.map.layers[0]
+    explorer._layers.by_district.value = True
+    one, other = explorer.map.layers
+    assert "image" not in one
+    assert [one["legend"]["title"], other["legend"]["title"]] == ["UG, ε = 0.2", "UG, ε = 1"]
+    assert "colours" not in one["legend"]
+    top = float(other["legend"]["ticks"][2].removeprefix("≥ "))
+    density = [float(at[2].split()[0].replace(",", "")) for at in lines(one) + lines(other)]
+    assert max(density) <= top < 2 * max(density)
+    counts = [release.answer(WARDS) for release in explorer.releases.values()][-1]
+    assert [at[0] for at in lines(other)] == ["No. 0", "No. 1"]
+    assert [at[1].split()[0] for at in lines(other)] == [f"{count:,.1f}" for count in counts[:2]]
+    explorer._layers.cells.value = True
+    assert explorer.map.layers[0]["cells"]["corners"]
+
+
+def test_the_table_tells_each_districts_count_and_the_truth_in_teaching_mode_only(explorer):
+    assert "Nothing released yet" in explorer._districts.value
+    explorer.build()
+    records = synthetic_points("fargo", 5_000)
+    west = int((records.xy[:, 0] < SIDE / 2).sum())
+    for title in ("No. 0", "No. 1 (reaches outside)", "No. 2 (outside)"):
+        assert f">{title}<" in explorer._districts.value
+    assert "truth" not in explorer._districts.value
+    explorer._controls.teaching.value = True
+    truths = re.findall(r'<td class="snhkit-truth">(.*?)</td>', explorer._districts.value)
+    assert truths == [f"{west:,}", f"{5_000 - west:,}", "0"]
+    explorer._layers.by_district.value = True
+    beside(explorer, "Truth")
+    assert lines(explorer.map.layers[1])[0][1] == f"{west:,.1f} records"
+
+
+def test_counts_are_the_releases_own(explorer):
+    explorer.build()
+    answers = explorer._session.district_answers["UG, ε = 0.2"]
+    half = RangeQueries(FARGO, [0], [0], [SIDE / 2], [SIDE])
+    release = explorer.releases["UG"]
+    assert answers.counts[0] == pytest.approx(release.answer(half)[0], rel=1e-3)
+    assert np.array_equal(answers.errors, release.standard_error(WARDS))
+
+
+def test_another_city_has_none_and_no_tick_without_districts(explorer):
+    assert explorer._layers.by_district in explorer._layers.children
+    explorer._layers.by_district.value = True
+    explorer._controls.city.value = "tulsa"
+    explorer.build()
+    assert explorer._layers.by_district not in explorer._layers.children
+    assert "image" in explorer.map.layers[0]
+    assert explorer._districts.layout.display == "none"
+
+
+def test_somebodys_districts_are_counted_and_their_truth_refused():
+    points = synthetic_points("fargo", 1_000)
+    mine = explore(points, budget=1, methods=["ug"], districts=WARDS.geometry)
+    mine.build()
+    assert ">0</th>" in mine._districts.value
+    assert isinstance(mine._layers.by_district, ipywidgets.Checkbox)
+    with pytest.raises(InputError, match="invented records only"):
+        _ = mine._session.true_districts
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"districts": WARDS.iloc[2:]}, "none of the districts lies in the region"),
+        ({"districts": WARDS, "label": "name"}, "no column 'name'; there are ward, geometry"),
+        ({"districts": "wards.geojson"}, "must be a GeoDataFrame.* not a str"),
+        ({"label": "ward"}, "say districts="),
+    ],
+)
+def test_wrong_districts_are_refused_in_words(wrong, says):
+    with pytest.raises(InputError, match=says):
+        explore(city="fargo", n=1_000, methods=["ug"], **wrong)
