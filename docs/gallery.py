@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -118,12 +118,13 @@ def small(png: bytes) -> bytes:
     image, scale = Image.open(io.BytesIO(png)).convert("RGB"), 1.0
     blank = Image.new("RGB", image.size, image.getpixel((image.width - 1, image.height - 1)))
     image = image.crop(ImageChops.difference(image, blank).getbbox())
-    image = ImageOps.expand(image, MARGIN, blank.getpixel((0, 0)))
+    framed = blank.resize((image.width + 2 * MARGIN, image.height + 2 * MARGIN))
+    framed.paste(image, (MARGIN, MARGIN))
     out = io.BytesIO()
-    image.save(out, "PNG", optimize=True)
+    framed.save(out, "PNG", optimize=True)
     while out.tell() > MOST_BYTES:
-        size = (int(image.width * scale), int(image.height * scale))
-        fewer = image.resize(size, Image.Resampling.LANCZOS).quantize(256)
+        size = (int(framed.width * scale), int(framed.height * scale))
+        fewer = framed.resize(size, Image.Resampling.LANCZOS).quantize(256)
         out = io.BytesIO()
         fewer.save(out, "PNG", optimize=True)
         scale *= 0.85
