@@ -186,23 +186,23 @@ def release(
 def answer(file, boxes, out) -> None:
     """Answer boxes or polygons from a released file; costs no privacy.
 
-    The same rows come back with a column count.
+    The same rows come back with a column count. Rows of a CSV may be divided by , ; | or tab.
 
     \b
     Example:
       snhkit answer trips.snh --boxes boxes.csv --out counts.csv
     """
     refuse_same_file(file=file, boxes=boxes, out=out)
-    from snhkit.data.boxes import answered, outside, read_boxes
+    from snhkit.data.boxes import answered, beyond, read_boxes
     from snhkit.release_file import load
 
     made = load(file)
     queries, rows = read_boxes(boxes, made.region)
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
     text = answered(rows, made.answer(queries), kind.lower())
-    past = outside(queries, made.region)
-    if past.any():
-        click.echo(f"{past.sum():,} of {len(past):,} boxes lie outside the region.", err=True)
+    if past := int(beyond(queries, made.region).sum()):
+        asked = f"Out of the region reach {past:,} of {len(queries):,} boxes or polygons"
+        click.echo(f"{asked}; what lies out there counts as 0.", err=True)
     if out is None:
         click.echo(text)
     else:

@@ -67,6 +67,9 @@ class PrivateDataset:
     ) -> None:
         if n not in ("public", "private"):
             raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+        if not isinstance(records, Points):
+            kind = type(records).__name__
+            raise InputError(f"records must be Points, as read_points gives them, not a {kind}.")
         self.unit = PrivacyUnit.of(unit, max_per_user)
         self.ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())
@@ -120,6 +123,8 @@ class PrivateDataset:
             If the builder cannot work on these terms; nothing is spent then. Whatever goes wrong
             later, the price stays paid.
         """
+        if isinstance(builder, (str, type)):
+            raise InputError(f"builder must be one such as UniformGrid(), not {builder!r}.")
         price = exact(epsilon)
         if self.unit.sensitivity / price > _MAX_SCALE:
             raise InputError(f"epsilon = {written(price)} is too small for any noise.")

@@ -203,14 +203,16 @@ def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
 
 
 @pytest.mark.usefixtures("released")
-def test_answer_says_how_many_boxes_miss_the_region(run, tmp_path):
+def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     (tmp_path / "b.csv").write_text(
-        "south,west,north,east\n43.03,-87.92,43.04,-87.91\n10,10,11,11\n"
+        "south;west;north;east\n43.03;-87.92;43.04;-87.91\n10;10;11;11\n43;-89;43.04;-87.91\n"
     )
     code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
     assert code == 0
     assert out.splitlines()[2] == "10,10,11,11,0.0"
-    assert err == "1 of 2 boxes lie outside the region.\n"
+    assert err == (
+        "Out of the region reach 2 of 3 boxes or polygons; what lies out there counts as 0.\n"
+    )
 
 
 def test_advice_on_columns_is_given_in_options(run, tmp_path):

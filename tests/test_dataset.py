@@ -154,3 +154,14 @@ def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(records):
     with pytest.raises(InputError, match="too small"):
         data.release(Identity(100), epsilon="0.0000000000001")
     assert data.ledger.spent == 0
+
+
+def test_a_path_is_no_records_and_a_name_no_builder():
+    with pytest.raises(InputError, match="as read_points gives them, not a str"):
+        PrivateDataset("trips.csv", budget=1, unit="record", n="public")  # pyright: ignore
+    city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+    data = PrivateDataset(Points(city, [[1, 1]]), budget=1, unit="record", n="public")
+    for wrong in ("ug", UniformGrid):
+        with pytest.raises(InputError, match=r"such as UniformGrid\(\), not"):
+            data.release(wrong, epsilon=1)  # pyright: ignore
+    assert not data.ledger.entries

@@ -18,7 +18,7 @@ from snhkit.geometry.queries import are_boxes
 if TYPE_CHECKING:
     import geopandas as gpd
 
-__all__ = ["BoxRows", "answered", "outside", "read_boxes"]
+__all__ = ["BoxRows", "answered", "beyond", "read_boxes"]
 
 _SIDES = ("south", "west", "north", "east")
 _MAX_BYTES = 2**30
@@ -110,16 +110,19 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
     return json.dumps(rows | {"features": features})
 
 
-def outside(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
-    """Whether each box, or shape in degrees, lies beyond the region, shape (q,)."""
+def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
+    """Whether each box, or shape in degrees, reaches out of the region, shape (q,).
+
+    By less than a metre does not count: bounds in degrees are rounded.
+    """
     if not isinstance(queries, RangeQueries):
         south, west, north, east = region.bounds
-        at = queries.bounds
-        past = (at.minx >= east) | (at.maxx <= west) | (at.miny >= north) | (at.maxy <= south)
-        return past.to_numpy()
-    side = region.side_m
-    past = (queries.x >= side) | (queries.x + queries.width <= 0)
-    return past | (queries.y >= side) | (queries.y + queries.height <= 0)
+        at, slack = queries.bounds, 1e-5  # degrees: about a metre
+        past = (at.maxx > east + slack) | (at.minx < west - slack)
+        return (past | (at.maxy > north + slack) | (at.miny < south - slack)).to_numpy()
+    side = region.side_m + 1
+    past = (np.minimum(queries.x, queries.y) < -1) | (queries.x + queries.width > side)
+    return past | (queries.y + queries.height > side)
 
 
 def _csv(table: pd.DataFrame) -> str:
@@ -128,7 +131,9 @@ def _csv(table: pd.DataFrame) -> str:
 
 def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
     with parsing("the file", "CSV"):
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        with path.open(encoding="utf-8-sig") as file:
+            delimiter = max(",;\t|", key=file.readline().count)
+        rows = pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
     if not isinstance(rows.index, pd.RangeIndex):
         raise InputError("rows have more fields than the header has names.")
     names = {str(c).strip().lower(): c for c in rows.columns}

@@ -96,7 +96,10 @@ def read_points(
         numbering=table.numbering,
     )
     if not usable.any():
-        raise InputError(f"no row has a position (and user) in degrees that exists. {told}")
+        raise InputError(
+            "no row has a position (and user) in degrees, such as 42.36 with a decimal point; "
+            f"metres of a map projection are read from geometries that name their CRS. {told}"
+        )
     if not told.kept:
         raise InputError(
             f"no row lies in the region of {region.side_m:g} m around "
@@ -170,5 +173,6 @@ def _refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.
     if inside_exchanged > half or (usable.sum() < half < exchanged.sum()):
         raise InputError(
             f"{name}: latitude and longitude look swapped: most rows make sense only when they "
-            f"are exchanged. If so, {table.swap}. {OWNER_ONLY}"
+            f"are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) latitude "
+            f"first? If it is, {table.swap}. {OWNER_ONLY}"
         )

@@ -124,4 +124,4 @@ class SNH:
 
 def _adding_up(noisy: NDArray[np.int64], n: int) -> NDArray[np.float64]:
     """The nearest counts that add up to n: it is public, or has less noise than all cells have."""
-    return noisy + (n - int(noisy.sum())) / noisy.size
+    return noisy.astype(float) + (n - int(noisy.sum())) / noisy.size

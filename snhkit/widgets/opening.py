@@ -57,8 +57,10 @@ def explore(
     ----------
     points : Points, PrivateDataset, GeoDataFrame, DataFrame or path, optional
         Your records, which then need a ``budget`` here or in the data set; a frame or a file also
-        needs a ``region``, and is read by ``read_points``. Without them the twelve synthetic
-        cities are offered, each with a budget of 3 unless you say otherwise.
+        needs a ``region``, and is read by ``read_points``. Their number is taken as private, and
+        bought where it is needed; if it may be known, hand over a ``PrivateDataset`` with
+        ``n="public"``. Without them the twelve synthetic cities are offered, each with a budget of
+        3 unless you say otherwise.
     region : Region, optional
         The declared region of a frame or a file.
     public : Points, optional

@@ -110,9 +110,12 @@ class Session:
         """
         if unit.kind not in self.units or self.records is None:
             raise InputError("The unit of privacy is settled: epsilon was spent under it.")
-        budget = self.dataset.ledger.total
         dataset = PrivateDataset(
-            self.records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
+            self.records,
+            self.dataset.ledger.total,
+            unit=unit.kind,
+            max_per_user=unit.max_per_user,
+            n="public" if self.invented else "private",
         )
         return replace(self, dataset=dataset)
 
@@ -206,6 +209,8 @@ def owned(
 ) -> Session:
     """Somebody's records, or a data set of them that has its budget and its unit already.
 
+    Nobody has said that the number of records may be known, so it is private.
+
     Raises
     ------
     InputError
@@ -221,6 +226,6 @@ def owned(
     if budget is None:
         raise InputError("explore: say budget=..., all the epsilon these records may ever cost.")
     dataset = PrivateDataset(
-        records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
+        records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="private"
     )
     return Session(title, about, dataset, public, records)

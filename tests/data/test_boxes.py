@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 import snhkit as snh
-from snhkit.data.boxes import answered, outside, read_boxes
+from snhkit.data.boxes import answered, beyond, read_boxes
 from snhkit.errors import InputError
 
 CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
@@ -55,10 +55,11 @@ def written(tmp_path):
         HEAD + ROW,
         "\ufeff" + HEAD + ROW,
         HEAD.replace("\n", "\r\n") + ROW.replace("\n", "\r\n"),
+        (HEAD + ROW).replace(",", ";"),
         "North,EAST,id,West, south\n37.77,-122.43,a,-122.44,37.76\n",
         HEAD + '"37.76", -122.44,3.777e1,-122.43\n\n',
     ],
-    ids=["plain", "byte order mark", "DOS", "other order and case", "quotes, spaces, exponents"],
+    ids=["plain", "byte order mark", "DOS", "semicolons", "other order", "quotes"],
 )
 def test_csv(written, text):
     queries, rows = read_boxes(written("b.csv", text), CITY)
@@ -117,7 +118,7 @@ def test_a_table_has_no_shapes(written):
 
 
 REFUSED = {
-    "columns": ("b.csv", "south;west;north;east\n1;2;3;4\n", "no column south, west, north, east"),
+    "columns": ("b.csv", "south:west:north:east\n1:2:3:4\n", "no column south, west, north, east"),
     "no header": ("b.csv", ROW, "no column south"),
     "comma": ("b.csv", HEAD + ROW + '"37,76",-122.44,37.77,-122.43\n', "box 1: south = '37,76'"),
     "infinite": ("b.csv", HEAD + "37.76,-122.44,inf,-122.43\n", "box 0: north = 'inf'"),
@@ -170,7 +171,10 @@ def test_polygons_stay_polygons(written):
         tuple(tuple(map(tuple, ring)) for ring in g["coordinates"]) for g in (SHAPE, near, far)
     ]
     assert shapes.crs.to_epsg() == 4326
-    assert outside(shapes, CITY).tolist() == [False, False, True]
+    assert beyond(shapes, CITY).tolist() == [False, False, True]
+    edge = CITY.bounds[3]
+    shapes, _ = read_boxes(written("c.geojson", _collection(near, _triangle(edge - 0.005))), CITY)
+    assert beyond(shapes, CITY).tolist() == [False, True]
     counts = np.array([1.0, 2.0, 0.0])
     back = json.loads(answered(rows, counts, ".geojson"))
     assert [f["properties"]["count"] for f in back["features"]] == counts.tolist()

@@ -113,7 +113,7 @@ def test_points_do_not_tell_what_was_left_out():
     [
         ([[0.0, 0.0], [1.0, 1.0]], r"no row lies in the region of 10000 m around \(48.86, 2.35\)"),
         ([[np.nan, 2.35]], "no row has a position"),
-        ([[48.86, 999]], "no row has a position"),
+        ([[48.86, 999]], "no row has a position.*decimal point.*CRS"),
     ],
 )
 def test_nothing_left_is_an_error(rows, told):
@@ -132,6 +132,7 @@ def test_swapped_columns_are_named(tmp_path, region):
         with pytest.raises(InputError, match="latitude and longitude look swapped") as refused:
             read_points(source, region)
         assert "pass lat='lon', lon='lat'" in str(refused.value)
+        assert f"centre ({region.lat:g}, {region.lon:g}) latitude first?" in str(refused.value)
         reports: list[ReadReport] = []
         mended = read_points(source, region, lat="lon", lon="lat", report=reports.append)
         assert len(mended) == 15

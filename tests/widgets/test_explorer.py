@@ -179,6 +179,9 @@ def test_somebodys_truth_is_never_shown(owned):
     with pytest.raises(InputError, match="invented records only"):
         _ = owned._session.true_surface
     assert "5003" not in text_of(owned).replace(",", "")
+    with pytest.raises(InputError, match="n is private"):
+        _ = owned.dataset.n
+    assert owned.releases["UG"].spends[0].what == "number of records"
     assert "ynthetic" not in text_of(owned)
 
 
@@ -326,7 +329,7 @@ def test_a_frame_is_read_in_its_declared_region():
     with pytest.warns(UserWarning, match="1 outside the region"):
         explorer = explore(frame, region=region, budget=1, methods=["ug"])
     explorer.build()
-    assert explorer.dataset.n == 2
+    assert len(explorer.dataset._records) == 2
     with pytest.raises(InputError, match="say region="):
         explore(frame, budget=1)
 
