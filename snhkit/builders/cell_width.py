@@ -51,11 +51,14 @@ _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 _USUAL_M = (25.0, 100.0)
 
 
-def narrowing(n: int, epsilon: float, evenness: float) -> float:
+def narrowing(
+    n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = (25.0, 100.0)
+) -> float:
     """By what to multiply the default width where people crowd at few spots, or do not.
 
     Linear in logarithms; Identity and SNH lost least so on public and synthetic cities
     (``benchmarks/cell_width.py``). Even wider cells would help Identity, but not SNH.
+    In wide boxes less depends on where in a cell people are.
 
     Parameters
     ----------
@@ -64,7 +67,9 @@ def narrowing(n: int, epsilon: float, evenness: float) -> float:
     epsilon : float
         Per record.
     evenness : float
-        From 0 to 1, in cells half as wide as the default.
+        From 0 to 1, in cells half as wide as the default for usual sizes.
+    sizes_m : (float, float)
+        Sides of the squares in metres.
 
     Examples
     --------
@@ -72,7 +77,7 @@ def narrowing(n: int, epsilon: float, evenness: float) -> float:
     [1.15, 0.73, 0.3]
     """
     factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
-    return min(factor, _WIDEST)
+    return min(factor, _WIDEST) ** min(1.0, math.sqrt(sum(_USUAL_M) / sum(sizes_m)))
 
 
 _AT_0, _SLOPE, _POWER, _WIDEST = -2.274, 2.222, 0.086, 1.15
@@ -130,8 +135,9 @@ def chosen_grid(
     else:
         width = default_cell_width(n, share * left.record_epsilon, sizes_m)
     if cell_m == "bought":
-        half = Grid.of_width(records.region, max(width / 2, finest))
+        usual = default_cell_width(n, share * left.record_epsilon)
+        half = Grid.of_width(records.region, max(usual / 2, finest))
         evenness, left, spend = bought_evenness(records, half, left)
-        width *= narrowing(n, share * left.record_epsilon, evenness)
+        width *= narrowing(n, share * left.record_epsilon, evenness, sizes_m)
         bought = (*bought, spend)
     return Grid.of_width(records.region, max(width, finest)), left, bought, n
