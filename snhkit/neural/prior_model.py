@@ -73,9 +73,11 @@ class PriorModel:
         """
         m = len(noisy)
         levels = [2**i for i in range(m.bit_length()) if 2**i == 1 or 2**i * _BLOCK <= m]
-        whole, total = block_starts(m, 1), max(float(noisy.sum()), 0.0)
-        sure = settled(clean, whole, block_sums(clean, whole), np.array([[total]]))
-        sure = reconciled(sure, noisy, 2 * noise**2, levels[1:])
+        there = levels[1:]
+        sure = _adding_up(clean, noisy)
+        # And back: where a block would hold less than none, the others have paid too little for it.
+        sure = reconciled(sure, noisy, 2 * noise**2, [*there, *there[-2::-1]])
+        sure = _adding_up(sure, noisy)
         blocks = block_sums(sure, block_starts(len(clean), levels[-1]))
         unit = max(noise / _UNITS, 2 * max(clean.sum(), blocks.sum()) / MOST)
         counts = _rounded(clean / unit)
@@ -166,3 +168,9 @@ class PriorModel:
 def _rounded(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Whole numbers; what is rounded is the running sum of each column, so errors do not add up."""
     return np.diff(np.rint(np.cumsum(counts, axis=1)), axis=1, prepend=0)
+
+
+def _adding_up(clean: NDArray[np.float64], noisy: NDArray) -> NDArray[np.float64]:
+    """Settled on the sum of all noisy counts."""
+    whole, total = block_starts(len(clean), 1), max(float(noisy.sum()), 0.0)
+    return settled(clean, whole, block_sums(clean, whole), np.array([[total]]))
