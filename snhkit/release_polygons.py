@@ -23,10 +23,14 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     Raises
     ------
     InputError
-        If the frame has no CRS, or naming the first row that is no valid polygon.
+        If it is no frame, the frame has no CRS, or naming the first row that is no valid polygon.
     """
     import geopandas as gpd
 
+    if not isinstance(frame, (gpd.GeoDataFrame, gpd.GeoSeries)):
+        raise InputError(
+            f"answer: give RangeQueries or a GeoDataFrame of polygons, not a {type(frame).__name__}."
+        )
     if frame.crs is None:
         raise InputError("answer: the frame has no CRS; set it, as in frame.set_crs(4326).")
     shapes = frame.geometry.to_numpy()

@@ -165,3 +165,10 @@ class TestRefused:
         opposite = "+proj=ortho +lat_0=-45 +lon_0=-173"
         with pytest.raises(InputError, match="CRS cannot show the region"):
             release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1)], crs=opposite))
+
+    def test_no_frame(self):
+        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
+        with pytest.raises(
+            InputError, match="RangeQueries or a GeoDataFrame of polygons, not a list"
+        ):
+            release.answer([1, 2])

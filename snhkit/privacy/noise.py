@@ -127,7 +127,8 @@ def noisy_histogram(
     epsilon = share_of(epsilon)
     counts = histogram.counts
     noise = discrete_laplace(counts.shape, noise_scale(epsilon, sensitivity), entropy)
-    return counts + noise, Spend(epsilon, f"counts of {counts.size:,} cells", "parallel")
+    what = "count of one cell" if counts.size == 1 else f"counts of {counts.size:,} cells"
+    return counts + noise, Spend(epsilon, what, "parallel")
 
 
 def noisy_count(
