@@ -29,7 +29,8 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
 
     if not isinstance(frame, (gpd.GeoDataFrame, gpd.GeoSeries)):
         raise InputError(
-            f"answer: give RangeQueries or a GeoDataFrame of polygons, not a {type(frame).__name__}."
+            "answer: give RangeQueries or a GeoDataFrame of polygons, "
+            f"not a {type(frame).__name__}."
         )
     if frame.crs is None:
         raise InputError("answer: the frame has no CRS; set it, as in frame.set_crs(4326).")
