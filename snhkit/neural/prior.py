@@ -16,7 +16,10 @@ from snhkit.neural.denoiser import SPLIT, Weights, denoise
 from snhkit.neural.reconcile import reconciled
 from snhkit.progress import steps
 
-__all__ = ["Prior"]
+__all__ = ["TAUGHT_M", "Prior"]
+
+TAUGHT_M = (25.0, 100.0)
+"""Sides of the squares that it was mostly trained to answer."""
 
 _TURNS = 8  # a square can be turned and mirrored
 _MARGIN = 32  # cells around a tile: no output cell depends on more distant ones

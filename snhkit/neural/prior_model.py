@@ -54,7 +54,7 @@ class PriorModel:
 
     @classmethod
     def of(
-        cls, clean: NDArray[np.float64], noisy: NDArray, region: Region, noise: float, psi: float
+        cls, clean: NDArray[np.float64], noisy: NDArray, region: Region, noise: float, lead: float
     ) -> "PriorModel":
         """Round cleaned counts, and take the sums over blocks from the noisy ones.
 
@@ -68,8 +68,8 @@ class PriorModel:
             What they are cells of.
         noise : float
             Scale of the noise of one cell, in records.
-        psi : float
-            The smoothing of the relative error: the gap, unless noise is much less.
+        lead : float
+            In records: the gap, unless noise is much less. psi, for boxes of the usual sizes.
         """
         m = len(noisy)
         levels = [2**i for i in range(m.bit_length()) if 2**i == 1 or 2**i * _BLOCK <= m]
@@ -82,7 +82,7 @@ class PriorModel:
         unit = max(noise / _UNITS, 2 * max(clean.sum(), blocks.sum()) / MOST)
         counts = _rounded(clean / unit)
         counts = counts.astype(np.min_scalar_type(int(counts.max())))
-        gap = min(psi, _GAP * noise)
+        gap = min(lead, _GAP * noise)
         return cls(Grid(region, len(clean)), counts, np.floor(blocks / unit), float(unit), gap)
 
     @property

@@ -13,7 +13,7 @@ from snhkit.geometry.grid import SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.model import MOST_TILES
 from snhkit.neural.networks import Networks
-from snhkit.neural.prior import Prior
+from snhkit.neural.prior import TAUGHT_M, Prior
 from snhkit.neural.prior_model import PriorModel
 from snhkit.release import Release
 
@@ -109,7 +109,9 @@ class SNH:
             counts = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
         if self.networks is None:
             known = _adding_up(noisy, n) if not bought or grid.m > 1 / N_SHARE else noisy
-            model = PriorModel.of(counts, known, grid.region, noise, psi)
+            # The wider the boxes, the less they ask for what it was taught.
+            lead = psi * min(1.0, sum(TAUGHT_M) / sum(self.sizes_m))
+            model = PriorModel.of(counts, known, grid.region, noise, lead)
         else:
             model = self.networks.learn(
                 SummedArea(Grid(grid.region, len(counts)), counts),

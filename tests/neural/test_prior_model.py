@@ -32,7 +32,7 @@ def model(counts=COUNTS, unit=0.25, blocks=None, gap=0.0) -> PriorModel:
 
 def of(clean, noise: float) -> PriorModel:
     """Where the noisy counts are the clean ones."""
-    return PriorModel.of(clean, clean, CITY, noise, psi=1.0)
+    return PriorModel.of(clean, clean, CITY, noise, lead=1.0)
 
 
 def from_south_west(m: int) -> RangeQueries:

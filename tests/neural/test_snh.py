@@ -200,3 +200,13 @@ def test_the_whole_region_holds_n(known, epsilon):
     allowed = 25 + release.model.gap * (known == "public")
     assert release.answer(whole)[0] == pytest.approx(2_000, abs=allowed)
     assert release.model.additive().answer(whole)[0] == pytest.approx(2_000, abs=25)
+
+
+def test_the_wider_the_boxes_the_less_the_prior_may_lead():
+    """psi is 2: of boxes of 250 m on average, four times the usual, a quarter."""
+    region = Region.around(lat=45, lon=7, side_m=1_000)
+    spots = np.random.default_rng(0).uniform(300, 700, (2_000, 2))
+    data = snh.PrivateDataset(Points(region, spots), budget=100, unit="record", n="public")
+    for sizes_m, gap in {(25, 100): 2.0, (10, 30): 2.0, (200, 300): 0.5}.items():
+        release = data.release(SNH(40, sizes_m, Prior(turns=1)), epsilon=1)
+        assert release.model.gap == pytest.approx(gap)
