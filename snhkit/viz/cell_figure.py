@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries
+from snhkit.viz.closeup import outline
 from snhkit.viz.surface import UNIT, ColourScale
 
 if TYPE_CHECKING:
@@ -64,10 +65,8 @@ def cells_figure(
         if invented is not None:
             near = _inside(invented.xy, shown)
             axis.plot(*near.T / 1000, ".", color="white", markersize=1.5, markeredgewidth=0)
-        for corners in _corners(boxes) if boxes is not None else ():
-            ring = np.vstack([corners, corners[:1]]).T / 1000
-            axis.plot(*ring, color="black", linewidth=4)
-            axis.plot(*ring, color="white", linewidth=1.8)
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
         axis.set_title(name)
         axis.set_xlabel("km east")
         axis.set_ylabel("km north")

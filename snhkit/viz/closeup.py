@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
-from snhkit.viz.surface import ColourScale, Surface
+from snhkit.viz.surface import COLOURS, ColourScale, Surface
 
 __all__ = ["closeup_figure", "outline"]
 
@@ -19,7 +19,7 @@ _MOST_CELLS = 24  # a side: more numbers cannot be read
 _SLACK = 1e-9  # an edge that rounding has moved is still that edge
 _BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
 _LINES = ("-", "--", ":", "-.")
-_COLOURS = ("#D55E00", "#56B4E9", "#E69F00", "#CC79A7")  # Okabe and Ito's
+_COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # none of them a map's own
 
 
 def closeup_figure(

@@ -16,11 +16,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from snhkit.errors import InputError
 from snhkit.experiment.methods import METHODS
+from snhkit.viz.surface import COLOURS
 
 __all__ = ["against_truth", "count_bars", "error_curves", "method_style", "theme_svg"]
 
 # Okabe and Ito's colours but yellow, which is lost on white, and black, which is lost on black.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#808080")
+_COLOURS = (*COLOURS[:6], "#808080")
 _MARKERS = "osD^vP*Xdph<"
 _INK = "#010203"  # stands for the page's own text colour
 _SIZE = (7.2, 3.1)

@@ -11,15 +11,14 @@ from matplotlib.ticker import PercentFormatter
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries
 from snhkit.viz.closeup import outline
-from snhkit.viz.surface import UNIT, ColourScale, Surface
+from snhkit.viz.surface import COLOURS, UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["COLOURS", "error_bars", "surface_figure"]
+__all__ = ["error_bars", "surface_figure"]
 
-# Okabe and Ito's colours, told apart with any colour vision, and a hatch for print in grey.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+# For print in grey.
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO")
 
 

@@ -20,9 +20,12 @@ from snhkit.geometry import Grid, RangeQueries, Region
 if TYPE_CHECKING:
     from snhkit.release import Model, Release
 
-__all__ = ["UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
+__all__ = ["COLOURS", "UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
 
 UNIT = "records per hectare"
+
+# Okabe and Ito's colours, told apart with any colour vision.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 _CELLS_A_SIDE = 150
 _PIXELS_A_CELL, _MOST_PIXELS = 5, 1200  # a cell, and a side unless there are more cells

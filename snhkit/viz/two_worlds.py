@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
-from snhkit.viz.plots import COLOURS
+from snhkit.viz.surface import COLOURS
 
 __all__ = ["two_worlds"]
 

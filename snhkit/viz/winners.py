@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from snhkit.errors import InputError
-from snhkit.viz.plots import COLOURS
+from snhkit.viz.surface import COLOURS
 
 __all__ = ["winners_figure"]
 
