@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from prior_crops import PLACES, SIDE_M
 from scipy.optimize import minimize
-from train_prior import PLACES, SIDE_M
 
 import snhkit as snh
 from snhkit.builders import Terms

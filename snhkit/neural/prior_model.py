@@ -74,10 +74,10 @@ class PriorModel:
         m = len(noisy)
         levels = [2**i for i in range(m.bit_length()) if 2**i == 1 or 2**i * _BLOCK <= m]
         there = levels[1:]
-        sure = _adding_up(clean, noisy)
+        sure = _with_its_sum(clean, noisy)
         # And back: where a block would hold less than none, the others have paid too little for it.
         sure = reconciled(sure, noisy, 2 * noise**2, [*there, *there[-2::-1]])
-        sure = _adding_up(sure, noisy)
+        sure = _with_its_sum(sure, noisy)
         blocks = block_sums(sure, block_starts(len(clean), levels[-1]))
         unit = max(noise / _UNITS, 2 * max(clean.sum(), blocks.sum()) / MOST)
         counts = _rounded(clean / unit)
@@ -170,7 +170,7 @@ def _rounded(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.diff(np.rint(np.cumsum(counts, axis=1)), axis=1, prepend=0)
 
 
-def _adding_up(clean: NDArray[np.float64], noisy: NDArray) -> NDArray[np.float64]:
+def _with_its_sum(clean: NDArray[np.float64], noisy: NDArray) -> NDArray[np.float64]:
     """Settled on the sum of all noisy counts."""
     whole, total = block_starts(len(clean), 1), max(float(noisy.sum()), 0.0)
     return settled(clean, whole, block_sums(clean, whole), np.array([[total]]))
