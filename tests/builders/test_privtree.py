@@ -2,6 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from snhkit import PrivateDataset
 from snhkit.builders import PrivTree
@@ -52,6 +53,30 @@ def test_larger_squares_are_sums_of_smaller_ones(records):
     values = release.model.arrays()["values"]
     np.testing.assert_allclose(everything, [values.sum()], atol=1e-6)
     np.testing.assert_allclose(release.answer(quarters).sum(), everything, atol=1e-6)
+
+
+def plain_leaves(xy, side, epsilon, rng, depth=0):
+    """How many squares the paper's algorithm leaves whole below a root, with noise of numpy."""
+    scale = 7 / 3 / epsilon
+    biased = max(len(xy) - depth * scale * np.log(4), -scale * np.log(4))
+    if biased + rng.laplace(0, scale) <= 0:
+        return 1
+    half = side / 2
+    east, north = (xy >= half).T
+    quarters = [
+        xy[(east == i) & (north == j)] - [i * half, j * half] for i in (0, 1) for j in (0, 1)
+    ]
+    return sum(plain_leaves(quarter, half, epsilon, rng, depth + 1) for quarter in quarters)
+
+
+def test_its_trees_are_as_large_as_those_of_a_plain_program(records):
+    """Welch's test at 1e-6: the four quarters of the region are the paper's roots."""
+    rng = np.random.default_rng(5)
+    xy, half, runs = records.xy, records.region.side_m / 2, 400
+    roots = [xy[((xy >= half) == corner).all(axis=1)] % half for corner in np.ndindex(2, 2)]
+    plain = [sum(plain_leaves(root, half, 4, rng) for root in roots) for _ in range(runs)]
+    ours = [len(released(records, 8).cells()) for _ in range(runs)]
+    assert ttest_ind(ours, plain, equal_var=False).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("max_depth", [-1, 25, 2.5, True, None])
