@@ -59,8 +59,8 @@ def narrowing(
 ) -> float:
     """By what to multiply the default width where people crowd at few spots, or do not.
 
-    Linear in logarithms; Identity and SNH lost least so on public and synthetic cities
-    (``benchmarks/cell_width.py``). Even wider cells would help Identity, but not SNH.
+    Linear in logarithms; SNH lost least so on public and synthetic cities
+    (``benchmarks/snh_widths.py``). Somewhat wider cells would help Identity, but not SNH.
     In wide boxes less depends on where in a cell people are.
 
     Parameters
@@ -77,13 +77,14 @@ def narrowing(
     Examples
     --------
     >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [1.15, 0.73, 0.3]
+    [1.15, 0.6, 0.34]
     """
     factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
     return min(factor, _WIDEST) ** min(1.0, math.sqrt(sum(_USUAL_M) / sum(sizes_m)))
 
 
-_AT_0, _SLOPE, _POWER, _WIDEST = -2.274, 2.222, 0.086, 1.15
+_AT_0, _SLOPE, _POWER = -2.155, 1.391, 0.096
+_WIDEST = 1.15  # more is not known to help
 
 
 def check_width(cell_m: Width) -> None:

@@ -85,7 +85,7 @@ class ParamSelect:
 
         "snh" suit the default SNH, whose prior bears other cells than networks do: they come from
         the public cities that it was trained on, in regions of 13.2 km, with the same queries
-        (``benchmarks/snh_labels.py``).
+        (``benchmarks/snh_widths.py``).
 
         Nothing is converted: in a region of another side the same n is of another density, and
         entropy one of other cells, which no warning sees. For such regions, for other query sizes
