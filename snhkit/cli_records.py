@@ -31,8 +31,9 @@ def records_options(command):
         click.option(
             "--cell-m",
             type=CellWidth(),
-            help="Cell width [default: from n and epsilon]; auto: from --public as well; bought: "
-            "for 3 % of epsilon, from how evenly records are spread as well [default of snh].",
+            help="Cell width [default: from n and epsilon]; auto: from --public as well; "
+            "bought: from how evenly records are spread as well, for up to 3 % of epsilon "
+            "[default of snh].",
         ),
     ]
     for option in reversed(options):

@@ -1,7 +1,7 @@
 """A cell width from public numbers, or from one that was bought."""
 
 import math
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.privacy import Spend
 
+if TYPE_CHECKING:
+    from snhkit.select.paramselect import Pretrained
+
 __all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
 
 Width = float | Literal["auto", "bought"] | None
 """Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says, "bought" for
-what suits the records, which costs 3 % of epsilon."""
+what suits the records, which costs up to 3 % of epsilon."""
 
 
 def default_cell_width(
@@ -105,11 +108,12 @@ def chosen_grid(
     cell_m: Width,
     share: float = 1.0,
     sizes_m: tuple[float, float] = (25.0, 100.0),
+    labels: "Pretrained" = "published",
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of a chosen one, for which n may have to be bought.
 
     It is chosen for the given share of the epsilon that is left, from n, public points and what
-    was bought, to suit squares of the given sizes.
+    was bought, to suit squares of the given sizes; "auto" by the labels of that name.
 
     Returns
     -------
@@ -131,7 +135,8 @@ def chosen_grid(
     if cell_m == "auto":
         from snhkit.select import ParamSelect
 
-        width = ParamSelect.pretrained().cell_width(n, share * left.record_epsilon, terms.public)
+        select = ParamSelect.pretrained(labels)
+        width = select.cell_width(n, share * left.record_epsilon, terms.public)
     else:
         width = default_cell_width(n, share * left.record_epsilon, sizes_m)
     if cell_m == "bought":

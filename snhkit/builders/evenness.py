@@ -10,7 +10,9 @@ from snhkit.privacy import Spend, noisy_count
 
 __all__ = ["bought_evenness"]
 
-_SHARE = Fraction(3, 100)
+_LEAST, _MOST = Fraction(3, 1000), Fraction(3, 100)  # of epsilon
+_ENOUGH = 50  # n times epsilon per record: noise of 2 % of n tells what there is to tell
+_PARTS = 10**6  # prices are round numbers
 _STANDS_OUT = 3  # times the mean of all cells: a small region that is full everywhere is even
 _PRIOR_STD = 0.2  # of evenness among cities, roughly
 
@@ -38,7 +40,7 @@ def bought_evenness(records: Points, grid: Grid, terms: Terms) -> tuple[float, T
     left : Terms
         What may still be spent.
     spend : Spend
-        3 % of epsilon.
+        From 0.3 to 3 % of epsilon: the less, the larger n is.
 
     Examples
     --------
@@ -49,14 +51,16 @@ def bought_evenness(records: Points, grid: Grid, terms: Terms) -> tuple[float, T
     >>> terms = Terms(Fraction(1000), PrivacyUnit.of("record"), SystemEntropy(), n=100)
     >>> evenness, left, spend = bought_evenness(crowd, Grid(city, 20), terms)
     >>> round(evenness, 2), str(spend)
-    (0.02, '30 for records, at most 1 a cell, in cells of 5 m')
+    (0.02, '3 for records, at most 1 a cell, in cells of 5 m')
     """
     n = max(terms.n or 0, 1)
     most = math.ceil(max(1 / terms.record_epsilon, _STANDS_OUT * n / grid.m**2))
     kept = int(grid.count(records).counts.clip(max=most).sum())
     what = f"records, at most {most:,} a cell, in cells of {grid.cell_m:.3g} m"
     sensitivity = terms.unit.sensitivity
-    noisy, spend = noisy_count(kept, terms.epsilon * _SHARE, sensitivity, terms.entropy, what)
+    enough = Fraction(math.ceil(_ENOUGH * sensitivity * _PARTS / n), _PARTS)
+    price = min(max(enough, terms.epsilon * _LEAST), terms.epsilon * _MOST)
+    noisy, spend = noisy_count(kept, price, sensitivity, terms.entropy, what)
     noise = math.sqrt(2) * sensitivity / (float(spend.epsilon) * n)
     trust = 1 / (1 + (noise / _PRIOR_STD) ** 2)
     evenness = 1 - trust * (1 - min(max(noisy / n, 0.0), 1.0))

@@ -25,8 +25,8 @@ class Identity:
     ----------
     cell_m : float, "bought" or "auto", optional
         Cell width in metres, made a little smaller so that whole cells fill the region; "bought"
-        finds it for 3 % of epsilon, as ``SNH`` does, "auto" takes it from ``ParamSelect``, None
-        from ``default_cell_width``.
+        finds it for up to 3 % of epsilon, as ``SNH`` does, "auto" takes it from ``ParamSelect``,
+        None from ``default_cell_width``.
 
     Notes
     -----

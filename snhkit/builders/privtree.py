@@ -26,6 +26,9 @@ class PrivTree:
     same however deep it grows. The other half buys counts of the squares that were not split; the
     count of any larger square is their sum.
 
+    The whole region is split without asking. That is no secret, and all other squares then count
+    as one level less deep than in the paper.
+
     Parameters
     ----------
     max_depth : int

@@ -33,9 +33,10 @@ class SNH:
     Parameters
     ----------
     cell_m : float, "bought" or "auto", optional
-        Cell width of the noisy grid in metres. "bought" finds it from n, epsilon and, for 3 % of
-        epsilon, how evenly the records are spread; "auto" takes it from ``ParamSelect``, by n,
-        epsilon and the public points; None from ``default_cell_width``.
+        Cell width of the noisy grid in metres. "bought" finds it from n, epsilon and, for up to
+        3 % of epsilon, how evenly the records are spread; "auto" takes it from ``ParamSelect``, by
+        n, epsilon and the public points, with the paper's labels if there is no prior; None from
+        ``default_cell_width``.
     sizes_m : (float, float)
         The paper's l and u: the query sizes that are learned for, in metres.
     prior : Prior or None
@@ -100,7 +101,13 @@ class SNH:
     def build(self, records: Points, terms: Terms) -> Release:
         """Collect (Sec. 4.1), then learn."""
         n, left, bought = with_n(records, terms)
-        grid, left, evenness, _ = chosen_grid(records, left, self.cell_m, sizes_m=self.sizes_m)
+        grid, left, evenness, _ = chosen_grid(
+            records,
+            left,
+            self.cell_m,
+            sizes_m=self.sizes_m,
+            labels="published" if self.prior is None else "snh",
+        )
         noisy, spend = noisy_grid(records, grid, left)
         # From here on nothing knows the records.
         psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon

@@ -63,7 +63,7 @@ class Lattice:
         )
 
     def biased(self, counts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-        """The paper's b(v) for squares of one depth."""
+        """The paper's b(v) for squares of one depth, below those that are asked first."""
         return np.maximum(counts * self.step - depth * self.decay, -self.decay)
 
 
@@ -79,6 +79,7 @@ def noisy_splits(
 
     A square is split if its biased, noisy count is above 0. The bias grows with depth, so that the
     deeper squares around a record hardly depend on it, and the cost of a whole path stays bounded.
+    The root is split unasked, which tells nothing, and the bias begins at its quarters.
 
     Parameters
     ----------
@@ -109,15 +110,16 @@ def noisy_splits(
     epsilon = share_of(epsilon)
     lattice = Lattice.of(epsilon, sensitivity)
     finest = np.sort(square_of(points, max_depth))
-    nodes, kept = np.zeros(1, np.int64), 0
+    unasked = 1 if max_depth and most >= 4 else 0
+    nodes, kept = np.arange(4**unasked), 0
     depths, numbers = [], []
-    for depth in range(max_depth + 1):
+    for depth in range(unasked, max_depth + 1):
         split = np.zeros(nodes.size, bool)
         if depth < max_depth and kept + 4 * nodes.size <= most:
             bits = 2 * (max_depth - depth)
             counts = np.subtract(*np.searchsorted(finest, [nodes + 1 << bits, nodes << bits]))
             noise = discrete_laplace(nodes.shape, Fraction(lattice.scale), entropy)
-            split = lattice.biased(counts, depth) + noise > 0
+            split = lattice.biased(counts, depth - unasked) + noise > 0
         numbers.append(nodes[~split])
         depths.append(np.full(numbers[-1].size, depth))
         kept += numbers[-1].size

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from snhkit.select.regression import Trees
 
-__all__ = ["OutOfRangeWarning", "ParamSelect"]
+__all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
+
+Pretrained = Literal["published", "snh"]
+"""Tables of labels that come with snhkit."""
 
 
 class OutOfRangeWarning(UserWarning):
@@ -71,18 +74,29 @@ class ParamSelect:
         object.__setattr__(self, "labels", checked(self.labels))
 
     @classmethod
-    def pretrained(cls) -> "ParamSelect":
-        """Cell widths, from the labels that the paper's authors published; fitted at first use.
+    def pretrained(cls, labels: Pretrained = "published") -> "ParamSelect":
+        """Cell widths, from labels that come with snhkit; fitted at first use.
 
-        They found by experiment which width suits their networks best in nine cities, at five
-        epsilons each (the file ``gowalla_train`` beside their code; ``published.csv`` here, 1 unit
-        = 1,243 m). Their boxes are about 12.4 km wide, that of Boston twice as wide, their queries
-        squares of 25 to 100 m, their n a city's check-ins from a larger cut, and the entropy is of
-        cells of about 24 m. Nothing is converted: in a region of another side the same n is of
-        another density, and entropy one of other cells, which no warning sees. For such regions,
-        for other query sizes or for another method, ``fit`` on public cities of that kind.
+        "published" are those of the paper's authors. They found by experiment which width suits
+        their networks best in nine cities, at five epsilons each (the file ``gowalla_train``
+        beside their code; ``published.csv`` here, 1 unit = 1,243 m). Their boxes are about 12.4 km
+        wide, that of Boston twice as wide, their queries squares of 25 to 100 m, their n a city's
+        check-ins from a larger cut, and the entropy is of cells of about 24 m.
+
+        "snh" suit the default SNH, whose prior bears other cells than networks do: they come from
+        the public cities that it was trained on, in regions of 13.2 km, with the same queries
+        (``benchmarks/snh_labels.py``).
+
+        Nothing is converted: in a region of another side the same n is of another density, and
+        entropy one of other cells, which no warning sees. For such regions, for other query sizes
+        or for another method, ``fit`` on public cities of that kind.
+
+        Parameters
+        ----------
+        labels : "published" or "snh"
+            Which.
         """
-        return _pretrained()
+        return _pretrained(labels)
 
     @classmethod
     def fit(
@@ -239,5 +253,5 @@ class ParamSelect:
 
 
 @cache
-def _pretrained() -> ParamSelect:
-    return ParamSelect.load(Path(__file__).with_name("published.csv"))
+def _pretrained(labels: str) -> ParamSelect:
+    return ParamSelect.load(Path(__file__).with_name(f"{labels}.csv"))

@@ -46,6 +46,29 @@ def test_the_width_is_paramselects(public):
     assert grid.m == np.ceil(3_000 / width)
 
 
+@pytest.mark.parametrize(
+    ("builder", "labels"),
+    [
+        (SNH("auto", prior=Prior(turns=1)), "snh"),
+        (SNH.paper("auto"), "published"),
+        (Identity("auto"), "published"),
+    ],
+    ids=["SNH", "the paper's SNH", "Identity"],
+)
+def test_the_labels_suit_the_method(builder, labels, monkeypatch):
+    asked = []
+
+    def asking(name="published"):
+        asked.append(name)
+        raise StopIteration
+
+    monkeypatch.setattr(ParamSelect, "pretrained", asking)
+    terms = Terms(Fraction(1), PrivacyUnit.of("record"), SystemEntropy(), 5_000)
+    with pytest.raises(StopIteration):
+        builder.build(points(1), terms)
+    assert asked == [labels]
+
+
 def test_for_persons_epsilon_counts_per_record():
     grid, *_ = width_of(Fraction(4, 5), None, m=4)
     assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(5_000, 0.2))

@@ -70,15 +70,31 @@ def test_the_lattice_gives_way_where_numbers_would_not_fit():
 
 
 @pytest.mark.parametrize("count", [0, 20])
-def test_the_root_is_split_as_often_as_its_count_says(count):
-    epsilon = Fraction(1, 10)
-    seen = [noisy_splits(spot(count), 1, 99, epsilon, 1, SystemEntropy())[0].size == 4
-            for _ in range(3_000)]  # fmt: skip
+def test_a_quarter_is_split_as_often_as_its_count_says(count):
+    epsilon, seen = Fraction(1, 10), []
+    for _ in range(3_000):
+        depth, number, _ = noisy_splits(spot(count), 2, 99, epsilon, 1, SystemEntropy())
+        seen.append(((depth == 2) & (number < 4)).any())
     lattice = Lattice.of(epsilon, 1)
     share = {k: dlaplace(1 / lattice.scale).sf(-count * k * lattice.step) for k in (1, 2)}
     assert binomtest(sum(seen), len(seen), share[1]).pvalue > FALSE_ALARM
     if count:
         assert binomtest(sum(seen), len(seen), share[2]).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("max_depth", "most", "squares"), [(1, 99, 4), (1, 3, 1), (0, 99, 1)])
+def test_the_root_is_split_unasked(max_depth, most, squares, monkeypatch):
+    monkeypatch.setattr(Lattice, "biased", None)
+    depth, number, _ = noisy_splits(spot(0), max_depth, most, Fraction(1), 1, SystemEntropy())
+    assert number.tolist() == list(range(squares))
+    assert depth.tolist() == [squares // 4] * squares
+
+
+def test_the_bias_begins_at_its_quarters(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Lattice, "biased", lambda _, c, depth: seen.append(depth) or 10**15 + 0 * c)
+    noisy_splits(spot(5), 3, 999, Fraction(1), 1, SystemEntropy())
+    assert seen == [0, 1]
 
 
 def test_with_hardly_any_noise_squares_are_split_until_the_deepest():

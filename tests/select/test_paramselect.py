@@ -43,6 +43,13 @@ class TestPretrained:
         np.testing.assert_allclose(units, units.round(3), atol=5e-5)
         assert units.round(3).sum() == pytest.approx(1.011, abs=1e-9)
 
+    def test_those_for_snh_ask_for_no_wider_cells_where_noise_is_less(self):
+        labels = ParamSelect.pretrained("snh").labels
+        widths = labels.pivot_table(index="dataset", columns="epsilon", values="cell_m")
+        assert widths.shape == (25, 5)
+        assert widths.notna().all(axis=None)
+        assert (widths.diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
+
     def test_cross_validated_as_in_the_paper_it_errs_by_less_than_4_6_m(self, select):
         labels = select.labels
         folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
