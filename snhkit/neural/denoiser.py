@@ -15,7 +15,7 @@ ABOUT = 4
 """Numbers that describe a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise)."""
 
 _CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
-_BLOCKS = ("d0", "d1", "d2", "u1", "u0")
+_DEPTHS = (1, 2, 3)  # blocks at each of them, on the way down; and on the way up
 _WINDOWS = (3, 7, 15)  # cells a side of the local means that it may choose from
 _CHOICES = len(_WINDOWS) + 2  # the noisy count itself, the means, and nothing
 _FAVOURED = np.array([0, 1, 1, 0, 0], np.float32)  # at the start
@@ -26,7 +26,7 @@ _BEND = 0.1  # how far from 0 the output's lower bound begins to round off
 
 def start(key: jax.Array) -> Weights:
     """He-normal weights that begin as a blend of local means."""
-    keys = iter(jax.random.split(key, 16))
+    keys = iter(jax.random.split(key, 32))
 
     def layer(inputs: int, outputs: int, side: int = 3, gain: float = 1.0):
         spread = gain * np.sqrt(2 / (side * side * inputs))
@@ -35,17 +35,21 @@ def start(key: jax.Array) -> Weights:
 
     planes = _FOLD**2 * 2 * (1 + len(_WINDOWS)) + ABOUT
     weights = {"in": layer(planes, _CHANNELS[0])}
+    blocks: list[str] = []
     for i, width in enumerate(_CHANNELS):
-        weights[f"d{i}"] = layer(width, width, gain=0.5)
+        ways = "d"
         if i + 1 < len(_CHANNELS):
             weights[f"down{i}"] = layer(width, _CHANNELS[i + 1], side=2)
             weights[f"up{i}"] = layer(_CHANNELS[i + 1], width, side=1)
-            weights[f"u{i}"] = layer(width, width, gain=0.5)
+            ways = "du"
+        for name in (f"{way}{i}_{j}" for way in ways for j in range(_DEPTHS[i])):
+            weights[name] = layer(width, width, gain=0.5)
+            blocks.append(name)
     outputs = _FOLD**2 * (_CHOICES + 1 + SPLIT**2)
     weights["out"] = layer(_CHANNELS[0], outputs, gain=0.1)
     told = 0.5 * jax.random.normal(next(keys), (ABOUT, _HIDDEN))
     weights["told"] = {"w": told, "b": jnp.zeros(_HIDDEN)}
-    for name in (*_BLOCKS, "out"):
+    for name in (*blocks, "out"):
         width = len(weights[name]["b"]) * (1 if name == "out" else 2)
         weights[f"film_{name}"] = {"w": jnp.zeros((_HIDDEN, width)), "b": jnp.zeros(width)}
     return weights
@@ -77,14 +81,14 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
     told = jax.nn.gelu(_dense(weights["told"], about))
     last, kept = len(_CHANNELS) - 1, []
     for i in range(last + 1):
-        h = _block(weights, f"d{i}", h, told)
+        h = _blocks(weights, "d", i, h, told)
         if i < last:
             kept.append(h)
             h = jax.nn.gelu(_conv(weights[f"down{i}"], h, stride=2))
     for i in reversed(range(last)):
         h = _conv(weights[f"up{i}"], h)
         h = jnp.repeat(jnp.repeat(h, 2, axis=1), 2, axis=2) + kept[i]
-        h = _block(weights, f"u{i}", h, told)
+        h = _blocks(weights, "u", i, h, told)
     shift = _dense(weights["film_out"], told)[:, None, None, :]
     out = _unfolded(_conv(weights["out"], h) + shift, _FOLD)
     choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
@@ -94,11 +98,13 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
     return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0]
 
 
-def _block(weights: Weights, name: str, h: jax.Array, told: jax.Array) -> jax.Array:
-    """A convolution beside its input, scaled and shifted by what is told of the grid (FiLM)."""
-    film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
-    scale, shift = jnp.split(film, 2, axis=-1)
-    return h + jax.nn.gelu(_conv(weights[name], h) * (1 + scale) + shift)
+def _blocks(weights: Weights, way: str, level: int, h: jax.Array, told: jax.Array) -> jax.Array:
+    """Convolutions beside their input, scaled and shifted by what is told of the grid (FiLM)."""
+    for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
+        film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
+        scale, shift = jnp.split(film, 2, axis=-1)
+        h = h + jax.nn.gelu(_conv(weights[name], h) * (1 + scale) + shift)
+    return h
 
 
 def _dense(layer: dict[str, jax.Array], h: jax.Array) -> jax.Array:

@@ -22,7 +22,7 @@ TAUGHT_M = (25.0, 100.0)
 """Sides of the squares that it was mostly trained to answer."""
 
 _TURNS = 8  # a square can be turned and mirrored
-_MARGIN = 32  # cells around a tile: no output cell depends on more distant ones
+_MARGIN = 64  # cells around a tile: no output cell depends on more distant ones
 _TILE = 512
 _LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # what it has been trained on
 _HIGH = np.array([6.0, 2.8, 2.8, 3.5])

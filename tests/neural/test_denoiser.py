@@ -87,19 +87,21 @@ def reference(weights, grid, about):
     h = gelu(layer(weights["in"], h))
     told = gelu(dense(weights["told"], about))
 
-    def block(name, h):
-        scale, shift = np.split(dense(weights[f"film_{name}"], told), 2)
-        return h + gelu(layer(weights[name], h) * (1 + scale) + shift)
+    def blocks(names, h):
+        for name in names.split():
+            scale, shift = np.split(dense(weights[f"film_{name}"], told), 2)
+            h = h + gelu(layer(weights[name], h) * (1 + scale) + shift)
+        return h
 
-    half = block("d0", h)
+    half = blocks("d0_0", h)
     h = gelu(halved(weights["down0"], half))
-    quarter = block("d1", h)
+    quarter = blocks("d1_0 d1_1", h)
     h = gelu(halved(weights["down1"], quarter))
-    eighth = block("d2", h)
+    eighth = blocks("d2_0 d2_1 d2_2", h)
     h = layer(weights["up1"], eighth).repeat(2, 0).repeat(2, 1) + quarter
-    h = block("u1", h)
+    h = blocks("u1_0 u1_1", h)
     h = layer(weights["up0"], h).repeat(2, 0).repeat(2, 1) + half
-    h = block("u0", h)
+    h = blocks("u0_0", h)
     out = unfolded(layer(weights["out"], h) + dense(weights["film_out"], told))
     choice = softmax(out[..., :5] + [0, 1, 1, 0, 0], 2)
     mixed = choice[..., 0] * grid + sum(choice[..., 1 + i] * means[i][0] for i in range(3))
@@ -141,7 +143,7 @@ def test_a_cell_lies_in_its_own_quarters(part):
 
 
 @pytest.mark.parametrize("largest", [1.0, 1e3, 1e9, 2.0**56])
-@pytest.mark.parametrize("gain", [1, 30])
+@pytest.mark.parametrize("gain", [1, 6])
 def test_never_negative(gain, largest):
     noisy, about = grids(7)
     for sign in (1, -1):

@@ -72,7 +72,7 @@ class TestTiles:
 
     def test_nothing_matters_beyond_the_margin(self):
         """From the last cell of a tile; but for what rounding does to local means."""
-        grid = np.zeros((48, 48))
+        grid = np.zeros((16 + prior._MARGIN,) * 2)
         grid[16 + prior._MARGIN - 1 :] = grid[:, 16 + prior._MARGIN - 1 :] = 1e3
         near, far = prior._by_tiles(0 * grid, ABOUT, 2), prior._by_tiles(grid, ABOUT, 2)
         np.testing.assert_allclose(far[:32, :32], near[:32, :32], atol=1e-4)
@@ -100,7 +100,7 @@ class TestTiles:
         for m in [*range(1, 80, 5), *range(80, 1_200, 31)]:
             prior._by_tiles(np.zeros((m, m)), ABOUT, 1)
         assert len(seen) <= 12
-        assert all(rows == columns <= 512 + 64 for _, rows, columns in seen)
+        assert all(rows == columns <= 512 + 2 * prior._MARGIN for _, rows, columns in seen)
         assert all(rows % 8 == 0 for _, rows, _ in seen)
 
     def test_one_program_for_all_small_grids(self):
