@@ -185,6 +185,8 @@ def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> C
         return None
     corner, side = boxes
     truth = count_in_boxes(points, *corner.T, *(corner + side).T)
+    if not truth.any():
+        return None
     counts = np.histogram2d(*points.T, bins=CELLS, range=[[0, CELLS]] * 2)[0]
     stop = 1 - np.exp(-epsilon)  # public data: plain noise will do
     noise = rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)

@@ -30,10 +30,14 @@ WIDTHS_M = (12, 16, 21, 28, 37, 50, 66, 88, 117, 156, 210)
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
 SIZES = (200_000, 100_000, 50_000, 20_000, 10_000, 4_000)
 SYNTHETIC = ("tulsa", "phoenix", "chicago")
+BLURRED, BLUR_M = ("st louis", "minneapolis", "chicago assaults"), 20.0
 
 
 def datasets(folder: Path) -> dict[str, snh.Points]:
-    """Each city whole, and as many of its records as fewer cities have."""
+    """Each city whole, and as many of its records as fewer cities have.
+
+    The real ones know streets or houses; so some are blurred as well, as fixes of GPS are.
+    """
     whole = {}
     for file, centres in PLACES.items():
         region = snh.Region.around(*centres[0], SIDE_M)
@@ -46,6 +50,11 @@ def datasets(folder: Path) -> dict[str, snh.Points]:
         sizes = (50_000, 10_000) if name.startswith("synthetic") else SIZES
         for size in (size for size in sizes if size < 0.8 * len(points)):
             found[f"{name} ({size})"] = snh.Points(points.region, points.xy[order[:size]])
+    for name, points in list(found.items()):
+        if name.startswith(BLURRED) and len(points) in (*map(len, whole.values()), 50_000):
+            rng = np.random.default_rng(0)
+            xy = np.clip(points.xy + rng.normal(0, BLUR_M, points.xy.shape), 0, SIDE_M - 1e-6)
+            found[f"blurred {name}"] = snh.Points(points.region, xy)
     return found
 
 
@@ -129,6 +138,6 @@ if __name__ == "__main__":
         best = falling(smoothed(table.loc[city].to_numpy()))
         labels.loc[rows.index, "cell_m"] = np.array(WIDTHS_M)[best]
         labels.loc[rows.index, "entropy"] = round(entropy(public_of(str(city), cities)), 4)
-    real = labels.loc[~labels["dataset"].str.startswith("synthetic")]
+    real = labels.loc[~labels["dataset"].str.startswith(("synthetic", "blurred"))]
     learned = snh.ParamSelect(real.astype({"cell_m": float}))
     print(learned.save(given.out), learned.labels.to_string(), sep="\n")

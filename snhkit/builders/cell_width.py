@@ -77,13 +77,13 @@ def narrowing(
     Examples
     --------
     >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [1.15, 0.6, 0.34]
+    [1.15, 0.67, 0.35]
     """
     factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
     return min(factor, _WIDEST) ** min(1.0, math.sqrt(sum(_USUAL_M) / sum(sizes_m)))
 
 
-_AT_0, _SLOPE, _POWER = -2.155, 1.391, 0.096
+_AT_0, _SLOPE, _POWER = -2.55, 1.631, 0.135
 _WIDEST = 1.15  # more is not known to help
 
 
