@@ -120,8 +120,7 @@ _FOURTH = replace(
 _FIFTH = replace(_FOURTH, steps=7_000, cosine=7_000, rate=1e-3, checkins=260, least=1_200)
 _SIXTH = replace(_FIFTH, steps=5_000, cosine=5_000, rate=8e-4, roots=(160, 480))
 _SEVENTH = replace(_SIXTH, steps=22_300, cosine=22_300, rate=1e-3)
-_EIGHTH = replace(_SIXTH, rate=7e-4)
-STAGES = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+STAGES = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 
 
 class Crop(NamedTuple):

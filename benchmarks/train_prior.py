@@ -114,13 +114,9 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("snhkit/neural/prior.safetensors"))
     given = parser.parse_args()
-    before = learned = start(jax.random.key(given.seed))
+    learned = start(jax.random.key(given.seed))
     for number, stage in enumerate(STAGES):
         steps, cosine = (int(given.share * count) for count in (stage.steps, stage.cosine))
         part = replace(stage, steps=steps, cosine=cosine)
-        before, learned = (
-            learned,
-            train(learned, cities(given.folder, part), part, given.seed + number),
-        )
-    # Both ends of the last stage are as good; their mean is a little better.
-    write(jax.tree.map(lambda a, b: (a + b) / 2, before, learned), given.out)
+        learned = train(learned, cities(given.folder, part), part, given.seed + number)
+    write(learned, given.out)
