@@ -21,6 +21,7 @@ __all__ = ["TAUGHT_M", "Prior"]
 TAUGHT_M = (25.0, 100.0)
 """Sides of the squares that it was mostly trained to answer."""
 
+_WIDEST_M = 250.0  # of the boxes that it was taught, on average
 _TURNS = 8  # a square can be turned and mirrored
 _MARGIN = 64  # cells around a tile: no output cell depends on more distant ones
 _TILE = 512
@@ -81,7 +82,9 @@ class Prior:
             Sides of the boxes that will be asked, in metres.
         """
         box_m = sum(sizes_m) / 2
-        about = np.log([smoothing / noise, cell_m / 40, box_m / cell_m, noise])
+        # Of boxes wider than any that it has seen it is told as if the city were smaller.
+        told_m = cell_m * min(1.0, _WIDEST_M / box_m)
+        about = np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])
         about = np.clip(about, _LOW, _HIGH).astype(np.float32)
         grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1

@@ -111,6 +111,14 @@ class TestTiles:
         assert prior._denoise._cache_size() == before
 
 
+@pytest.mark.parametrize(("zoom", "same"), [(10, True), (0.5, False)])
+def test_a_city_with_wider_boxes_than_were_taught_is_a_smaller_one(zoom, same):
+    noisy = noisy_grid(16)
+    known = cleaned(noisy, cell_m=80.0, sizes_m=(100.0, 400.0))
+    found = cleaned(noisy, cell_m=80.0 * zoom, sizes_m=(100.0 * zoom, 400.0 * zoom))
+    assert np.allclose(found, known) == same
+
+
 class TestTurns:
     def test_there_are_eight_and_each_is_undone(self):
         grid = noisy_grid(5)
