@@ -44,26 +44,27 @@ def inconsistent(release: snh.Release, outer: snh.RangeQueries) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Boxes of every size and shape.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--draws", type=int, default=5)
     given = parser.parse_args()
     records = cabs(given.folder)
-    data = snh.PrivateDataset(records, budget=100, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=1_000, unit="record", n="public")
     print("| epsilon | sides, m | aspect | where | Identity | SNH | ratio | inside more |")
     print("|---" * 8 + "|")
     for epsilon in (0.05, 0.2, 0.8):
-        ours = data.release(snh.SNH(), epsilon=epsilon)
-        width = CITY.side_m / len(ours.model.cells().boxes()) ** 0.5 * 2
-        plain = data.release(snh.Identity(width), epsilon=epsilon)
+        ours = [data.release(snh.SNH(), epsilon=epsilon) for _ in range(given.draws)]
+        width = CITY.side_m / len(ours[0].model.cells().boxes()) ** 0.5 * 2
+        plain = [data.release(snh.Identity(width), epsilon=epsilon) for _ in ours]
         for band, aspect, near in itertools.product(BANDS_M, ASPECTS, (records, CITY)):
             asked = boxes(near, band, aspect)
             truth = snh.exact_counts(records, asked)
             theirs, mine = (
-                relative_errors(release.answer(asked), truth, data.n).mean()
-                for release in (plain, ours)
+                np.mean([relative_errors(r.answer(asked), truth, data.n).mean() for r in releases])
+                for releases in (plain, ours)
             )
             where = "anywhere" if near is CITY else "on records"
             cells = [epsilon, f"{band[0]:,}-{band[1]:,}", f"{aspect:g}", where, f"{theirs:.3f}"]
-            cells += [f"{mine:.3f}", f"{mine / theirs:.2f}", f"{inconsistent(ours, asked):.2%}"]
+            cells += [f"{mine:.3f}", f"{mine / theirs:.2f}", f"{inconsistent(ours[0], asked):.2%}"]
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
     whole = snh.RangeQueries(CITY, [0], [0], [CITY.side_m], [CITY.side_m])
-    print(f"\nThe whole region at epsilon 0.8: {ours.answer(whole)[0]:,.0f}; Identity", end=" ")
-    print(f"{plain.answer(whole)[0]:,.0f}; true {len(records):,}.")
+    print(f"\nThe whole region at epsilon 0.8: {ours[0].answer(whole)[0]:,.0f}; Identity", end=" ")
+    print(f"{plain[0].answer(whole)[0]:,.0f}; true {len(records):,}.")
