@@ -104,7 +104,7 @@ def means(name: str, tables: list[list[tuple[float, float, float]]]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="SNH against the others on many cities.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=3)
     given = parser.parse_args()
     print("| records | n | epsilon | best of four | best Identity | 0 | SNH | ratio | ratio |")
     print("|---" * 9 + "|", flush=True)
