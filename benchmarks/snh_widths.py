@@ -30,7 +30,14 @@ WIDTHS_M = (12, 16, 21, 28, 37, 50, 66, 88, 117, 156, 210)
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
 SIZES = (200_000, 100_000, 50_000, 20_000, 10_000, 4_000)
 SYNTHETIC = ("tulsa", "phoenix", "chicago")
-BLURRED, BLUR_M = ("st louis", "minneapolis", "chicago assaults"), 20.0
+BLURRED = (
+    "chicago assaults",
+    "minneapolis stops 2017",
+    "st louis incidents",
+    "st louis incidents (200000)",
+    "st louis incidents (50000)",
+)
+BLUR_M = 20.0
 
 
 def datasets(folder: Path) -> dict[str, snh.Points]:
@@ -50,11 +57,10 @@ def datasets(folder: Path) -> dict[str, snh.Points]:
         sizes = (50_000, 10_000) if name.startswith("synthetic") else SIZES
         for size in (size for size in sizes if size < 0.8 * len(points)):
             found[f"{name} ({size})"] = snh.Points(points.region, points.xy[order[:size]])
-    for name, points in list(found.items()):
-        if name.startswith(BLURRED) and len(points) in (*map(len, whole.values()), 50_000):
-            rng = np.random.default_rng(0)
-            xy = np.clip(points.xy + rng.normal(0, BLUR_M, points.xy.shape), 0, SIDE_M - 1e-6)
-            found[f"blurred {name}"] = snh.Points(points.region, xy)
+    for name in BLURRED:
+        region, xy = found[name].region, found[name].xy
+        fixes = xy + np.random.default_rng(0).normal(0, BLUR_M, xy.shape)
+        found[f"blurred {name}"] = snh.Points(region, np.clip(fixes, 0, SIDE_M - 1e-6))
     return found
 
 
