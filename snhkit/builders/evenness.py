@@ -48,10 +48,10 @@ def bought_evenness(records: Points, grid: Grid, terms: Terms) -> tuple[float, T
     >>> from snhkit.privacy import PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> crowd = Points(city, [[1, 1]] * 99 + [[99, 99]])
-    >>> terms = Terms(Fraction(1000), PrivacyUnit.of("record"), SystemEntropy(), n=100)
+    >>> terms = Terms(Fraction(10_000), PrivacyUnit.of("record"), SystemEntropy(), n=100)
     >>> evenness, left, spend = bought_evenness(crowd, Grid(city, 20), terms)
     >>> round(evenness, 2), str(spend)
-    (0.02, '3 for records, at most 1 a cell, in cells of 5 m')
+    (0.02, '30 for records, at most 1 a cell, in cells of 5 m')
     """
     n = max(terms.n or 0, 1)
     most = math.ceil(max(1 / terms.record_epsilon, _STANDS_OUT * n / grid.m**2))
