@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import snhkit as snh
 from snhkit.builders.cell_width import chosen_grid
 from snhkit.geometry.counts import count_in_boxes
+from snhkit.neural.denoiser import peaks
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
 SIDE_M = 13_200.0
@@ -49,6 +50,8 @@ class Stage:
         Cities are thinned to so few records.
     blurred, blur_m : float
         How often places are blurred, and how far at most.
+    blurred_checkins : float
+        How often those of check-ins are, which are at venues.
     large, anywhere : float
         Shares of boxes of any shape, and of squares that are not centred on a record.
     width_m : callable
@@ -64,6 +67,7 @@ class Stage:
     checkins: float
     least: int
     blurred: float
+    blurred_checkins: float
     blur_m: float
     large: float
     anywhere: float
@@ -97,13 +101,22 @@ _FIRST = Stage(
     checkins=150,
     least=2_000,
     blurred=0.35,
+    blurred_checkins=0.35,
     blur_m=25,
     large=1 / 6,
     anywhere=0.1,
     width_m=by_n,
 )
 _SECOND = replace(
-    _FIRST, steps=2_150, cosine=4_300, rate=7e-4, synthetic=_SIX, root=115, blurred=0.5, blur_m=40
+    _FIRST,
+    steps=2_150,
+    cosine=4_300,
+    rate=7e-4,
+    synthetic=_SIX,
+    root=115,
+    blurred=0.5,
+    blurred_checkins=0.5,
+    blur_m=40,
 )
 _THIRD = replace(_SECOND, steps=3_590, cosine=3_590, rate=1e-3, large=0, anywhere=0.04)
 _FOURTH = replace(
@@ -115,12 +128,26 @@ _FOURTH = replace(
     roots=(150, 400),
     checkins=240,
     blurred=0.4,
+    blurred_checkins=0.4,
     width_m=by_evenness,
 )
 _FIFTH = replace(_FOURTH, steps=7_000, cosine=7_000, rate=1e-3, checkins=260, least=1_200)
 _SIXTH = replace(_FIFTH, steps=5_000, cosine=5_000, rate=8e-4, roots=(160, 480))
 _SEVENTH = replace(_SIXTH, steps=22_300, cosine=22_300, rate=1e-3)
-STAGES = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+_EIGHTH = replace(_SEVENTH, steps=4_000, cosine=12_000)
+_NINTH = replace(_SEVENTH, steps=7_000, cosine=7_000, checkins=450, blurred_checkins=0.1)
+STAGES = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+
+
+class City(NamedTuple):
+    """A place to cut crops out of."""
+
+    xy: NDArray[np.float64]
+    """In metres around its centre, sorted by x."""
+    weight: float
+    """In the draw."""
+    blurred: float
+    """How often."""
 
 
 class Crop(NamedTuple):
@@ -134,40 +161,41 @@ class Crop(NamedTuple):
     floor: Any
 
 
-def cities(folder: Path, stage: Stage) -> list[tuple[NDArray[np.float64], float]]:
-    """Places in metres around each city's centre, sorted by x, and its weight in the draw."""
+def cities(folder: Path, stage: Stage) -> list[City]:
+    """All places of a stage."""
     found = []
     for file, centres in PLACES.items():
         for lat, lon in centres:
-            region = snh.Region.around(lat, lon, SIDE_M)
-            points = snh.read_points(folder / file, region)
+            points = snh.read_points(folder / file, snh.Region.around(lat, lon, SIDE_M))
             weight = float(np.clip(np.sqrt(len(points)), *stage.roots))
-            found.append((points, max(weight, stage.checkins) if "checkins" in file else weight))
+            if "checkins" in file:
+                found.append((points, max(weight, stage.checkins), stage.blurred_checkins))
+            else:
+                found.append((points, weight, stage.blurred))
     for name in stage.synthetic:
-        found.append((snh.synthetic_points(name, 100_000, seed=1), stage.root))
-    middled = [(points.xy - points.region.side_m / 2, weight) for points, weight in found]
-    return [(xy[np.argsort(xy[:, 0])], weight) for xy, weight in middled]
+        found.append((snh.synthetic_points(name, 100_000, seed=1), stage.root, stage.blurred))
+    middled = [(points.xy - points.region.side_m / 2, *others) for points, *others in found]
+    return [City(xy[np.argsort(xy[:, 0])], *others) for xy, *others in middled]
 
 
-def crops(
-    places: list[tuple[NDArray[np.float64], float]], stage: Stage, seed: int
-) -> Iterator[Crop]:
+def crops(places: list[City], stage: Stage, seed: int) -> Iterator[Crop]:
     """Examples without end."""
     rng = np.random.default_rng(seed)
-    weights = np.array([weight for _, weight in places])
+    weights = np.array([place.weight for place in places])
     while True:
-        city, _ = places[rng.choice(len(places), p=weights / weights.sum())]
-        found = crop(rng, city, stage)
+        place = places[rng.choice(len(places), p=weights / weights.sum())]
+        found = crop(rng, place, stage)
         if found is not None:
             yield found
 
 
-def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> Crop | None:
+def crop(rng: np.random.Generator, place: City, stage: Stage) -> Crop | None:
     """One example, or None if this piece of the city holds too little."""
+    city = place.xy
     n = int(np.exp(rng.uniform(np.log(min(stage.least, len(city) * 0.6)), np.log(len(city)))))
     epsilon = float(np.exp(rng.uniform(np.log(0.03), np.log(1.5))))
     city = city[rng.random(len(city)) < n / len(city)]
-    blur_m = rng.uniform(3, stage.blur_m) if rng.random() < stage.blurred else 0.0
+    blur_m = rng.uniform(3, stage.blur_m) if rng.random() < place.blurred else 0.0
     blurred = city + rng.normal(0, blur_m, city.shape) if blur_m else city
     cell_m = float(np.clip(stage.width_m(blurred, n, epsilon, rng), 6, 350))
     zoom = 1.0 if rng.random() < 0.6 else np.exp(rng.uniform(np.log(0.5), np.log(4)))
@@ -193,18 +221,34 @@ def crop(rng: np.random.Generator, city: NDArray[np.float64], stage: Stage) -> C
     (i, j), (k, m) = low.astype(int), high.astype(int)
     outside[i:k, j:m] = 0
     smoothing = max(0.001 * n, 1.0)
+    high_up = peaks(epsilon * noisy_city(rng, blurred, cell_m, stop), smoothing * epsilon)
     floor = np.full(BOXES, smoothing)
     # A large box is judged by what the noise of its cells allows.
     large = slice(BOXES - int(BOXES * stage.large), None)
     floor[large] += 0.42 * np.sqrt(side[large].prod(axis=1)) / epsilon
     return Crop(
         (counts + noise) * (1 - outside) * epsilon,
-        np.log([smoothing * epsilon, cell_m / 40, bounds_m.mean() / cell_m, 1 / epsilon]),
+        [
+            *np.log([smoothing * epsilon, cell_m / 40, bounds_m.mean() / cell_m, 1 / epsilon]),
+            high_up,
+        ],
         corner,
         corner + side,
         truth * epsilon,
         floor * epsilon,
     )
+
+
+def noisy_city(
+    rng: np.random.Generator, xy: NDArray[np.float64], cell_m: float, stop: float
+) -> NDArray[np.int64]:
+    """Noisy counts of cells; noise alone hardly stands out, so empty ones are left out."""
+    m = int(SIDE_M / cell_m)
+    at = np.floor((xy / SIDE_M + 0.5) * m).astype(int)
+    at = at[((at >= 0) & (at < m)).all(axis=1)]
+    counts = np.bincount(at[:, 0] * m + at[:, 1])
+    counts = counts[counts > 0]
+    return counts + rng.geometric(stop, len(counts)) - rng.geometric(stop, len(counts))
 
 
 def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -3,16 +3,17 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["ABOUT", "SPLIT", "Weights", "denoise", "start"]
+__all__ = ["ABOUT", "SPLIT", "Weights", "denoise", "peaks", "start"]
 
 Weights = dict[str, dict[str, jax.Array]]
 
 SPLIT = 2
 """Output cells along a side of an input cell."""
 
-ABOUT = 4
-"""Numbers that describe a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise)."""
+ABOUT = 5
+"""Numbers of a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise), ``peaks``."""
 
 _CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
 _DEPTHS = (1, 2, 3)  # blocks at each of them, on the way down; and on the way up
@@ -21,6 +22,12 @@ _CHOICES = len(_WINDOWS) + 2  # the noisy count itself, the means, and nothing
 _FAVOURED = np.array([0, 1, 1, 0, 0], np.float32)  # at the start
 _FOLD = 2
 _HIDDEN = 32  # what is made of them
+_SURE = -1.5  # how sure of presence it is at the start, as a logit
+_SUREST = 4.0  # the most presence of a usual box: nearly all of the level
+_KEEN = 8.0  # few weights that make one number for all boxes must not learn slowly
+_FAR = 9.0  # from the noise, as a logarithm
+_STANDS_OUT = 6.0  # scales of the noise
+_PEAKS = (np.exp(-5), 1.0)
 _BEND = 0.1  # how far from 0 the output's lower bound begins to round off
 
 
@@ -45,18 +52,21 @@ def start(key: jax.Array) -> Weights:
         for name in (f"{way}{i}_{j}" for way in ways for j in range(_DEPTHS[i])):
             weights[name] = layer(width, width, gain=0.5)
             blocks.append(name)
-    outputs = _FOLD**2 * (_CHOICES + 1 + SPLIT**2)
+    outputs = _FOLD**2 * (_CHOICES + 2 + SPLIT**2)
     weights["out"] = layer(_CHANNELS[0], outputs, gain=0.1)
     told = 0.5 * jax.random.normal(next(keys), (ABOUT, _HIDDEN))
     weights["told"] = {"w": told, "b": jnp.zeros(_HIDDEN)}
+    weights["level"] = {"w": jnp.zeros((_HIDDEN, 1)), "b": jnp.zeros(1)}
     for name in (*blocks, "out"):
         width = len(weights[name]["b"]) * (1 if name == "out" else 2)
         weights[f"film_{name}"] = {"w": jnp.zeros((_HIDDEN, width)), "b": jnp.zeros(width)}
     return weights
 
 
-def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
-    """Cleaner counts, never negative, shape (b, 2 m, 2 m), in units of the noise.
+def denoise(
+    weights: Weights, noisy: jax.Array, about: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Cleaner counts, and what a box holds of which no cell is sure (see ``CleanedGrid``).
 
     Each count becomes a weighted mean of itself, of local means and of 0, plus something; then
     it is dealt out to the four quarters of its cell. A U-shaped convolutional network says how.
@@ -67,8 +77,17 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
         Of the network.
     noisy : Array, shape (b, m, m)
         Counts in units of the noise's scale; 8 divides m. Cells outside the region are 0.
-    about : Array, shape (b, 4)
-        Logarithms that describe each grid (see ``ABOUT``).
+    about : Array, shape (b, 5)
+        What describes each grid (see ``ABOUT``).
+
+    Returns
+    -------
+    counts : Array, shape (b, 2 m, 2 m)
+        In units of the noise, never negative.
+    presence : Array, shape (b, m, m)
+        Never negative.
+    level : Array, shape (b,)
+        In units of the noise.
     """
     means, planes = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
     for side in _WINDOWS:
@@ -94,8 +113,29 @@ def denoise(weights: Weights, noisy: jax.Array, about: jax.Array) -> jax.Array:
     choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
     mixed = sum(choice[..., i] * a for i, a in enumerate([noisy, *means]))
     cell = (mixed + jnp.sqrt(mixed**2 + _BEND**2)) / 2 + jax.nn.softplus(out[..., _CHOICES] - 4)
-    quarters = jax.nn.softmax(out[..., _CHOICES + 1 :], -1)
-    return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0]
+    quarters = jax.nn.softmax(out[..., _CHOICES + 2 :], -1)
+    boxful = jnp.exp(-2 * about[:, 2])[:, None, None]  # of a cell: its share in a usual box
+    presence = _SUREST * boxful * jax.nn.sigmoid(out[..., _CHOICES + 1] + _SURE)
+    level = about[:, 0] / 2 + _KEEN * _dense(weights["level"], told)[:, 0]
+    level = jnp.exp(jnp.clip(level, -_FAR, _FAR))
+    return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0], presence, level
+
+
+def peaks(noisy: NDArray, psi: float) -> float:
+    """How much stands out: the logarithm of a share of all records, from -5 to 0.
+
+    Those are meant that are left if each cell keeps as many as noise may make.
+
+    Parameters
+    ----------
+    noisy : ndarray
+        Counts of cells in units of the noise's scale.
+    psi : float
+        In these units; a thousandth of all records.
+    """
+    by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
+    above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance
+    return float(np.log(np.clip(above / (1000 * psi), *_PEAKS)))
 
 
 def _blocks(weights: Weights, way: str, level: int, h: jax.Array, told: jax.Array) -> jax.Array:

@@ -12,7 +12,8 @@ from safetensors.numpy import load
 
 from snhkit.builders.base import MOST_CELLS, whole
 from snhkit.errors import InputError
-from snhkit.neural.denoiser import SPLIT, Weights, denoise
+from snhkit.neural.denoiser import SPLIT, Weights, denoise, peaks
+from snhkit.neural.prior_model import CleanedGrid
 from snhkit.neural.reconcile import reconciled
 from snhkit.progress import steps
 
@@ -63,8 +64,8 @@ class Prior:
         smoothing: float,
         cell_m: float,
         sizes_m: tuple[float, float],
-    ) -> NDArray[np.float64]:
-        """Cleaner counts, not negative, of the cells cut into 2 by 2 parts, from noisy ones.
+    ) -> CleanedGrid:
+        """What may lie behind noisy counts, in the cells cut into 2 by 2 parts.
 
         The cells of a very fine grid are left whole.
 
@@ -84,16 +85,19 @@ class Prior:
         box_m = sum(sizes_m) / 2
         # Of boxes wider than any that it has seen it is told as if the city were smaller.
         told_m = cell_m * min(1.0, _WIDEST_M / box_m)
-        about = np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])
-        about = np.clip(about, _LOW, _HIGH).astype(np.float32)
         grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
+        about = [*np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])]
+        about = np.append(np.clip(about, _LOW, _HIGH), peaks(grid, smoothing / noise))
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
-        total = np.zeros((split * len(grid),) * 2)
+        total, level = np.zeros((2, split * len(grid), split * len(grid))), 0.0
         with steps(self.turns, "cleaning the grid", "turn") as advance:
             for turn in range(self.turns):
-                total += _turned_back(_by_tiles(_turned(grid, turn), about, split), turn)
+                planes, level = _by_tiles(_turned(grid, turn), about.astype(np.float32), split)
+                total += [_turned_back(plane, turn) for plane in planes]
                 advance()
-        return reconciled(total * (noise / self.turns), noisy, 2 * noise**2, [len(noisy)])
+        counts, presence = total / self.turns
+        counts = reconciled(counts * noise, noisy, 2 * noise**2, [len(noisy)])
+        return CleanedGrid(counts, presence, level * noise)
 
 
 def _turned(grid: NDArray, turn: int) -> NDArray:
@@ -108,24 +112,30 @@ def _turned_back(grid: NDArray, turn: int) -> NDArray:
 
 def _by_tiles(
     grid: NDArray[np.float64], about: NDArray[np.float32], split: int
-) -> NDArray[np.float32]:
-    """The network's answer in pieces of one shape, so that memory does not grow with the grid."""
+) -> tuple[NDArray[np.float32], float]:
+    """Counts and presence, shape (2, s m, s m), and its level; in units of the noise.
+
+    In pieces of one shape, so that memory does not grow with the grid.
+    """
     m = len(grid)
     pieces = -(-m // _TILE)
     step = 16 if m <= 64 else 64  # few shapes are compiled
     core = -(-m // (pieces * step)) * step
     around = np.zeros((pieces * core + 2 * _MARGIN,) * 2, np.float32)
     around[_MARGIN : _MARGIN + m, _MARGIN : _MARGIN + m] = grid
-    clean = np.empty((split * pieces * core,) * 2, np.float32)
+    planes, level = np.empty((2, split * pieces * core, split * pieces * core), np.float32), 0.0
     inner = slice(SPLIT * _MARGIN, SPLIT * (_MARGIN + core))
     for i in range(0, pieces * core, core):
         for j in range(0, pieces * core, core):
             part = around[i : i + core + 2 * _MARGIN, j : j + core + 2 * _MARGIN]
-            out = np.asarray(_denoise(_weights(), part[None], about[None])[0])[inner, inner]
+            counts, presence, told = _denoise(_weights(), part[None], about[None])
+            parts = np.repeat(np.repeat(presence, SPLIT, axis=1), SPLIT, axis=2) / SPLIT**2
+            out = np.concatenate([counts, parts])[:, inner, inner]
             if split == 1:
-                out = out.reshape(core, SPLIT, core, SPLIT).sum(axis=(1, 3))
-            clean[split * i : split * (i + core), split * j : split * (j + core)] = out
-    return clean[: split * m, : split * m]
+                out = out.reshape(2, core, SPLIT, core, SPLIT).sum(axis=(2, 4))
+            planes[:, split * i : split * (i + core), split * j : split * (j + core)] = out
+            level = float(told[0])  # whatever the tile
+    return planes[:, : split * m, : split * m], level
 
 
 _denoise = jax.jit(denoise)

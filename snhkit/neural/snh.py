@@ -14,7 +14,7 @@ from snhkit.metrics import smoothing
 from snhkit.neural.model import MOST_TILES
 from snhkit.neural.networks import Networks
 from snhkit.neural.prior import TAUGHT_M, Prior
-from snhkit.neural.prior_model import PriorModel
+from snhkit.neural.prior_model import CleanedGrid, PriorModel
 from snhkit.release import Release
 
 __all__ = ["SNH"]
@@ -111,17 +111,19 @@ class SNH:
         noisy, spend = noisy_grid(records, grid, left)
         # From here on nothing knows the records.
         psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
-        counts = noisy.astype(float)
+        clean = CleanedGrid(noisy.astype(float), np.zeros(noisy.shape), 0.0)
         if self.prior is not None:
-            counts = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
+            clean = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
         if self.networks is None:
             known = _adding_up(noisy, n) if not bought or grid.m > 1 / N_SHARE else noisy
             # The wider the boxes, the less they ask for what it was taught.
-            lead = psi * min(1.0, sum(TAUGHT_M) / sum(self.sizes_m))
-            model = PriorModel.of(counts, known, grid.region, noise, lead)
+            lead = (psi + min(psi, noise)) * min(1.0, sum(TAUGHT_M) / sum(self.sizes_m))
+            model = PriorModel.of(clean, known, grid.region, noise, lead)
         else:
+            parts = Grid(grid.region, len(clean.counts))
+            share = (parts.cell_m / np.mean(self.sizes_m)) ** 2
             model = self.networks.learn(
-                SummedArea(Grid(grid.region, len(counts)), counts),
+                SummedArea(parts, clean.adding_up(float(share))),
                 grid.cell_m,
                 self.sizes_m,
                 psi,

@@ -7,7 +7,7 @@ from scipy.ndimage import uniform_filter
 from scipy.signal import correlate
 from scipy.special import softmax
 
-from snhkit.neural.denoiser import ABOUT, denoise, start
+from snhkit.neural.denoiser import ABOUT, denoise, peaks, start
 
 SHAPES = jax.eval_shape(start, jax.random.key(0))
 SIDE = 16
@@ -106,26 +106,34 @@ def reference(weights, grid, about):
     choice = softmax(out[..., :5] + [0, 1, 1, 0, 0], 2)
     mixed = choice[..., 0] * grid + sum(choice[..., 1 + i] * means[i][0] for i in range(3))
     cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.logaddexp(0, out[..., 5] - 4)
-    return unfolded(cell[..., None] * softmax(out[..., 6:], 2))[..., 0]
+    counts = unfolded(cell[..., None] * softmax(out[..., 7:], 2))[..., 0]
+    presence = 4 / (1 + np.exp(1.5 - out[..., 6])) / np.exp(about[2]) ** 2
+    level = np.exp(np.clip(about[0] / 2 + 8 * dense(weights["level"], told)[0], -9, 9))
+    return counts, presence, level
 
 
 def test_it_is_the_network_that_it_says():
     weights, (noisy, about) = drawn(1), grids(2)
     found = clean(weights, noisy, about)
-    expected = np.stack([reference(weights, *pair) for pair in zip(noisy, about, strict=True)])
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
-    assert found.shape == (2, 2 * SIDE, 2 * SIDE)
+    expected = [reference(weights, *pair) for pair in zip(noisy, about, strict=True)]
+    for ours, theirs in zip(found, zip(*expected, strict=True), strict=True):
+        np.testing.assert_allclose(ours, np.stack(theirs), rtol=1e-3, atol=1e-3)
+    assert [a.shape for a in found] == [(2, 2 * SIDE, 2 * SIDE), (2, SIDE, SIDE), (2,)]
 
 
 def test_without_an_opinion_it_blends_means_and_deals_out_evenly():
     """Of a grid of 4 all means are 4, at the borders too; 1 + 2 e + 1 of 3 + 2 e parts are 4."""
     weights = drawn(4)
-    for name in ("out", "film_out"):
+    for name in ("out", "film_out", "level"):
         weights[name] = jax.tree.map(np.zeros_like, weights[name])
-    found = clean(weights, np.full((2, SIDE, SIDE), 4, np.float32), grids(0)[1])
+    about = grids(0)[1]
+    found, presence, level = clean(weights, np.full((2, SIDE, SIDE), 4, np.float32), about)
     mixed = 4 * (2 + 2 * np.e) / (3 + 2 * np.e)
     cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.log1p(np.exp(-4))
     np.testing.assert_allclose(found, cell / 4, rtol=1e-5)
+    in_a_box = presence * np.exp(about[:, 2, None, None]) ** 2
+    np.testing.assert_allclose(in_a_box, 4 / (1 + np.exp(1.5)), rtol=1e-5)
+    np.testing.assert_allclose(level, np.exp(about[:, 0] / 2), rtol=1e-5)  # between noise and psi
 
 
 @pytest.mark.parametrize("part", [0, 1, 2, 3])
@@ -135,8 +143,8 @@ def test_a_cell_lies_in_its_own_quarters(part):
     weights["film_out"] = jax.tree.map(np.zeros_like, weights["film_out"])
     even = jax.tree.map(np.zeros_like, weights["out"])
     sure = {"w": even["w"], "b": even["b"].copy()}
-    sure["b"].reshape(4, 10)[:, 6 + part] = 99
-    halves = [np.asarray(clean(weights | {"out": o}, noisy, about)) for o in (even, sure)]
+    sure["b"].reshape(4, 11)[:, 7 + part] = 99
+    halves = [np.asarray(clean(weights | {"out": o}, noisy, about)[0]) for o in (even, sure)]
     cells, dealt = (h.reshape(2, SIDE, 2, SIDE, 2).transpose(0, 1, 3, 2, 4) for h in halves)
     np.testing.assert_allclose(dealt[..., part // 2, part % 2], cells.sum((3, 4)), rtol=1e-5)
     np.testing.assert_allclose(dealt.sum((3, 4)), cells.sum((3, 4)), rtol=1e-5)
@@ -147,6 +155,22 @@ def test_a_cell_lies_in_its_own_quarters(part):
 def test_never_negative(gain, largest):
     noisy, about = grids(7)
     for sign in (1, -1):
-        found = np.asarray(clean(drawn(8, gain), sign * np.float32(largest) * noisy / 50, about))
-        assert np.isfinite(found).all()
-        assert (found >= 0).all()
+        for found in clean(drawn(8, gain), sign * np.float32(largest) * noisy / 50, about):
+            assert np.isfinite(found).all()
+            assert (found >= 0).all()
+
+
+class TestPeaks:
+    def test_by_hand(self):
+        """Of 5,000 units of noise, 94 and 494 stand out; by chance four cells have 2 / e^6."""
+        noisy = np.array([[100, 500], [6, -900]])
+        assert peaks(noisy, 5.0) == pytest.approx(np.log((588 - 2 * np.exp(-6)) / 5_000))
+
+    def test_noise_alone_has_none(self):
+        """A million cells: what stands out has a mean of 1,239, and a standard deviation of 50."""
+        noise = np.random.default_rng(0).laplace(0, 1, 10**6)
+        assert peaks(noise, 40.0) < -4.5
+
+    def test_within_bounds(self):
+        assert peaks(np.array([[0, 1e9]]), 1.0) == 0
+        assert peaks(np.zeros((2, 2)), 1.0) == -5

@@ -12,7 +12,7 @@ from snhkit.neural import Prior, prior
 from snhkit.neural.denoiser import start
 
 SHAPES = jax.eval_shape(start, jax.random.key(0))
-ABOUT = np.array([1, -0.5, 0.5, 1], np.float32)
+ABOUT = np.array([1, -0.5, 0.5, 1, -2], np.float32)
 SIZES = (25.0, 100.0)
 
 
@@ -34,8 +34,17 @@ def noisy_grid(m: int, seed: int = 1) -> np.ndarray:
     return rng.poisson(rng.gamma(0.5, 4, (m, m))) + rng.geometric(0.4, (m, m)) - 3
 
 
-def cleaned(noisy, noise=2.0, smoothing=5.0, cell_m=40.0, sizes_m=SIZES, turns=1):
+def grid_of(noisy, noise=2.0, smoothing=5.0, cell_m=40.0, sizes_m=SIZES, turns=1):
     return Prior(turns).clean(noisy, noise, smoothing, cell_m, sizes_m)
+
+
+def cleaned(noisy, **given):
+    return grid_of(noisy, **given).counts
+
+
+def planes(noisy, **given):
+    """Counts and presence, turned and mirrored alike."""
+    return grid_of(noisy, **given)[:2]
 
 
 def in_cells(clean, m):
@@ -65,36 +74,41 @@ class TestTiles:
     def test_pieces_are_the_whole(self, m, monkeypatch):
         """Nine of 16 cells a side; or one of 48."""
         grid = noisy_grid(m) / 2
-        whole = prior._by_tiles(grid, ABOUT, 2)
+        whole, level = prior._by_tiles(grid, ABOUT, 2)
         monkeypatch.setattr(prior, "_TILE", 16)
-        assert whole.shape == (2 * m, 2 * m)
-        np.testing.assert_allclose(prior._by_tiles(grid, ABOUT, 2), whole, rtol=1e-4, atol=1e-4)
+        assert whole.shape == (2, 2 * m, 2 * m)
+        pieces, told = prior._by_tiles(grid, ABOUT, 2)
+        np.testing.assert_allclose(pieces, whole, rtol=1e-4, atol=1e-4)
+        assert told == pytest.approx(level, rel=1e-6)
 
     def test_nothing_matters_beyond_the_margin(self):
         """From the last cell of a tile; but for what rounding does to local means."""
         grid = np.zeros((16 + prior._MARGIN,) * 2)
         grid[16 + prior._MARGIN - 1 :] = grid[:, 16 + prior._MARGIN - 1 :] = 1e3
-        near, far = prior._by_tiles(0 * grid, ABOUT, 2), prior._by_tiles(grid, ABOUT, 2)
-        np.testing.assert_allclose(far[:32, :32], near[:32, :32], atol=1e-4)
-        assert np.abs(far[32:48, 32:48] - near[32:48, 32:48]).max() > 0.01
+        near, far = (prior._by_tiles(g, ABOUT, 2)[0] for g in (0 * grid, grid))
+        np.testing.assert_allclose(far[:, :32, :32], near[:, :32, :32], atol=1e-4)
+        assert np.abs(far[:, 32:48, 32:48] - near[:, 32:48, 32:48]).max() > 0.002
 
     @pytest.mark.parametrize("m", [1, 7, 16, 17, 64, 65, 100, 513, 700, 1_100])
     @pytest.mark.parametrize("split", [1, 2])
     def test_each_piece_is_put_where_it_came_from(self, m, split, monkeypatch):
         def spread(_weights, noisy, _about):
-            return np.repeat(np.repeat(noisy / 4, 2, axis=1), 2, axis=2)
+            return np.repeat(np.repeat(noisy / 4, 2, axis=1), 2, axis=2), 3 * noisy, [7.0]
 
         monkeypatch.setattr(prior, "_denoise", spread)
         grid = np.random.default_rng(m).integers(0, 999, (m, m)).astype(float)
-        found = prior._by_tiles(grid, ABOUT, split)
-        assert (found == np.repeat(np.repeat(grid, split, 0), split, 1) / split**2).all()
+        (counts, presence), level = prior._by_tiles(grid, ABOUT, split)
+        assert (counts == np.repeat(np.repeat(grid, split, 0), split, 1) / split**2).all()
+        assert (presence == 3 * counts).all()
+        assert level == 7.0
 
     def test_few_shapes_are_compiled(self, monkeypatch):
         seen = set()
 
         def recording(_weights, noisy, _about):
             seen.add(noisy.shape)
-            return np.zeros((1, 2 * noisy.shape[1], 2 * noisy.shape[2]), np.float32)
+            counts = np.zeros((1, 2 * noisy.shape[1], 2 * noisy.shape[2]), np.float32)
+            return counts, np.zeros_like(noisy), [0.0]
 
         monkeypatch.setattr(prior, "_denoise", recording)
         for m in [*range(1, 80, 5), *range(80, 1_200, 31)]:
@@ -131,16 +145,18 @@ class TestTurns:
     def test_a_turned_grid_comes_out_turned(self, turn):
         """Where blocks of half the grid are the same from all sides; and it is no other grid."""
         grid = noisy_grid(16)
-        one, other = (cleaned(g, turns=8) for g in (grid, prior._turned(grid, turn)))
-        np.testing.assert_allclose(prior._turned_back(other, turn), one, rtol=1e-9)
-        assert (other != one).any()
-        first, second = (cleaned(g, turns=1) for g in (grid, prior._turned(grid, turn)))
-        assert np.abs(prior._turned_back(second, turn) - first).max() > 0.01
+        pairs = zip(planes(grid, turns=8), planes(prior._turned(grid, turn), turns=8), strict=True)
+        for one, other in pairs:
+            np.testing.assert_allclose(prior._turned_back(other, turn), one, rtol=1e-9)
+            assert (other != one).any()
+        one, other = cleaned(grid), cleaned(prior._turned(grid, turn))
+        assert np.abs(prior._turned_back(other, turn) - one).max() > 0.01
 
     @pytest.mark.parametrize("m", [5, 13])
     def test_mirrored_at_the_diagonal_any_grid_comes_out_so(self, m):
         grid = noisy_grid(m)
-        np.testing.assert_allclose(cleaned(grid.T, turns=8).T, cleaned(grid, turns=8), rtol=1e-9)
+        for one, other in zip(planes(grid, turns=8), planes(grid.T, turns=8), strict=True):
+            np.testing.assert_allclose(other.T, one, rtol=1e-9)
 
     def test_the_mean_of_all(self, monkeypatch):
         monkeypatch.setattr(prior, "reconciled", lambda clean, *_: clean)
@@ -157,6 +173,12 @@ class TestTurns:
 
 
 class TestClean:
+    def test_without_an_opinion_the_level_is_between_noise_and_psi(self, monkeypatch):
+        drawn = prior._weights()
+        without = drawn | {"level": jax.tree.map(np.zeros_like, drawn["level"])}
+        monkeypatch.setattr(prior, "_weights", lambda: without)
+        assert grid_of(noisy_grid(5), noise=2.0, smoothing=8.0).level == pytest.approx(4)
+
     @pytest.mark.parametrize("m", [1, 7, 16, 65])
     @pytest.mark.parametrize("noise", [1e-6, 1.0, 1e6])
     @pytest.mark.parametrize("n", [0, 10**9])
@@ -165,17 +187,18 @@ class TestClean:
         rng = np.random.default_rng(2)
         noisy = np.rint(rng.laplace(0, noise, (m, m))).astype(np.int64)
         noisy[m // 2, 0] += n
-        found = cleaned(noisy, noise, max(1, 0.001 * n), cell_m)
-        assert found.shape == (2 * m, 2 * m)
-        assert np.isfinite(found).all()
-        assert (found >= 0).all()
+        found = grid_of(noisy, noise, max(1, 0.001 * n), cell_m)
+        assert found.counts.shape == found.presence.shape == (2 * m, 2 * m)
+        for part in found:
+            assert np.isfinite(part).all()
+            assert (np.asarray(part) >= 0).all()
 
     @pytest.mark.parametrize("noise", [2.0**-62, 1e-9])
     @pytest.mark.parametrize("sign", [1, -1])
     def test_no_count_is_too_large(self, noise, sign):
         """32 bits hold no square of 2**122 times the noise."""
         noisy = sign * (noisy_grid(7) + 2**60)
-        found = in_cells(cleaned(noisy, noise, 1e15), 7)
+        found = in_cells(cleaned(noisy, noise=noise, smoothing=1e15), 7)
         np.testing.assert_allclose(found, np.maximum(noisy, 0), rtol=1e-12)
 
     @pytest.mark.parametrize("m", [1, 7, 16])
@@ -187,8 +210,8 @@ class TestClean:
     def test_the_unit_matters_where_counts_are_few(self):
         """16 times as many records with 16 times the noise are not the same: noise is told."""
         noisy = noisy_grid(13)
-        found = cleaned(16 * noisy, 32.0, 80.0)
-        assert np.abs(found / 16 - cleaned(noisy, 2.0, 5.0)).max() > 1e-3
+        found = cleaned(16 * noisy, noise=32.0, smoothing=80.0)
+        assert np.abs(found / 16 - cleaned(noisy)).max() > 1e-3
 
     def test_noise_smoothing_cells_and_sizes_are_told(self):
         noisy, one = noisy_grid(13), cleaned(noisy_grid(13))
@@ -208,10 +231,10 @@ class TestClean:
 
     def test_a_very_fine_grid_is_left_whole(self, monkeypatch):
         noisy = noisy_grid(13)
-        quarters = cleaned(noisy)
+        quarters = planes(noisy)
         monkeypatch.setattr(prior, "MOST_CELLS", 25)
-        found = cleaned(noisy)
-        assert found.shape == (13, 13)
-        np.testing.assert_allclose(found, in_cells(quarters, 13), rtol=1e-5)
+        for whole, cut in zip(planes(noisy), quarters, strict=True):
+            assert whole.shape == (13, 13)
+            np.testing.assert_allclose(whole, in_cells(cut, 13), rtol=1e-5)
         monkeypatch.setattr(prior, "MOST_CELLS", 26)
-        assert (cleaned(noisy) == quarters).all()
+        assert (cleaned(noisy) == quarters[0]).all()

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import tracemalloc
 import zlib
@@ -13,7 +14,7 @@ from safetensors.numpy import save
 from snhkit import load
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.neural.prior_model import PriorModel
+from snhkit.neural.prior_model import CleanedGrid, PriorModel
 from snhkit.privacy import PrivacyUnit
 from snhkit.release import Release
 
@@ -24,15 +25,17 @@ CLEAN = st.integers(1, 6).flatmap(
 )
 
 
-def model(counts=COUNTS, unit=0.25, blocks=None, gap=0.0) -> PriorModel:
+def model(counts=COUNTS, unit=0.25, blocks=None, gap=0.0, presence=None, level=0.0) -> PriorModel:
     """By default the sum over all is that of the counts, so both grids are the same."""
     blocks = np.array([[float(counts.sum())]]) if blocks is None else np.array(blocks, float)
-    return PriorModel(Grid(CITY, len(counts)), counts, blocks, unit, gap)
+    presence = np.zeros(counts.shape, np.uint8) if presence is None else presence
+    return PriorModel(Grid(CITY, len(counts)), counts, presence, blocks, unit, level, gap, 2.0**-8)
 
 
-def of(clean, noise: float) -> PriorModel:
-    """Where the noisy counts are the clean ones."""
-    return PriorModel.of(clean, clean, CITY, noise, lead=1.0)
+def of(counts, noise: float, lead=1.0, noisy=None) -> PriorModel:
+    """Where nobody is but in the counts; by default the noisy ones are these."""
+    clean = CleanedGrid(counts, np.zeros(counts.shape), 0.0)
+    return PriorModel.of(clean, counts if noisy is None else noisy, CITY, noise, lead)
 
 
 def from_south_west(m: int) -> RangeQueries:
@@ -40,6 +43,12 @@ def from_south_west(m: int) -> RangeQueries:
     x, y = np.meshgrid(np.arange(1, m + 1), np.arange(1, m + 1), indexing="ij")
     width, height = x.ravel() * 400 / m, y.ravel() * 400 / m
     return RangeQueries(CITY, 0 * width, 0 * width, width, height)
+
+
+def test_counts_alone_say_the_same_of_a_usual_box():
+    """Of four cells with presences of 0.1 each."""
+    clean = CleanedGrid(np.full((2, 2), 3.0), np.full((2, 2), 0.1), 20.0)
+    assert clean.adding_up(1 / 4).sum() == pytest.approx(12 + 20 * (1 - np.exp(-0.4)))
 
 
 class TestRounding:
@@ -55,7 +64,7 @@ class TestRounding:
         """From its southern end to any place; so these boxes by half a unit a column."""
         m = len(clean)
         # The gap is wide: the other grid has no say.
-        rounded = PriorModel.of(clean, clean, CITY, noise, lead=np.inf)
+        rounded = dataclasses.replace(of(clean, noise), gap=np.inf)
         found = rounded.answer(from_south_west(m)).reshape(m, m)
         upto = np.cumsum(np.cumsum(clean, 0), 1)
         allowed = np.arange(1, m + 1)[:, None] * rounded.unit / 2 + 1e-9 * upto
@@ -94,6 +103,24 @@ class TestAnswers:
         assert wide.answer(low).tolist() == [2, 2, 4, 4, 8]
         assert held.additive().answer(low).tolist() == [6, 0.5, 12, 1, 13]
 
+    def test_presence_adds_up_to_the_level_and_no_more(self):
+        """A quarter of a cell with 128 of 256 has an eighth; the whole 0.5 + 1 is nearly all."""
+        presence = np.array([[128, 0], [0, 255]], np.uint8)
+        grown = model(np.zeros((2, 2), np.uint8), presence=presence, level=20.0, gap=99.0)
+        sides = [100, 200, 200, 400]
+        boxes = RangeQueries(CITY, [0, 0, 200, 0], [0] * 4, sides, sides)
+        expected = -20 * np.expm1([-0.125, -0.5, 0, -383 / 256])
+        np.testing.assert_allclose(grown.answer(boxes), expected, rtol=2e-3)
+        held = dataclasses.replace(grown, gap=2.0)
+        np.testing.assert_allclose(held.answer(boxes), expected.clip(max=2), rtol=2e-3)
+        assert grown.additive().answer(boxes).tolist() == [0] * 4
+
+    def test_presence_is_rounded_to_255ths_of_the_most(self):
+        clean = CleanedGrid(np.ones((2, 2)), np.array([[0, 0.0039], [1.0038, 2]]), 3.0)
+        made = PriorModel.of(clean, np.ones((2, 2)), CITY, 1.0, 1.0)
+        assert made.presence.tolist() == [[0, 0], [128, 255]]
+        assert (made.level, made.grain, made.presence.dtype) == (3.0, 2 / 255, np.uint8)
+
     def test_an_empty_block_that_should_not_be_is_filled_evenly(self):
         filled = model(np.array([[0, 0], [0, 0]], np.uint8), 1.0, [[8]], gap=0.0)
         assert filled.additive().values.tolist() == [[2, 2], [2, 2]]
@@ -101,14 +128,14 @@ class TestAnswers:
     def test_sums_over_blocks_come_from_the_noisy_counts(self):
         """Twice as many as the clean ones, which noise does not explain."""
         noisy = np.full((40, 40), 20)
-        large = PriorModel.of(np.full((80, 80), 2.5), noisy, CITY, 0.5, 3.0)
+        large = of(np.full((80, 80), 2.5), 0.5, 3.0, noisy)
         whole = RangeQueries(CITY, [0, 0], [0, 0], [400, 200], [400, 400])
         np.testing.assert_allclose(large.additive().answer(whole), [32_000, 16_000], rtol=1e-3)
         np.testing.assert_allclose(large.answer(whole), [32_000 - 3, 16_000 - 3], rtol=1e-3)
         assert (large.gap, large.blocks.shape) == (3.0, (2, 2))
 
     def test_the_gap_closes_as_noise_vanishes(self):
-        assert PriorModel.of(np.ones((2, 2)), np.ones((2, 2)), CITY, 1e-6, 9.0).gap == 64e-6
+        assert of(np.ones((2, 2)), 1e-6, 9.0).gap == 64e-6
 
     def test_no_theory_gives_its_noise(self):
         assert np.isnan(model().noise_variance(from_south_west(2))).all()
@@ -117,7 +144,8 @@ class TestAnswers:
         """Not by the last bit, in a region where nearly all records lie in one cell."""
         clean = np.random.default_rng(1).exponential(2, (100, 100))
         clean[0, 0] = 1e12
-        grown = of(clean, 1.0)
+        presence = np.random.default_rng(2).exponential(0.03, (100, 100))
+        grown = PriorModel.of(CleanedGrid(clean, presence, 7.0), clean, CITY, 1.0, lead=9.0)
         low = 150 + np.arange(500) / 7
         boxes = [
             RangeQueries(CITY, low, low, s, s) for s in 100 + np.outer([0, 1e-9, 1e-6], low**0)
@@ -161,11 +189,15 @@ class TestFile:
     def test_a_model_survives_its_file(self, kind, tmp_path):
         most = min(np.iinfo(kind).max, 2**52)
         counts = np.array([[0, 1, most], [most // 3, 200, 77], [5, 0, 0]], kind)
-        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), model(counts, 0.3))
+        presence = np.arange(9, dtype=np.uint8).reshape(3, 3)
+        stored = model(counts, 0.3, presence=presence, level=5.0)
+        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), stored)
         again = load(release.save(tmp_path / "good.snh"))
         assert (again.model.counts == counts).all()
         assert again.model.counts.dtype == counts.dtype
-        assert (again.model.unit, again.model.grid) == (0.3, Grid(CITY, 3))
+        assert (again.model.presence == presence).all()
+        assert again.model.grain == 2.0**-8
+        assert (again.model.unit, again.model.level, again.model.grid) == (0.3, 5.0, Grid(CITY, 3))
         assert again.to_bytes() == release.to_bytes()
 
     def test_lowest_bytes_come_first_whatever_the_machine(self):
@@ -208,6 +240,12 @@ class TestFile:
             ({"unit": "nan"}, "in units of nan"),
             ({"unit": 10**400}, "above 2**128"),
             ({"unit": None}, "damaged"),
+            ({"level": -1}, "a level of -1"),
+            ({"level": "nan"}, "a level of nan"),
+            ({"level": 1e300}, "above 2**128"),
+            ({"level": None}, "damaged"),
+            ({"grain": -1}, "a grain of -1"),
+            ({"grain": "nan"}, "a grain of nan"),
             ({"gap": -1}, "a gap of -1"),
             ({"gap": "nan"}, "a gap of nan"),
             ({"gap": 1e300}, "above 2**128"),
@@ -218,7 +256,9 @@ class TestFile:
     def test_settings(self, settings, told, tmp_path):
         assert told in refusal(written(tmp_path, settings))
 
-    @pytest.mark.parametrize("name", ["m", "bytes", "unit", "gap", "counts", "blocks"])
+    @pytest.mark.parametrize(
+        "name", ["m", "bytes", "unit", "level", "gap", "grain", "counts", "presence", "blocks"]
+    )
     def test_each_part_is_needed(self, name, tmp_path):
         refusal(written(tmp_path, drop=(name,)))
 
@@ -237,7 +277,7 @@ class TestFile:
         ids=lambda a: "-".join(f"{k}{v.shape}{v.dtype}" for k, v in a.items()),
     )
     def test_other_arrays(self, arrays, tmp_path):
-        assert "'counts', a row of bytes, and 'blocks'" in refusal(written(tmp_path, arrays=arrays))
+        assert "'presence', rows of bytes" in refusal(written(tmp_path, arrays=arrays))
 
     @pytest.mark.parametrize("kind", ["int8", "uint16", "uint64", "bool"])
     def test_types_no_release_uses(self, kind, tmp_path):
@@ -249,7 +289,14 @@ class TestFile:
         flipped = whole.copy()
         flipped[-1] ^= 1  # of the checksum
         for data in (np.arange(99, dtype=np.uint8), COUNTS.ravel().view(np.uint8), flipped):
-            assert "cannot be unpacked" in refusal(written(tmp_path, arrays={"counts": data}))
+            assert "bytes of counts cannot be unpacked" in refusal(
+                written(tmp_path, arrays={"counts": data})
+            )
+        said = refusal(written(tmp_path, arrays={"presence": np.arange(99, dtype=np.uint8)}))
+        assert "bytes of presence cannot be unpacked" in said
+        few = np.frombuffer(zlib.compress(bytes(3)), np.uint8)
+        said = refusal(written(tmp_path, arrays={"presence": few}))
+        assert "bytes of presence are not those of 2 by 2 cells" in said
         for data in (*(whole[:end] for end in range(len(whole))), np.append(whole, whole[:1])):
             path = written(tmp_path, arrays={"counts": data})
             assert "not those of 2 by 2 cells" in refusal(path)
@@ -279,5 +326,5 @@ class TestFile:
             tracemalloc.stop()
 
     def test_restoring_says_no_in_its_own_words(self):
-        with pytest.raises(InputError, match="a row of bytes"):
+        with pytest.raises(InputError, match="rows of bytes"):
             PriorModel.restore(CITY, {}, {"m": 2, "bytes": 2, "unit": 1.0})

@@ -10,7 +10,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.neural.model import SNHModel
-from snhkit.neural.prior_model import PriorModel
+from snhkit.neural.prior_model import CleanedGrid, PriorModel
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 from snhkit.terms import Terms
 
@@ -131,7 +131,7 @@ class TestPrior:
 class TestTogether:
     def test_networks_learn_from_the_cleaned_grid(self, records, monkeypatch):
         clean, asked = np.random.default_rng(3).uniform(0, 9, (16, 16)), []
-        monkeypatch.setattr(Prior, "clean", lambda *_: clean)
+        monkeypatch.setattr(Prior, "clean", lambda *_: CleanedGrid(clean, 0 * clean, 0.0))
         monkeypatch.setattr(Networks, "learn", lambda _, *given: asked.append(given))
         built = SNH(50, (30, 90), prior=ONE, networks=TINY)
         terms = Terms(exact("0.5"), PrivacyUnit("record"), ReplayableEntropy(1), 7_000, records)
@@ -158,6 +158,10 @@ class TestTogether:
         np.testing.assert_allclose(release.answer(halves), counts, rtol=1e-5)
 
 
+def unchanged(noisy) -> CleanedGrid:
+    return CleanedGrid(np.maximum(noisy, 0.0), np.zeros(noisy.shape), 0.0)
+
+
 @pytest.mark.parametrize(
     ("prior", "networks"),
     [
@@ -168,12 +172,12 @@ class TestTogether:
     ids=["prior", "both", "networks"],
 )
 def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeypatch):
-    monkeypatch.setattr(Prior, "clean", lambda _, noisy, *__: np.maximum(noisy, 0.0))
+    monkeypatch.setattr(Prior, "clean", lambda _, noisy, *__: unchanged(noisy))
     monkeypatch.setattr(
         Networks,
         "learn",
         lambda _, table, *__: PriorModel.of(
-            table.table[1:, 1:], table.table[1:, 1:], table.grid.region, 1, 1
+            unchanged(table.table[1:, 1:]), table.table[1:, 1:], table.grid.region, 1, 1
         ),
     )
     builder = SNH(50, (30, 90), prior, networks)
@@ -203,10 +207,10 @@ def test_the_whole_region_holds_n(known, epsilon):
 
 
 def test_the_wider_the_boxes_the_less_the_prior_may_lead():
-    """psi is 2: of boxes of 250 m on average, four times the usual, a quarter."""
+    """psi is 2 and noise 1; of boxes of 250 m on average, four times the usual, a quarter."""
     region = Region.around(lat=45, lon=7, side_m=1_000)
     spots = np.random.default_rng(0).uniform(300, 700, (2_000, 2))
     data = snh.PrivateDataset(Points(region, spots), budget=100, unit="record", n="public")
-    for sizes_m, gap in {(25, 100): 2.0, (10, 30): 2.0, (200, 300): 0.5}.items():
+    for sizes_m, gap in {(25, 100): 3.0, (10, 30): 3.0, (200, 300): 0.75}.items():
         release = data.release(SNH(40, sizes_m, Prior(turns=1)), epsilon=1)
         assert release.model.gap == pytest.approx(gap)

@@ -229,7 +229,7 @@ def test_maps_side_by_side_move_together_and_share_the_boxes(host):
     draw.until("document.querySelectorAll('.leaflet-container').length === 1")
     assert draw.frame.locator(".snhkit-legend-title").all_inner_texts() == ["C"]
     assert picture.get_attribute("alt").startswith("C:")  # the same element: nothing flickers
-    assert draw.map(view) == pytest.approx(before, abs=5e-4)  # a pixel
+    assert draw.map(view) == pytest.approx(before, abs=1.5e-3)  # a few pixels
 
 
 def test_cells_are_outlined_unless_too_small_to_see(host):
