@@ -87,7 +87,7 @@ class TestTiles:
         grid[16 + prior._MARGIN - 1 :] = grid[:, 16 + prior._MARGIN - 1 :] = 1e3
         near, far = (prior._by_tiles(g, ABOUT, 2)[0] for g in (0 * grid, grid))
         np.testing.assert_allclose(far[:, :32, :32], near[:, :32, :32], atol=1e-4)
-        assert np.abs(far[:, 32:48, 32:48] - near[:, 32:48, 32:48]).max() > 0.002
+        assert np.abs(far[:, 32:48, 32:48] - near[:, 32:48, 32:48]).max() > 0.01
 
     @pytest.mark.parametrize("m", [1, 7, 16, 17, 64, 65, 100, 513, 700, 1_100])
     @pytest.mark.parametrize("split", [1, 2])

@@ -81,6 +81,7 @@ class Driven:
         mouse.down()
         for point in points[1:]:
             mouse.move(*point, steps=4)
+        self.window.wait_for_timeout(100)  # a map that is let go in motion glides on
         mouse.up()
 
     def draw(self, x0, y0, x1, y1):
@@ -229,7 +230,7 @@ def test_maps_side_by_side_move_together_and_share_the_boxes(host):
     draw.until("document.querySelectorAll('.leaflet-container').length === 1")
     assert draw.frame.locator(".snhkit-legend-title").all_inner_texts() == ["C"]
     assert picture.get_attribute("alt").startswith("C:")  # the same element: nothing flickers
-    assert draw.map(view) == pytest.approx(before, abs=1.5e-3)  # a few pixels
+    assert draw.map(view) == pytest.approx(before, abs=5e-4)  # a pixel
 
 
 def test_cells_are_outlined_unless_too_small_to_see(host):
