@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import snhkit as snh
 from snhkit.builders.cell_width import chosen_grid
+from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser import peaks
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
@@ -79,11 +80,15 @@ def by_n(_: object, n: int, epsilon: float, rng: np.random.Generator) -> float:
     return 1_830 * (n * epsilon) ** -0.387 * np.exp(rng.normal(-0.15, 0.4))
 
 
+def inside(xy: NDArray[np.float64]) -> snh.Points:
+    """Those in the city's square of places in metres around its middle."""
+    kept = xy[np.abs(xy).max(axis=1) < SIDE_M / 2]
+    return snh.Points(snh.Region.around(0, 0, SIDE_M), kept + SIDE_M / 2)
+
+
 def by_evenness(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
     """About the width that would be bought; ``xy`` is in metres around the middle."""
-    region = snh.Region.around(0, 0, SIDE_M)
-    inside = np.abs(xy).max(axis=1) < SIDE_M / 2
-    records = snh.Points(region, xy[inside] + SIDE_M / 2)
+    records = inside(xy)
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = snh.builders.Terms(exact(epsilon), PrivacyUnit.of("record"), entropy, n)
     return chosen_grid(records, terms, "bought")[0].cell_m * np.exp(rng.normal(-0.04, 0.3))
@@ -243,10 +248,8 @@ def noisy_city(
     rng: np.random.Generator, xy: NDArray[np.float64], cell_m: float, stop: float
 ) -> NDArray[np.int64]:
     """Noisy counts of cells; noise alone hardly stands out, so empty ones are left out."""
-    m = int(SIDE_M / cell_m)
-    at = np.floor((xy / SIDE_M + 0.5) * m).astype(int)
-    at = at[((at >= 0) & (at < m)).all(axis=1)]
-    counts = np.bincount(at[:, 0] * m + at[:, 1])
+    records = inside(xy)
+    counts = Grid.of_width(records.region, cell_m).count(records).counts
     counts = counts[counts > 0]
     return counts + rng.geometric(stop, len(counts)) - rng.geometric(stop, len(counts))
 

@@ -86,13 +86,15 @@ class Prior:
         # Of boxes wider than any that it has seen it is told as if the city were smaller.
         told_m = cell_m * min(1.0, _WIDEST_M / box_m)
         grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
-        about = [*np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])]
-        about = np.append(np.clip(about, _LOW, _HIGH), peaks(grid, smoothing / noise))
+        about = np.clip(
+            np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise]), _LOW, _HIGH
+        )
+        about = np.append(about, peaks(grid, smoothing / noise)).astype(np.float32)
         split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
         total, level = np.zeros((2, split * len(grid), split * len(grid))), 0.0
         with steps(self.turns, "cleaning the grid", "turn") as advance:
             for turn in range(self.turns):
-                planes, level = _by_tiles(_turned(grid, turn), about.astype(np.float32), split)
+                planes, level = _by_tiles(_turned(grid, turn), about, split)
                 total += [_turned_back(plane, turn) for plane in planes]
                 advance()
         counts, presence = total / self.turns

@@ -170,7 +170,7 @@ class PriorModel:
         return packed | {"blocks": self.blocks}
 
     def settings(self) -> dict[str, Any]:
-        """Cells a side, bytes of a count, and numbers of records."""
+        """Cells a side, bytes of a count, the unit, level and gap in records, and the grain."""
         size = self.counts.dtype.itemsize
         told = {"unit": self.unit, "level": self.level, "gap": self.gap, "grain": self.grain}
         return {"m": self.grid.m, "bytes": size, **told}
