@@ -77,14 +77,12 @@ def rows(effort: Effort) -> dict[str, Builder]:
         )
         for depth in effort.depths
     }
-    alone = {
-        name: snh.SNH(None, prior=None, networks=learner) for name, learner in learners.items()
-    }
+    alone = {name: snh.SNH(None, networks=learner) for name, learner in learners.items()}
     cleaned = {
         "prior, then the encoder": snh.SNH(None, prior=prior, networks=encoder),
         "prior, then the encoder, SNH+QS": snh.SNH(None, prior=prior, networks=told),
-        "prior alone": snh.SNH(None, prior=prior),
-        "and a bought width: the default `SNH`": snh.SNH(prior=prior),
+        "prior alone": snh.DenoisedGrid(None, prior=prior),
+        "and a bought width: the default `SNH`": snh.DenoisedGrid(prior=prior),
     }
     found: dict[str, Builder] = {"Identity": snh.Identity(), "PGM": PGM()}
     return found | alone | cleaned

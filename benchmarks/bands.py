@@ -51,7 +51,7 @@ if __name__ == "__main__":
     print("| epsilon | sides, m | aspect | where | Identity | SNH | ratio | inside more |")
     print("|---" * 8 + "|")
     for epsilon in (0.05, 0.2, 0.8):
-        ours = [data.release(snh.SNH(), epsilon=epsilon) for _ in range(given.draws)]
+        ours = [data.release(snh.DenoisedGrid(), epsilon=epsilon) for _ in range(given.draws)]
         width = CITY.side_m / len(ours[0].model.cells().boxes()) ** 0.5 * 2
         plain = [data.release(snh.Identity(width), epsilon=epsilon) for _ in ours]
         for band, aspect, near in itertools.product(BANDS_M, ASPECTS, (records, CITY)):

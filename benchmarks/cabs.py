@@ -74,7 +74,7 @@ def errors_table(folder: Path, chosen: list[str], sizes_m: tuple[float, float], 
     task = squares(folder, sizes_m)
     rows = {snh.METHODS[key].title: snh.METHODS[key].builder(sizes_m) for key in chosen}
     if "snh" in chosen and sizes_m == SMALL_M:
-        rows["SNH, its width by ParamSelect"] = snh.SNH("auto")
+        rows["SNH, its width by ParamSelect"] = snh.DenoisedGrid("auto")
     sweep = {f"Identity, {width} m": snh.Identity(width) for width in WIDTHS_M}
     print(f"\n5,000 squares of {sizes_m[0]:,.0f} to {sizes_m[1]:,.0f} m, {draws} draws\n")
     header(EPSILONS)

@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders import Builder
-from snhkit.builders.cell_width import default_cell_width
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.experiment import relative_errors
 
 SIDE_M = 13_200.0
@@ -83,7 +83,7 @@ def table(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float
     for epsilon in tqdm(EPSILONS, desc=name, leave=False):
         others = [error(snh.METHODS[key].builder(), epsilon) for key in OTHERS]
         oracle = min(error(builder, epsilon) for builder in sweep(n, epsilon))
-        ours = error(snh.SNH(), epsilon)
+        ours = error(snh.DenoisedGrid(), epsilon)
         zero = relative_errors(np.zeros(len(boxes)), truth, n).mean()
         best = OTHERS[int(np.argmin(others))]
         rows.append((min(others), oracle, ours))

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import snhkit as snh
-from snhkit.builders.cell_width import chosen_grid
+from snhkit.builders.width.cell_width import chosen_grid
 from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
-from snhkit.neural.denoiser import peaks
+from snhkit.neural.denoiser.denoiser import peaks
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
 SIDE_M = 13_200.0

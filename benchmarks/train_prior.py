@@ -23,7 +23,7 @@ from prior_crops import STAGES, City, Crop, Stage, cities, crops
 from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
-from snhkit.neural.denoiser import SPLIT, denoise, start
+from snhkit.neural.denoiser.denoiser import SPLIT, denoise, start
 
 BATCH = 6
 _ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam(b2=0.99))

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms, positive, publish, with_n
-from snhkit.builders.cell_noise import CellNoise
-from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, Region
+from snhkit.models.cell_noise import CellNoise
+from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import exact, noise_variance, noisy_histogram
 from snhkit.release import Release
 

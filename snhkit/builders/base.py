@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builder import Builder, Terms
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 from snhkit.geometry.grid import MAX_CELLS
+from snhkit.models import Model
 from snhkit.privacy import Spend, noisy_count, noisy_histogram
-from snhkit.release import Model, Release
-from snhkit.terms import Builder, Terms
+from snhkit.release import Release
 
 __all__ = [
     "MOST_CELLS",

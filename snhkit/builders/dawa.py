@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms, positive, publish, sizes, whole
-from snhkit.builders.binary_tree import fitted_leaves
-from snhkit.builders.level_shares import box_energies, level_shares
-from snhkit.builders.partition_model import PartitionModel
+from snhkit.builders.inference.binary_tree import fitted_leaves
+from snhkit.builders.inference.level_shares import box_energies, level_shares
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
 from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
+from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import BucketCosts, exact, noisy_buckets, noisy_histogram
 from snhkit.release import Release
 
@@ -68,7 +69,7 @@ class DAWA:
     ratio: float = 0.25
     order: int = 10
     block: int = 128
-    sizes_m: tuple[float, float] = (25.0, 100.0)
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 
     def __post_init__(self) -> None:
         positive("ratio", self.ratio)

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.axis_noise import AxisNoise
 from snhkit.builders.base import Terms, positive, publish, sizes, with_n_unless
-from snhkit.builders.cell_width import default_cell_width
-from snhkit.builders.grid_model import GridModel
-from snhkit.builders.p_identity import best_extra_rows, one_thread, p_identity
+from snhkit.builders.inference.p_identity import best_extra_rows, one_thread, p_identity
+from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.models.axis_noise import AxisNoise
+from snhkit.models.grid_model import GridModel
 from snhkit.privacy import column_norm, noise_variance, noisy_products
 from snhkit.release import Release
 
@@ -57,7 +58,7 @@ class HDMM:
     """
 
     cell_m: float | None = None
-    sizes_m: tuple[float, float] | None = (25.0, 100.0)
+    sizes_m: tuple[float, float] | None = DEFAULT_SIZES_M
 
     def __post_init__(self) -> None:
         if self.cell_m is not None:

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 
 from snhkit.builders.base import MOST_CELLS, Terms, publish, whole
-from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
-from snhkit.builders.grid_noise import BlockNoise
-from snhkit.builders.hierarchy import measured
+from snhkit.builders.inference.hierarchy import measured
+from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.geometry import Points, Region
+from snhkit.models.grid_noise import BlockNoise
 from snhkit.release import Release
 
 __all__ = ["HierarchicalGrid", "average_variance"]

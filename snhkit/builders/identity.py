@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from snhkit.builders.base import Terms, noisy_grid, publish
-from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
-from snhkit.builders.grid_model import GridModel
-from snhkit.builders.grid_noise import BlockNoise
+from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.geometry import Points, Region
+from snhkit.models.grid_model import GridModel
+from snhkit.models.grid_noise import BlockNoise
 from snhkit.privacy import noise_variance
 from snhkit.release import Release
 
@@ -25,8 +25,8 @@ class Identity:
     ----------
     cell_m : float, "bought" or "auto", optional
         Cell width in metres, made a little smaller so that whole cells fill the region; "bought"
-        finds it for up to 3 % of epsilon, as ``SNH`` does, "auto" takes it from ``ParamSelect``,
-        None from ``default_cell_width``.
+        finds the width for up to 3 % of epsilon, as ``DenoisedGrid`` does, "auto" takes the width
+        from ``ParamSelect``, None from ``default_cell_width``.
 
     Notes
     -----

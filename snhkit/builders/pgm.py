@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Extra, Terms, noisy_grid, publish
-from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
-from snhkit.builders.grid_model import GridModel
+from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.models.grid_model import GridModel
 from snhkit.progress import steps
 from snhkit.release import Release
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from snhkit.builders.base import Terms, positive, publish, with_n_unless
-from snhkit.builders.cell_width import default_cell_width
-from snhkit.builders.grid_model import GridModel
-from snhkit.builders.grid_noise import BlockNoise
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.geometry import Grid, Points, Region
+from snhkit.models.grid_model import GridModel
+from snhkit.models.grid_noise import BlockNoise
 from snhkit.privacy import column_norm, noise_variance, noisy_products
 from snhkit.release import Release
 

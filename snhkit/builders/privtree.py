@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from snhkit.builders.base import Terms, publish, whole
-from snhkit.builders.cell_noise import CellNoise
-from snhkit.builders.partition_model import PartitionModel
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
+from snhkit.models.cell_noise import CellNoise
+from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import noise_variance, noisy_histogram, noisy_splits
 from snhkit.release import Release
 

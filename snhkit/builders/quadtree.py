@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n_unless
-from snhkit.builders.cell_width import default_cell_width
-from snhkit.builders.hierarchy import measured
+from snhkit.builders.inference.hierarchy import measured
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.release import Release

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 from snhkit.builders.base import MOST_CELLS, Terms, noisy_grid, positive, publish, with_n
-from snhkit.builders.grid_model import GridModel
-from snhkit.builders.grid_noise import BlockNoise
 from snhkit.geometry import Grid, Points, Region
+from snhkit.models.grid_model import GridModel
+from snhkit.models.grid_noise import BlockNoise
 from snhkit.privacy import noise_variance
 from snhkit.release import Release
 

@@ -1,9 +1,9 @@
 """Where records come from: files, frames, and twelve synthetic cities."""
 
 from snhkit.data.cities import CITIES, City, city
-from snhkit.data.readers import read_points
-from snhkit.data.report import ReadReport, ReadWarning
-from snhkit.data.synthetic import synthetic_points
+from snhkit.data.reading.readers import read_points
+from snhkit.data.reading.report import ReadReport, ReadWarning
+from snhkit.data.synthetic.synthetic import synthetic_points
 
 __all__ = [
     "CITIES",

@@ -1,7 +1,8 @@
 """The Python that makes the same releases and asks the same boxes."""
 
 from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.answers import Degrees
+from snhkit.experiment.methods import METHODS, Method
 from snhkit.geometry import Region
+from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import PrivacyUnit, written
 from snhkit.release import Release
 
@@ -59,7 +62,7 @@ def code(
     Raises
     ------
     InputError
-        If a release was built by hand, with parts that this cannot write down.
+        If a release is of a method that snhkit does not have.
 
     Examples
     --------
@@ -108,15 +111,34 @@ def _knows_n(dataset: PrivateDataset) -> str:
 
 
 def _builder(release: Release) -> str:
-    """The call of the builder, with what differs from its defaults."""
-    kind = getattr(import_module("snhkit"), release.method)
-    usual = hyperparameters(kind())
-    told = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in release.hyperparameters.items()
-        if value != usual[name]
-    }
-    for name, value in told.items():
-        if isinstance(value, dict):
-            raise InputError(f"{release.method}: its {name} was made by hand; write it yourself.")
-    return f"snh.{release.method}({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+    """Return the call that makes the builder of a release."""
+    told = release.hyperparameters
+    if release.method == "SNH" and told["networks"] == hyperparameters(Networks.paper()):
+        own = {name: value for name, value in told.items() if name != "networks"}
+        return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
+    kinds = {type(builder).__name__: builder for builder in map(Method.builder, METHODS.values())}
+    if release.method not in kinds:
+        raise InputError(f"{release.method} is not a method of snhkit; write its call yourself.")
+    kind = SNH() if release.method == "SNH" else kinds[release.method]
+    return _call(f"snh.{release.method}", told, hyperparameters(type(kind)()))
+
+
+def _call(name: str, told: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
+    """Return a call with the arguments that differ from the usual ones."""
+    differing = {key: value for key, value in told.items() if value != usual.get(key)}
+    return f"{name}({', '.join(f'{key}={_value(key, v)}' for key, v in differing.items())})"
+
+
+def _value(name: str, value: Any) -> str:
+    """Return the expression for a hyperparameter that was stored as a JSON value."""
+    if isinstance(value, dict):
+        part = _part(name, value)
+        return _call(f"snh.{type(part).__name__}", value, hyperparameters(part))
+    return repr(tuple(value) if isinstance(value, list) else value)
+
+
+def _part(name: str, value: Mapping[str, Any]) -> Any:
+    """Return a default part of the type that has these hyperparameters."""
+    if name == "network":
+        return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
+    return {"networks": Networks(), "prior": Prior()}[name]

@@ -18,9 +18,10 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.builders.base import Extra
-from snhkit.builders.cell_width import Width
+from snhkit.builders.width.cell_width import Width
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.neural import DPSGD, SNH
+from snhkit.neural import DPSGD, SNH, DenoisedGrid
 
 __all__ = ["METHODS", "Method", "method"]
 
@@ -37,14 +38,17 @@ class Method:
         From query sizes and a cell width to a builder; each uses what it can.
     demonstration : bool
         Whether its releases must not be published.
+    slow : bool
+        Whether a build takes many minutes on a CPU.
     """
 
     title: str
     configure: Callable[[tuple[float, float], Width], Builder]
     demonstration: bool = False
+    slow: bool = False
 
     def builder(
-        self, sizes_m: tuple[float, float] = (25.0, 100.0), cell_m: Width = None
+        self, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, cell_m: Width = None
     ) -> Builder:
         """Make the builder for query sizes and a cell width in metres, chosen once for all."""
         return self.configure(sizes_m, cell_m)
@@ -67,7 +71,13 @@ METHODS: dict[str, Method] = {
     "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
     "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(_metres(cell_m))),
     "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(_metres(cell_m), sizes_m)),
-    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m or "bought", sizes_m)),
+    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
+    "snh-paper": Method(
+        "SNH (paper's network)", lambda sizes_m, cell_m: SNH.paper(cell_m, sizes_m), slow=True
+    ),
+    "denoised": Method(
+        "Denoised grid", lambda sizes_m, cell_m: DenoisedGrid(cell_m or "bought", sizes_m)
+    ),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tqdm.auto import tqdm
 
-from snhkit.builders.cell_width import Width
+from snhkit.builders.width.cell_width import Width
 from snhkit.dataset import PrivateDataset
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.experiment.compare import compare
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, RangeQueries
@@ -41,7 +42,7 @@ class Plan:
 
     methods: Sequence[str]
     epsilons: Sequence[Epsilon]
-    sizes_m: tuple[float, float] = (25.0, 100.0)
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M
     cell_m: Width = None
     seed: int | None = None
 

@@ -1,10 +1,19 @@
 """Regions, points, boxes and grids: what lies where, in metres."""
 
 from snhkit.geometry.counts import exact_counts
-from snhkit.geometry.grid import Grid, Histogram
+from snhkit.geometry.grid import Grid, Histogram, SummedArea
 from snhkit.geometry.partition import Partition
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
-__all__ = ["Grid", "Histogram", "Partition", "Points", "RangeQueries", "Region", "exact_counts"]
+__all__ = [
+    "Grid",
+    "Histogram",
+    "Partition",
+    "Points",
+    "RangeQueries",
+    "Region",
+    "SummedArea",
+    "exact_counts",
+]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
@@ -93,10 +94,10 @@ class RangeQueries:
         cls,
         near: Points | Region,
         count: int,
-        side_m: tuple[float, float] = (25.0, 100.0),
+        sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
         seed: int = 0,
     ) -> "RangeQueries":
-        """Draw squares whose sides are uniform in ``side_m`` metres.
+        """Draw squares whose sides are uniform between two sizes.
 
         Parameters
         ----------
@@ -106,20 +107,20 @@ class RangeQueries:
             evaluation. A region: squares lie uniformly inside it.
         count : int
             How many.
-        side_m : (float, float)
+        sizes_m : (float, float)
             Smallest and largest side, in metres.
         seed : int
             Public; the same seed draws the same squares.
         """
-        low, high = map(float, side_m)
+        low, high = map(float, sizes_m)
         region = near if isinstance(near, Region) else near.region
         for name, value in (("count", count), ("seed", seed)):
             if not isinstance(value, (int, np.integer)) or value < 0:
                 raise InputError(f"sample: {name} must be a whole number from 0, not {value!r}.")
         if not 0 < low <= high <= region.side_m:
             raise InputError(
-                f"sample: side_m must be (low, high) with 0 < low <= high <= {region.side_m:g} "
-                f"metres, not {side_m}."
+                f"sample: sizes_m must be (low, high) with 0 < low <= high <= {region.side_m:g} "
+                f"metres, not {sizes_m}."
             )
         rng = np.random.default_rng(seed)
         if isinstance(near, Region):

@@ -1,9 +1,10 @@
-"""What learns: SNH, the paper's method, and DP-SGD, which it replaces."""
+"""Methods that learn: SNH, the denoised grid, and DP-SGD for comparison."""
 
-from snhkit.neural.dpsgd import DPSGD
-from snhkit.neural.network import MLP, FeatureGrid
-from snhkit.neural.networks import Networks
-from snhkit.neural.prior import Prior
+from snhkit.neural.denoiser.denoised_grid import DenoisedGrid
+from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.dpsgd.dpsgd import DPSGD
+from snhkit.neural.networks.network import MLP, FeatureGrid
+from snhkit.neural.networks.networks import Networks
 from snhkit.neural.snh import SNH
 
-__all__ = ["DPSGD", "MLP", "SNH", "FeatureGrid", "Networks", "Prior"]
+__all__ = ["DPSGD", "MLP", "SNH", "DenoisedGrid", "FeatureGrid", "Networks", "Prior"]

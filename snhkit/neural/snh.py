@@ -1,20 +1,18 @@
-"""Spatial Neural Histograms: collect once, learn, release what was learned."""
+"""Spatial Neural Histograms: collect one noisy grid, train networks on it, release the networks."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from snhkit.builders.base import N_SHARE, Terms, noisy_grid, publish, sizes, with_n
-from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
+from snhkit.builders.base import Terms, noisy_grid, publish, sizes, with_n
+from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
-from snhkit.geometry.grid import SummedArea
+from snhkit.geometry import Grid, Points, Region, SummedArea
 from snhkit.metrics import smoothing
-from snhkit.neural.model import MOST_TILES
-from snhkit.neural.networks import Networks
-from snhkit.neural.prior import TAUGHT_M, Prior
-from snhkit.neural.prior_model import CleanedGrid, PriorModel
+from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.networks.model import MOST_TILES
+from snhkit.neural.networks.networks import Networks
 from snhkit.release import Release
 
 __all__ = ["SNH"]
@@ -22,72 +20,74 @@ __all__ = ["SNH"]
 
 @dataclass(frozen=True)
 class SNH:
-    """Neural networks see one noisy grid and say what the counts behind it may have been.
+    """Networks, one for each of k query sizes, trained on one noisy grid of counts.
 
-    Only the noisy grid, and the choice of its cells, look at records; all the rest is
-    post-processing and costs no privacy.
-    A network that has seen many public cities cleans the grid of noise, as one cleans a dark
-    photograph. The paper's own networks, which know this one grid only, can be trained instead,
-    or after it.
+    Only the noisy grid, and the choice of its cells, look at records. The training squares are cut
+    out of the noisy grid, so training is post-processing and costs no privacy.
 
     Parameters
     ----------
     cell_m : float, "bought" or "auto", optional
-        Cell width of the noisy grid in metres. "bought" finds it from n, epsilon and, for up to
-        3 % of epsilon, how evenly the records are spread; "auto" takes it from ``ParamSelect``, by
-        n, epsilon and the public points, with the paper's labels if there is no prior; None from
-        ``default_cell_width``.
+        Cell width of the noisy grid in metres. None takes the width from ``default_cell_width``;
+        "auto" takes it from ``ParamSelect``, by n, epsilon and the public points; "bought" finds it
+        from n, epsilon and, for up to 3 % of epsilon, how evenly the records are spread.
     sizes_m : (float, float)
-        The paper's l and u: the query sizes that are learned for, in metres.
+        The paper's l and u: the smallest and the largest query size to learn, in metres.
+    networks : Networks
+        The networks and their training.
     prior : Prior or None
-        The network that was trained beforehand.
-    networks : Networks or None
-        Those that are trained on this grid.
+        A network that was trained beforehand on public cities. With a prior, the networks are
+        trained on the grid that it denoised, which the paper's method does not do.
 
     Raises
     ------
     InputError
-        If a number is out of its range, or nothing is left that learns.
+        If a number is out of its range, or a part is of another type.
 
     Examples
     --------
-    >>> SNH(cell_m=30).cell_m
-    30
+    >>> SNH(cell_m=30).networks.k
+    8
     >>> SNH.paper().networks.network
     MLP(depth=20, width=80)
-    >>> SNH(prior=None, networks=Networks(k=4)).networks.k
-    4
 
     Notes
     -----
     Zeighami, Ahuja, Ghinita and Shahabi, "A Neural Database for Differentially Private Spatial
-    Range Queries", PVLDB 15, 2022; Sec. 4. For the prior see ``Prior``.
+    Range Queries", PVLDB 15, 2022; Sec. 4. The default networks are an encoder that trains in
+    under a minute on two cores; ``SNH.paper`` has the paper's fully connected ones.
     """
 
-    cell_m: Width = "bought"
-    sizes_m: tuple[float, float] = (25.0, 100.0)
-    prior: Prior | None = field(default_factory=Prior)
-    networks: Networks | None = None
+    cell_m: Width = None
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+    networks: Networks = field(default_factory=Networks)
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         check_width(self.cell_m)
-        for name, kind in {"prior": Prior, "networks": Networks}.items():
-            given = getattr(self, name)
-            if not (given is None or isinstance(given, kind)):
-                raise InputError(f"SNH: {name} must be a {kind.__name__} or None, not {given!r}.")
-        if self.prior is None and self.networks is None:
-            raise InputError("SNH: without prior and networks nothing learns: that is Identity.")
+        if not isinstance(self.networks, Networks):
+            raise InputError(f"SNH: networks must be a Networks, not {self.networks!r}.")
+        if not (self.prior is None or isinstance(self.prior, Prior)):
+            raise InputError(f"SNH: prior must be a Prior or None, not {self.prior!r}.")
 
     @classmethod
     def paper(
-        cls, cell_m: Width = None, sizes_m: tuple[float, float] = (25.0, 100.0), **changes
+        cls, cell_m: Width = None, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, **changes
     ) -> "SNH":
-        """The paper's own settings and no prior; ``changes`` are those of ``Networks.paper``."""
-        return cls(cell_m, sizes_m, prior=None, networks=Networks.paper(**changes))
+        """Return SNH with the paper's fully connected network and training; slow without a GPU.
+
+        Parameters
+        ----------
+        cell_m, sizes_m
+            As those of ``SNH``.
+        **changes
+            Other values for the parameters of ``Networks.paper``.
+        """
+        return cls(cell_m, sizes_m, networks=Networks.paper(**changes))
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse query sizes that the region cannot hold, and public data that is not there."""
+        """Raise InputError if the region cannot hold the query sizes, or ``public`` is empty."""
         low, high = self.sizes_m
         if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
@@ -99,40 +99,22 @@ class SNH:
             raise InputError("SNH: public holds no points in this region; leave it out.")
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Collect (Sec. 4.1), then learn."""
+        """Collect the noisy grid (Sec. 4.1), then augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
+        labels = "published" if self.prior is None else "denoised"
         grid, left, evenness, _ = chosen_grid(
-            records,
-            left,
-            self.cell_m,
-            sizes_m=self.sizes_m,
-            labels="published" if self.prior is None else "snh",
+            records, left, self.cell_m, sizes_m=self.sizes_m, labels=labels
         )
         noisy, spend = noisy_grid(records, grid, left)
-        # From here on nothing knows the records.
+        # From here on, nothing looks at the records.
         psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
-        clean = CleanedGrid(noisy.astype(float), np.zeros(noisy.shape), 0.0)
+        learned_from = SummedArea(grid, noisy.astype(float))
         if self.prior is not None:
             clean = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
-        if self.networks is None:
-            known = _adding_up(noisy, n) if not bought or grid.m > 1 / N_SHARE else noisy
-            # The wider the boxes, the less they ask for what it was taught.
-            lead = (psi + min(psi, noise)) * min(1.0, sum(TAUGHT_M) / sum(self.sizes_m))
-            model = PriorModel.of(clean, known, grid.region, noise, lead)
-        else:
             parts = Grid(grid.region, len(clean.counts))
             share = (parts.cell_m / np.mean(self.sizes_m)) ** 2
-            model = self.networks.learn(
-                SummedArea(parts, clean.adding_up(float(share))),
-                grid.cell_m,
-                self.sizes_m,
-                psi,
-                noise,
-                terms.public,
-            )
+            learned_from = SummedArea(parts, clean.adding_up(float(share)))
+        model = self.networks.learn(
+            learned_from, grid.cell_m, self.sizes_m, psi, noise, terms.public
+        )
         return publish(self, terms, (*bought, *evenness, spend), model, n)
-
-
-def _adding_up(noisy: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """The nearest counts that add up to n: it is public, or has less noise than all cells have."""
-    return noisy.astype(float) + (n - int(noisy.sum())) / noisy.size

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builder import Builder
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.geometry import Points
@@ -18,7 +20,6 @@ from snhkit.select.features import entropy, features
 from snhkit.select.labels import checked, read_labels
 from snhkit.select.regression import fitted
 from snhkit.select.search import Search, best_values
-from snhkit.terms import Builder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
 
-Pretrained = Literal["published", "snh"]
+Pretrained = Literal["published", "denoised"]
 """Tables of labels that come with snhkit."""
 
 
@@ -83,9 +84,9 @@ class ParamSelect:
         wide, that of Boston twice as wide, their queries squares of 25 to 100 m, their n a city's
         check-ins from a larger cut, and the entropy is of cells of about 24 m.
 
-        "snh" suit the default SNH, whose prior bears other cells than networks do: they come from
-        the public cities that it was trained on, in regions of 13.2 km, with the same queries
-        (``benchmarks/snh_widths.py``).
+        "denoised" are those that suit ``DenoisedGrid``: they come from the public cities that its
+        network was trained on, in regions of 13.2 km, with the same queries
+        (``benchmarks/denoised_widths.py``).
 
         Nothing is converted: in a region of another side the same n is of another density, and
         entropy one of other cells, which no warning sees. For such regions, for other query sizes
@@ -93,7 +94,7 @@ class ParamSelect:
 
         Parameters
         ----------
-        labels : "published" or "snh"
+        labels : "published" or "denoised"
             Which.
         """
         return _pretrained(labels)
@@ -108,7 +109,7 @@ class ParamSelect:
         grid: Sequence[float],
         *,
         path: str | os.PathLike[str] | None = None,
-        sizes_m: tuple[float, float] = (25.0, 100.0),
+        sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
         queries: int = 2_000,
         repeats: int = 1,
         seed: int = 0,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from snhkit.builder import Builder, Terms
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries, exact_counts
 from snhkit.metrics import relative_errors
@@ -21,7 +22,6 @@ from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 from snhkit.select.features import entropy
 from snhkit.select.journal import Experiment, Journal
 from snhkit.select.labels import COLUMNS
-from snhkit.terms import Builder, Terms
 
 if TYPE_CHECKING:
     import pandas as pd

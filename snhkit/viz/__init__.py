@@ -1,1 +1,1 @@
-"""viz."""
+"""Maps, figures and HTML reports of releases."""

@@ -12,7 +12,7 @@ import traitlets
 from branca.element import MacroElement
 from jinja2 import Template
 
-from snhkit.viz.maps import BOX_STYLE, embeds_everything, folium_of, to_html
+from snhkit.viz.maps.maps import BOX_STYLE, embeds_everything, folium_of, to_html
 
 __all__ = ["DrawMap"]
 
@@ -52,8 +52,8 @@ class DrawMap(anywidget.AnyWidget):
         The rectangles in degrees, in the order of the numbers they carry; set them and the map
         follows. Watch them with ``observe(..., "boxes")``.
     layers : list of dict
-        What is shown under the rectangles, made by ``snhkit.viz.surface.surface_overlay``: a map
-        for each, side by side, and one bare map for none. They move together; the leftmost has
+        What is shown under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``: a
+        map for each, side by side, and one bare map for none. They move together; the leftmost has
         the drawing tools.
     height : int
         In pixels.
@@ -61,7 +61,7 @@ class DrawMap(anywidget.AnyWidget):
     Examples
     --------
     >>> from snhkit.geometry import Region
-    >>> from snhkit.viz.maps import base_map
+    >>> from snhkit.viz.maps.maps import base_map
     >>> city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
     >>> draw = DrawMap(base_map(city), boxes=[[37.76, -122.45, 37.78, -122.41]])
     >>> draw.boxes = draw.boxes + [[37.75, -122.45, 37.76, -122.44]]

@@ -15,7 +15,7 @@ from snhkit.experiment.answers import answers_csv, answers_geojson
 from snhkit.experiment.code import code, from_files, from_synthetic_city
 from snhkit.geometry import RangeQueries
 from snhkit.release import Release
-from snhkit.viz.answers_report import answers_html
+from snhkit.viz.reports.answers_report import answers_html
 from snhkit.widgets.session import Session
 
 __all__ = ["ExportPanel", "OnScreen"]

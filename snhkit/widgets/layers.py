@@ -7,9 +7,9 @@ from typing import Any
 import ipywidgets as w
 import numpy as np
 
-from snhkit.viz.cells import cell_outlines
-from snhkit.viz.districts import Districts
-from snhkit.viz.surface import ColourScale, Surface, surface_overlay
+from snhkit.viz.maps.cells import cell_outlines
+from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.session import Session
 from snhkit.widgets.tables import Answers
 

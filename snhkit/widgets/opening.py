@@ -11,12 +11,13 @@ import folium
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
+from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
 from snhkit.privacy import PrivacyUnit
-from snhkit.viz.districts import Districts
-from snhkit.viz.maps import base_map
+from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
 from snhkit.widgets.session import Session, owned, synthetic
@@ -43,8 +44,8 @@ def explore(
     city: str = "san_francisco",
     n: int = 100_000,
     epsilon: float = 0.2,
-    methods: Sequence[str] = ("ug", "identity", "snh"),
-    sizes_m: tuple[float, float] = (25.0, 100.0),
+    methods: Sequence[str] = DEFAULT_METHODS,
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: "Frame | None" = None,
     label: str | None = None,
     tiles: str | folium.TileLayer | None = None,

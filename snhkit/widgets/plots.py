@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from snhkit.geometry import RangeQueries
-from snhkit.viz.curves import against_truth, count_bars, error_curves, theme_svg
+from snhkit.viz.figures.curves import against_truth, count_bars, error_curves, theme_svg
 from snhkit.widgets import teaching
 from snhkit.widgets.session import Session
 

@@ -14,8 +14,8 @@ from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.privacy import PrivacyUnit, written
 from snhkit.release import Release
-from snhkit.viz.districts import Districts
-from snhkit.viz.surface import Surface, display_cell_m
+from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.tables import Answers
 
 __all__ = ["Built", "Session", "owned", "synthetic"]

@@ -23,7 +23,7 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.geometry import Points, RangeQueries, Region
-from snhkit.neural import DPSGD, MLP, SNH, Prior
+from snhkit.neural import DPSGD, MLP, DenoisedGrid, Prior
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, audited_epsilon
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -48,7 +48,7 @@ SHARED = {  # among levels, or with the structure: no single answer shows what e
     "Privelet": Privelet(200),
 }
 NEURAL = {
-    "SNH": SNH(100, prior=Prior(turns=1)),
+    "Denoised": DenoisedGrid(100, prior=Prior(turns=1)),
     "DP-SGD": DPSGD((100, 300), MLP(depth=2, width=4), samples=16, steps=3, batch=1),
 }
 EVERY = WHOLE | SHARED | NEURAL
@@ -83,8 +83,8 @@ def test_an_eighth_of_the_noise_would_be_caught(builder):
     assert found(builder, 8, 300) > 1
 
 
-def test_half_of_the_noise_is_caught_in_snh():
-    assert found(NEURAL["SNH"], 2, 500) > 1
+def test_half_of_the_noise_is_caught_in_the_denoised_grid():
+    assert found(NEURAL["Denoised"], 2, 500) > 1
 
 
 def test_hardly_any_noise_is_caught_in_dp_sgd():

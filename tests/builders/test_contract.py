@@ -28,7 +28,7 @@ from snhkit.builders import (
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
-from snhkit.neural import DPSGD, MLP, SNH, FeatureGrid, Networks, Prior
+from snhkit.neural import DPSGD, MLP, SNH, DenoisedGrid, FeatureGrid, Networks, Prior
 from snhkit.privacy import Spend, noise, total, total_delta
 from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
@@ -55,13 +55,13 @@ BUILDERS = {
     "Privelet-30": Privelet(30),
     "HDMM": HDMM(),
     "HDMM, all boxes": HDMM(20, None),
-    "SNH": SNH(prior=Prior(turns=2)),
+    "Denoised": DenoisedGrid(prior=Prior(turns=2)),
+    "Denoised, auto": DenoisedGrid("auto", prior=Prior(turns=1)),
     # Of a given width: each number of cells would be compiled anew, for seconds.
-    "SNH, networks": SNH(25, prior=None, networks=TINY_NETWORKS),
-    "SNH, prior and networks": SNH(
-        50, prior=Prior(turns=1), networks=dataclasses.replace(TINY_NETWORKS, scaling="learned")
+    "SNH": SNH(25, networks=TINY_NETWORKS),
+    "SNH, prior": SNH(
+        50, networks=dataclasses.replace(TINY_NETWORKS, scaling="learned"), prior=Prior(turns=1)
     ),
-    "SNH, auto": SNH("auto", prior=Prior(turns=1)),
     "DPSGD": TINY_DPSGD,
 }
 IMPOSSIBLE = {
@@ -74,6 +74,8 @@ IMPOSSIBLE = {
     "HDMM, sizes larger than the region": HDMM(sizes_m=(25, 500)),
     "SNH, more cells than a grid has": SNH(0.01),
     "SNH, sizes larger than the region": SNH(sizes_m=(25, 400)),
+    "Denoised, more cells than a grid has": DenoisedGrid(0.01),
+    "Denoised, sizes larger than the region": DenoisedGrid(sizes_m=(25, 400)),
     "DPSGD, sizes larger than the region": dataclasses.replace(TINY_DPSGD, sizes_m=(25, 400)),
     "DPSGD, more cells than a grid has": dataclasses.replace(TINY_DPSGD, sizes_m=(0.01, 0.01)),
 }

@@ -5,11 +5,10 @@ import pytest
 
 from snhkit.builders import Identity, UniformGrid
 from snhkit.builders.base import MOST_CELLS, Terms
-from snhkit.builders.cell_width import chosen_grid, default_cell_width
+from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.geometry.grid import SummedArea
+from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
 from snhkit.privacy import PrivacyUnit, SystemEntropy
 
 EPSILON = 10**6

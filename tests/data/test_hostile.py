@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snhkit.data import read_points, table, text
+from snhkit.data import read_points
+from snhkit.data.reading import table, text
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 

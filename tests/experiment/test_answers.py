@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import snhkit as snh
-from snhkit.data.boxes import read_boxes
+from snhkit.data.reading.boxes import read_boxes
 from snhkit.experiment.answers import answers_csv, answers_frame, answers_geojson
 
 DEGREES = [(44.9985, 6.9985, 45.0, 7.0), (45.0, 6.999, 45.001, 7.001)]

@@ -92,7 +92,22 @@ def test_every_method_is_written_as_it_was_built(data, release, key, given):
     assert eval(line, {"snh": snh}) == builder
 
 
-def test_what_it_cannot_write_it_says(data, release):
-    told = hyperparameters(snh.SNH()) | {"prior": {"turns": 1}}
-    with pytest.raises(InputError, match="SNH: its prior was made by hand"):
-        code("", data, {"A": replace(release, method="SNH", hyperparameters=told)}, [])
+@pytest.mark.parametrize(
+    "builder",
+    [
+        snh.SNH(30, networks=snh.Networks(k=4, network=snh.FeatureGrid((16,), fine=32))),
+        snh.SNH(networks=snh.Networks(network=snh.MLP(3, 8)), prior=snh.Prior(turns=1)),
+        snh.SNH.paper(20, k=2, steps=500),
+        snh.DenoisedGrid(prior=snh.Prior(2)),
+    ],
+    ids=["encoder", "prior", "paper", "turns"],
+)
+def test_networks_and_priors_are_written(data, release, builder):
+    made = replace(release, method=type(builder).__name__, hyperparameters=hyperparameters(builder))
+    (line,) = re.findall(r"data\.release\((.*), epsilon", code("", data, {"A": made}, []))
+    assert eval(line, {"snh": snh}) == builder
+
+
+def test_a_method_that_snhkit_does_not_have_is_named(data, release):
+    with pytest.raises(InputError, match="Mine is not a method of snhkit"):
+        code("", data, {"A": replace(release, method="Mine")}, [])

@@ -108,7 +108,11 @@ def test_run_passes_the_cell_width_on_and_keeps_seeds_apart_from_real_noise(reco
 
 
 def test_methods_have_titles_and_builders():
-    assert [METHODS[name].title for name in ("ug", "identity", "snh")] == ["UG", "Identity", "SNH"]
+    assert [METHODS[name].title for name in ("ug", "snh", "denoised")] == [
+        "UG",
+        "SNH",
+        "Denoised grid",
+    ]
     assert METHODS["identity"].builder(cell_m=30) == snh.Identity(30)
     assert METHODS["ug"].builder(cell_m=30) == snh.UniformGrid()
     assert METHODS["snh"].builder(sizes_m=(50, 200), cell_m=30) == snh.SNH(30, (50, 200))

@@ -6,8 +6,7 @@ from hypothesis.extra.numpy import arrays
 from shapely import area, box, intersection
 
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.geometry.grid import SummedArea
+from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
 
 CITY = Region.around(lat=0, lon=0, side_m=64)
 unit = st.floats(0, 1, exclude_max=True)

@@ -7,17 +7,17 @@ import sys
 import numpy as np
 import pytest
 
-from snhkit.neural.train import mesh_shape
+from snhkit.neural.networks.train import mesh_shape
 
 PROGRAM = """
 import sys
 import jax
 import numpy as np
 from snhkit.geometry import Grid, Region
-from snhkit.geometry.grid import SummedArea
+from snhkit.geometry import SummedArea
 from snhkit.neural import FeatureGrid
-from snhkit.neural.augment import Augmentation, query_sizes, scattered
-from snhkit.neural.train import train
+from snhkit.neural.networks.augment import Augmentation, query_sizes, scattered
+from snhkit.neural.networks.train import train
 
 four = jax.devices()
 values = np.random.default_rng(0).poisson(5, (16, 16))

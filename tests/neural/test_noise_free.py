@@ -33,7 +33,7 @@ def hills() -> Points:
 def released(hills: Points, **changes) -> Release:
     network = FeatureGrid((8,), fine=32)
     settings = {"k": 4, "network": network, "batch": 2_048}
-    builder = SNH(5, prior=None, networks=Networks(**(settings | {"steps": 25} | changes)))
+    builder = SNH(5, networks=Networks(**(settings | {"steps": 25} | changes)))
     data = PrivateDataset(hills, budget=10**6, unit="record", n="public")
     return data.release(builder, epsilon=10**6)
 

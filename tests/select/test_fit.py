@@ -10,7 +10,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries, Region, exact_counts
 from snhkit.metrics import relative_errors
-from snhkit.neural import SNH, Prior
+from snhkit.neural import DenoisedGrid, Prior
 from snhkit.select import ParamSelect, entropy, search
 
 CITY = Region.around(lat=45, lon=7, side_m=2_000)
@@ -99,7 +99,7 @@ class TestLabels:
         [
             (UniformGrid(), "c", (0.1, 10.0)),
             (HierarchicalGrid(50), "b", (2, 3)),
-            (SNH(100, prior=Prior(turns=1)), "prior.turns", (1, 2)),
+            (DenoisedGrid(100, prior=Prior(turns=1)), "prior.turns", (1, 2)),
         ],
     )
     def test_any_parameter_of_any_builder(self, builder, parameter, grid):

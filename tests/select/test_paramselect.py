@@ -44,7 +44,7 @@ class TestPretrained:
         assert units.round(3).sum() == pytest.approx(1.011, abs=1e-9)
 
     def test_those_for_snh_ask_for_no_wider_cells_where_noise_is_less(self):
-        labels = ParamSelect.pretrained("snh").labels
+        labels = ParamSelect.pretrained("denoised").labels
         widths = labels.pivot_table(index="dataset", columns="epsilon", values="cell_m")
         assert widths.shape == (25, 5)
         assert widths.notna().all(axis=None)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from snhkit.geometry import Grid, Points, RangeQueries, Region
-from snhkit.geometry.grid import SummedArea
+from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea
 
 
 @dataclass

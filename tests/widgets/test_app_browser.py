@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 START = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); " + (
-    "from snhkit.cli import main; main()"
+    "from snhkit.cli.main import main; main()"
 )
 
 

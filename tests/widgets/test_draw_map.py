@@ -4,7 +4,7 @@ import pytest
 import traitlets
 
 from snhkit.geometry import Region
-from snhkit.viz.maps import base_map
+from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.draw_map import DrawMap
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=12_000)

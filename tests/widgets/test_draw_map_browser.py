@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.viz.maps import BOX_STYLE, base_map, compare_map, to_html
-from snhkit.viz.surface import ColourScale, Surface, surface_overlay
+from snhkit.viz.maps.maps import BOX_STYLE, base_map, compare_map, to_html
+from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.draw_map import DrawMap
 
 pytestmark = [

@@ -1,0 +1,149 @@
+"""Which cell widths suit the default SNH: python benchmarks/snh_widths.py [--help].
+
+Runs it on the public and synthetic cities that its prior was trained on, whole and thinned, over a
+grid of widths. Prints by what factor, linear in logarithms of n epsilon and in evenness, it loses
+least (``narrowing``), with each city left out too; and writes the table that
+``SNH(cell_m="auto")`` learns from, of real cities. Where a city has check-ins, these are its public
+points there, as they will be for private ones; elsewhere the records themselves are. It takes an
+hour on two cores; interrupted, it goes on where it was.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from prior_crops import PLACES, SIDE_M
+from scipy.optimize import minimize
+
+import snhkit as snh
+from snhkit.builders import Terms
+from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.width.evenness import bought_evenness
+from snhkit.geometry import Grid
+from snhkit.neural import Prior
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.select import entropy
+
+WIDTHS_M = (12, 16, 21, 28, 37, 50, 66, 88, 117, 156, 210)
+EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
+SIZES = (200_000, 100_000, 50_000, 20_000, 10_000, 4_000)
+SYNTHETIC = ("tulsa", "phoenix", "chicago")
+BLURRED = (
+    "chicago assaults",
+    "minneapolis stops 2017",
+    "st louis incidents",
+    "st louis incidents (200000)",
+    "st louis incidents (50000)",
+)
+BLUR_M = 20.0
+
+
+def datasets(folder: Path) -> dict[str, snh.Points]:
+    """Each city whole, and as many of its records as fewer cities have.
+
+    The real ones know streets or houses; so some are blurred as well, as fixes of GPS are.
+    """
+    whole = {}
+    for file, centres in PLACES.items():
+        region = snh.Region.around(*centres[0], SIDE_M)
+        whole[file.split(".")[0].replace("_", " ")] = snh.read_points(folder / file, region)
+    for name in SYNTHETIC:
+        whole[f"synthetic {name}"] = snh.synthetic_points(name, 200_000, seed=5)
+    found = dict(whole)
+    for name, points in whole.items():
+        order = np.random.default_rng(0).permutation(len(points))
+        sizes = (50_000, 10_000) if name.startswith("synthetic") else SIZES
+        for size in (size for size in sizes if size < 0.8 * len(points)):
+            found[f"{name} ({size})"] = snh.Points(points.region, points.xy[order[:size]])
+    for name in BLURRED:
+        region, xy = found[name].region, found[name].xy
+        fixes = xy + np.random.default_rng(0).normal(0, BLUR_M, xy.shape)
+        found[f"blurred {name}"] = snh.Points(region, np.clip(fixes, 0, SIDE_M - 1e-6))
+    return found
+
+
+def public_of(name: str, cities: dict[str, snh.Points]) -> snh.Points:
+    """Check-ins in the same city, or its own records."""
+    there = f"{name.split()[0]} foursquare checkins"
+    return cities.get(there, cities[name])
+
+
+def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms, each averaged with its neighbours' by width: one draw of noise says little."""
+    logs = np.log(errors)
+    logs[:, 1:-1] = (logs[:, :-2] + 2 * logs[:, 1:-1] + logs[:, 2:]) / 4
+    return logs
+
+
+def falling(logs: NDArray[np.float64]) -> list[int]:
+    """Which width each epsilon gets, where less noise never asks for wider cells.
+
+    Of all such choices, the one with the least sum of logarithms, shape (epsilon, width).
+    """
+    least, came = logs[0], []
+    for row in logs[1:]:
+        # Of what came before at this width or a wider one, the best.
+        wider = np.array([w + np.argmin(least[w:]) for w in range(len(row))])
+        came.append(wider)
+        least = least[wider] + row
+    chosen = [int(np.argmin(least))]
+    for wider in reversed(came):
+        chosen.insert(0, int(wider[chosen[0]]))
+    return chosen
+
+
+def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
+    """Evenness as it is bought, log(n epsilon), and the logarithm of the default width."""
+    n = len(records)
+    usual = default_cell_width(n, epsilon)
+    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), ReplayableEntropy(0), n)
+    evenness = bought_evenness(records, Grid.of_width(records.region, usual / 2), terms)[0]
+    return evenness, np.log(n * epsilon), np.log(usual)
+
+
+def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
+    """Print the factor that loses least, every city weighing as much as another."""
+    losses = smoothed(table.to_numpy())
+    losses -= losses.min(axis=1, keepdims=True)
+    even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T
+    city = table.index.get_level_values("dataset").str.split(" (", regex=False).str[0]
+    share = 1 / city.map(city.value_counts()).to_numpy(float)
+
+    def lost(b: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = usual + b @ np.stack([np.ones_like(even), even, scale])
+        pairs = zip(at, losses, strict=True)
+        return np.array([np.interp(x, np.log(WIDTHS_M), row) for x, row in pairs])
+
+    def best(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        found = minimize(lambda b: share[rows] @ lost(b)[rows], [-2.2, 1.5, 0.1], method="Powell")
+        return found.x
+
+    everywhere = best(share > 0)
+    print("exp(a + b evenness) (n epsilon)^c:", everywhere.round(3), end="; ")
+    left_out = [lost(best(city != name))[city == name].mean() for name in city.unique()]
+    print(f"mean logarithm lost: {np.average(lost(everywhere), weights=share):.3f}", end=", ")
+    print(f"in a city left out: {np.mean(left_out):.3f}\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Which cell widths suit the default SNH.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--journal", type=Path, default=Path("snh_errors.csv"))
+    parser.add_argument("--out", type=Path, default=Path("snhkit/select/snh.csv"))
+    parser.add_argument("--jobs", type=int, default=-1)
+    given = parser.parse_args()
+    cities, builder = datasets(given.folder), snh.DenoisedGrid(prior=Prior(turns=1))
+    how = {"path": given.journal, "n_jobs": given.jobs}
+    labels = snh.ParamSelect.fit(cities, EPSILONS, builder, "cell_m", WIDTHS_M, **how).labels
+    errors = pd.read_csv(given.journal, comment="#")
+    table = errors.pivot_table(index=["dataset", "epsilon"], columns="value", values="error")
+    rule(table, cities)
+    for city, rows in labels.groupby("dataset"):
+        best = falling(smoothed(table.loc[city].to_numpy()))
+        labels.loc[rows.index, "cell_m"] = np.array(WIDTHS_M)[best]
+        labels.loc[rows.index, "entropy"] = round(entropy(public_of(str(city), cities)), 4)
+    real = labels.loc[~labels["dataset"].str.startswith(("synthetic", "blurred"))]
+    learned = snh.ParamSelect(real.astype({"cell_m": float}))
+    print(learned.save(given.out), learned.labels.to_string(), sep="\n")

@@ -1,0 +1,1 @@
+"""Estimates from noisy sums that overlap: trees, hierarchies and their weights."""

@@ -1,0 +1,149 @@
+"""A cell width from public numbers, or from one that was bought."""
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from snhkit.builders.base import MOST_CELLS, Terms, positive, with_n
+from snhkit.builders.width.evenness import bought_evenness
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, Region
+from snhkit.privacy import Spend
+
+if TYPE_CHECKING:
+    from snhkit.select.paramselect import Pretrained
+
+__all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
+
+Width = float | Literal["auto", "bought"] | None
+"""Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says, "bought" for
+what suits the records, which costs up to 3 % of epsilon."""
+
+
+def default_cell_width(
+    n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+) -> float:
+    """A cell width in metres that suits squares of the given sizes.
+
+    The noise of a count, and psi of the relative error, shrink with epsilon and grow with n alike,
+    so the width depends on their product only. The exponent is that of epsilon in the 45 widths
+    that the paper's authors found best on nine cities; the constant was chosen on public and
+    synthetic cities (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by
+    the square root: there is more noise in a large box, and less at its border. From 5 to 2,000 m.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, public or bought.
+    epsilon : float
+        Per record.
+    sizes_m : (float, float)
+        Sides of the squares in metres.
+
+    Examples
+    --------
+    >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
+    34.7
+    """
+    width = _CONSTANT_M * (max(n, 1) * epsilon) ** _EXPONENT
+    return float(np.clip(width * math.sqrt(sum(sizes_m) / sum(DEFAULT_SIZES_M)), 5, 2000))
+
+
+_CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
+
+
+def narrowing(
+    n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+) -> float:
+    """By what to multiply the default width where people crowd at few spots, or do not.
+
+    Linear in logarithms, and fitted so that ``DenoisedGrid`` loses least on public and synthetic
+    cities (``benchmarks/denoised_widths.py``).
+    In wide boxes less depends on where in a cell people are.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, public or bought.
+    epsilon : float
+        Per record.
+    evenness : float
+        From 0 to 1, in cells half as wide as the default for usual sizes.
+    sizes_m : (float, float)
+        Sides of the squares in metres.
+
+    Examples
+    --------
+    >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
+    [1.15, 0.67, 0.35]
+    """
+    factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
+    return min(factor, _WIDEST) ** min(1.0, math.sqrt(sum(DEFAULT_SIZES_M) / sum(sizes_m)))
+
+
+_AT_0, _SLOPE, _POWER = -2.55, 1.631, 0.135
+_WIDEST = 1.15  # more is not known to help
+
+
+def check_width(cell_m: Width) -> None:
+    """Raise InputError if ``cell_m`` is none of these."""
+    if isinstance(cell_m, str):
+        if cell_m not in ("auto", "bought"):
+            raise InputError(
+                f"cell_m must be a positive number, 'auto' or 'bought', not {cell_m!r}."
+            )
+    elif cell_m is not None:
+        positive("cell_m", cell_m)
+
+
+def given_grid(region: Region, cell_m: Width) -> Grid | None:
+    """The grid, if its width is given; InputError if it has more cells than a grid can have."""
+    return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
+
+
+def chosen_grid(
+    records: Points,
+    terms: Terms,
+    cell_m: Width,
+    share: float = 1.0,
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
+    labels: "Pretrained" = "published",
+) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
+    """The grid of a given width, or of a chosen one, for which n may have to be bought.
+
+    It is chosen for the given share of the epsilon that is left, from n, public points and what
+    was bought, to suit squares of the given sizes; "auto" by the labels of that name.
+
+    Returns
+    -------
+    grid : Grid
+        In the records' region.
+    left : Terms
+        What may still be spent.
+    bought : tuple of Spend
+        What n and evenness cost, if anything.
+    n : int or None
+        None if it was neither public nor needed.
+    """
+    given = given_grid(records.region, cell_m)
+    if given is not None:
+        return given, terms, (), terms.n
+    n, left, bought = with_n(records, terms)
+    # n is paid for: too large a region must get wider cells, not a refusal.
+    finest = records.region.side_m / MOST_CELLS
+    if cell_m == "auto":
+        from snhkit.select import ParamSelect
+
+        select = ParamSelect.pretrained(labels)
+        width = select.cell_width(n, share * left.record_epsilon, terms.public)
+    else:
+        width = default_cell_width(n, share * left.record_epsilon, sizes_m)
+    if cell_m == "bought":
+        usual = default_cell_width(n, share * left.record_epsilon)
+        half = Grid.of_width(records.region, max(usual / 2, finest))
+        evenness, left, spend = bought_evenness(records, half, left)
+        width *= narrowing(n, share * left.record_epsilon, evenness, sizes_m)
+        bought = (*bought, spend)
+    return Grid.of_width(records.region, max(width, finest)), left, bought, n

@@ -1,0 +1,119 @@
+"""Opening the notebooks in Jupyter, or the explorer as an app, on this machine only."""
+
+import importlib.util
+import json
+import os
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+
+__all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
+
+_HERE = Path(__file__).parent
+_PACKAGE = _HERE.parent
+_ONLY_HERE = "127.0.0.1"
+_CELLS = ["import snhkit as snh\n\nsnh.explore()"]
+
+
+def copy_notebooks(folder: Path) -> Path:
+    """Put a writable copy of the notebooks into ``folder``; what is there already stays.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    installed = _PACKAGE / "_notebooks"
+    source = installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for notebook in sorted(source.glob("*.ipynb")):
+            if not (folder / notebook.name).exists():
+                write_whole(folder / notebook.name, notebook.read_bytes())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}).") from None
+    return folder
+
+
+def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
+    """Serve the notebooks in JupyterLab on the loopback address, with a token, until Ctrl-C.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the notebooks are copied to.
+    browser : bool
+        Open a browser.
+
+    Raises
+    ------
+    InputError
+        If JupyterLab is not installed, or the folder cannot be written.
+    """
+    _require("jupyterlab")
+    from jupyterlab.labapp import LabApp
+
+    place = copy_notebooks(folder).resolve()
+    words = ["-y", f"--ServerApp.root_dir={place}", f"--ServerApp.ip={_ONLY_HERE}"]
+    words += ["--LabApp.default_url=/lab/tree/01_explore.ipynb"]
+    words += [] if browser else ["--no-browser"]
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        words += ["--allow-root"]  # in a container everyone is; only this machine can connect
+    LabApp.launch_instance(words)
+
+
+def explore_in_voila(*, browser: bool) -> None:
+    """Serve the explorer as an app without code (Voila), on the same terms.
+
+    Voila's own server, not Jupyter's with Voila in it: it lets a page speak to its widgets, and
+    takes no code from it.
+
+    Parameters
+    ----------
+    browser : bool
+        Open a browser.
+
+    Raises
+    ------
+    InputError
+        If Voila is not installed.
+    """
+    _require("voila")
+    templates = str(_HERE / "_jupyter")  # of a page that loads nothing from the network
+    others = os.environ.get("JUPYTER_PATH")
+    os.environ["JUPYTER_PATH"] = os.pathsep.join([templates, others] if others else [templates])
+    from voila.app import Voila
+
+    class Snhkit(Voila):
+        """Voila opens a browser without the token; and a command line is read by all users."""
+
+        def launch_browser(self) -> None:
+            page = Path(self.root_dir) / "open.html"
+            page.write_text(f"<meta http-equiv='refresh' content='0;url={self.display_url}'>")
+            webbrowser.open(page.as_uri())
+
+    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
+        notebook = Path(folder) / "snhkit.ipynb"
+        notebook.write_text(json.dumps(_notebook()), encoding="utf-8")
+        words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
+        words += ["--VoilaConfiguration.template=snhkit"]
+        Snhkit.launch_instance(words if browser else [*words, "--no-browser"])
+
+
+def _require(module: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise InputError(f'{module} is not installed: pip install "snhkit[lab,offline]".')
+
+
+def _notebook() -> dict:
+    """The app: the explorer, and nothing else."""
+    cells = [
+        {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
+         "execution_count": None}
+        for k, code in enumerate(_CELLS)
+    ]  # fmt: skip
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}

@@ -1,0 +1,1 @@
+"""Readers of points and boxes from files and frames, and reports of the rows left out."""

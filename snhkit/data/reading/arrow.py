@@ -1,0 +1,95 @@
+"""Parquet files, and what Arrow columns hold."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.reading import table as limits
+from snhkit.data.reading.columns import find_columns
+from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["codes_of", "floats_of", "from_parquet"]
+
+
+def from_parquet(
+    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+) -> Table:
+    """Read only the needed columns of a Parquet file, or the points of a GeoParquet one."""
+    import pyarrow.parquet as pq
+
+    with parsing(path.name, "Parquet"), pq.ParquetFile(path) as file:
+        if b"geo" in (file.schema_arrow.metadata or {}) and lat is None and lon is None:
+            from snhkit.data.reading.geofiles import from_geoparquet
+
+            _refuse_size(path.name, file, range(file.metadata.num_columns))
+            return from_geoparquet(path, user)
+        names = file.schema_arrow.names
+        at = find_columns(path.name, names, lat, lon, user)
+        wanted = [names[i] for i in at if i is not None]
+        if len(set(wanted)) < len(wanted) or any(names.count(name) > 1 for name in wanted):
+            raise InputError(f"{path.name}: two of its columns have the same name.")
+        leaves = [file.schema.column(i).path for i in range(len(file.schema))]
+        _refuse_size(path.name, file, [leaves.index(name) for name in wanted if name in leaves])
+        read = file.read(columns=wanted)
+        return Table(
+            lat=floats_of(path.name, read.column(names[at.lat])),
+            lon=floats_of(path.name, read.column(names[at.lon])),
+            user=None if at.user is None else codes_of(path.name, read.column(names[at.user])),
+            numbers=np.arange(read.num_rows),
+            numbering="counted from 0",
+            swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
+        )
+
+
+def _refuse_size(source: str, file, leaves) -> None:
+    meta = file.metadata
+    refuse_rows(source, meta.num_rows)
+    groups = (meta.row_group(i) for i in range(meta.num_row_groups))
+    size = sum(group.column(leaf).total_uncompressed_size for group in groups for leaf in leaves)
+    if size > limits.MAX_BYTES:
+        raise InputError(
+            f"{source}: its columns unpack to {size:,} bytes; "
+            f"at most {limits.MAX_BYTES:,} are read."
+        )
+
+
+def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
+    """Numbers of an Arrow column; nan where there is none."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            column = column.cast(pa.float64())
+        except pa.ArrowInvalid:  # not all of it is a plain number
+            found = pd.to_numeric(pd.Series(column.to_pylist(), dtype=object), errors="coerce")
+            return np.asarray(found, np.float64)
+    elif pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64(), safe=False)
+    elif not pa.types.is_null(kind):
+        raise InputError(f"{source}: latitude and longitude must be numbers, not {kind}.")
+    return np.asarray(column.to_pandas(), np.float64)
+
+
+def codes_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
+    """A code from 0 for each different value of an Arrow column; -1 where there is none."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type):
+        raise InputError(f"{source}: users must be numbers or text, not {column.type}.")
+    if pa.types.is_floating(column.type):
+        return np.asarray(pd.factorize(column.to_numpy())[0], np.int64)
+    whole = column.combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        whole = whole.dictionary_encode()
+    return whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)

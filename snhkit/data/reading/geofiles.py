@@ -1,0 +1,66 @@
+"""Geographic files: GeoJSON, GeoPackage, GeoParquet.
+
+The library that reads them guesses a file's format from its content, and some formats name other
+files or addresses to be read instead. So the content is looked at first.
+"""
+
+from pathlib import Path
+
+from snhkit.data.reading.columns import find_user
+from snhkit.data.reading.frames import from_geoframe
+from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.errors import InputError
+
+__all__ = ["from_geojson", "from_geoparquet", "from_gpkg"]
+
+_MAX_GEOJSON = 2**30
+_GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
+
+
+def from_geojson(path: Path, user: str | int | None) -> Table:
+    """Read the points of a GeoJSON file."""
+    size = path.stat().st_size
+    if size > _MAX_GEOJSON:
+        raise InputError(
+            f"{path.name}: it has {size:,} bytes; GeoJSON of at most {_MAX_GEOJSON:,} is read. "
+            "Parquet or CSV of the same points would be."
+        )
+    return _from_layer(path, f"GeoJSON:{path}", "GeoJSON", user)
+
+
+def from_gpkg(path: Path, user: str | int | None) -> Table:
+    """Read the points of a GeoPackage that has one layer."""
+    with path.open("rb") as file:
+        head = file.read(72)
+    if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
+        raise InputError(f"{path.name}: it is not a GeoPackage, whatever its name says.")
+    return _from_layer(path, str(path), "GPKG", user)
+
+
+def from_geoparquet(path: Path, user: str | int | None) -> Table:
+    """Read the points of a GeoParquet file."""
+    import geopandas as gpd
+
+    with parsing(path.name, "GeoParquet"):
+        return from_geoframe(path.name, gpd.read_parquet(path), user)
+
+
+def _from_layer(path: Path, address: str, driver: str, user: str | int | None) -> Table:
+    import pyogrio
+
+    with parsing(path.name, driver):
+        layers = [str(name) for name, _ in pyogrio.list_layers(address)]
+        if len(layers) != 1:
+            raise InputError(
+                f"{path.name}: it has {len(layers)} layers ({', '.join(layers[:10])}); read one "
+                "with geopandas.read_file(..., layer=...) and pass the frame."
+            )
+        info = pyogrio.read_info(address)
+        if info["driver"] != driver:
+            raise InputError(f"{path.name}: it is not {driver}, whatever its name says.")
+        refuse_rows(path.name, info["features"])
+        fields = [str(field) for field in info["fields"]]
+        at_user = find_user(path.name, fields, user)
+        columns = [] if at_user is None else [fields[at_user]]
+        frame = pyogrio.read_dataframe(address, columns=columns)
+        return from_geoframe(path.name, frame, 0 if columns else None)

@@ -1,0 +1,196 @@
+"""Delimited text, packed with gzip or not, read as a stream with its size watched."""
+
+import codecs
+import csv
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from snhkit.data.reading import table as limits
+from snhkit.data.reading.columns import find_columns
+from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.errors import InputError
+
+__all__ = ["from_text"]
+
+_MAX_HEADER = 2**20
+_MAX_COLUMNS = 10_000
+_BLOCK = 2**22  # bytes; no row may be longer
+_FREE_BYTES = 2**26  # that any packed file may unpack to
+_MAX_RATIO = 200  # of a larger unpacked file to the packed one; positions reach about 10
+_MAX_MALFORMED = 1_000
+_NUMBERING = "as in a spreadsheet: the header is row 1"
+_END = "-end-of-file-"
+
+
+def from_text(
+    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+) -> Table:
+    """Read a text file whose first row names the columns; any of , ; | and tab may divide them."""
+    import pyarrow as pa
+
+    source = path.name
+    with parsing(source, "text"), path.open("rb") as raw, _unpacked(raw) as stream:
+        names, delimiter = _header(source, stream.readline(_MAX_HEADER + 1))
+        at = find_columns(source, names, lat, lon, user)
+        wanted = [i for i in at if i is not None]
+        size = path.stat().st_size
+        limit = max(_FREE_BYTES, _MAX_RATIO * size) if isinstance(stream, gzip.GzipFile) else size
+        end = delimiter.join([_END] * len(names)) + "\n"
+        watched = _Watched(source, stream, limit, end.encode())
+        malformed: list[int] = []
+        parts: list[list[pa.Array]] = [[] for _ in wanted]
+        rows = 0
+        for batch in _batches(source, watched, len(names), delimiter, wanted, malformed):
+            rows += batch.num_rows
+            refuse_rows(source, rows + len(malformed))
+            for part, column in zip(parts, batch.columns, strict=True):
+                part.append(column)
+        columns = [pa.chunked_array(part, pa.string()) for part in parts]
+        if not rows or columns[0][-1].as_py() != _END:
+            raise InputError(
+                f"{source}: a quotation mark opens a field and none closes it; "
+                "the rows after it would be lost."
+            )
+        return _table(source, names, at, [c.slice(0, rows - 1) for c in columns], malformed)
+
+
+def _table(source: str, names: list[str], at, columns: list, malformed: list[int]) -> Table:
+    from snhkit.data.reading.arrow import codes_of, floats_of
+
+    rows = len(columns[0])
+    numbers = np.setdiff1d(np.arange(2, rows + len(malformed) + 2), malformed)
+    return Table(
+        lat=floats_of(source, columns[0]),
+        lon=floats_of(source, columns[1]),
+        user=None if at.user is None else codes_of(source, columns[2]),
+        numbers=numbers,
+        numbering=_NUMBERING,
+        swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
+        malformed=tuple(malformed),
+    )
+
+
+def _unpacked(raw: BinaryIO) -> BinaryIO:
+    packed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
+
+
+def _header(source: str, line: bytes) -> tuple[list[str], str]:
+    """Names of the columns, and what divides them."""
+    if not line:
+        raise InputError(f"{source}: it is empty.")
+    if len(line) > _MAX_HEADER:
+        raise InputError(f"{source}: its first row is longer than {_MAX_HEADER:,} bytes.")
+    try:
+        text = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise _not_utf8(source) from None
+    delimiter = max(",;\t|", key=text.count)
+    names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    if len(names) > _MAX_COLUMNS:
+        raise InputError(
+            f"{source}: it has {len(names):,} columns; at most {_MAX_COLUMNS:,} are read."
+        )
+    if names and all(_is_number(name) for name in names):
+        raise InputError(
+            f"{source}: its first row has numbers where the names of the columns should be; "
+            "add a first row such as lat,lon."
+        )
+    return names, delimiter
+
+
+def _batches(
+    source: str,
+    stream: "_Watched",
+    width: int,
+    delimiter: str,
+    wanted: list[int],
+    malformed: list[int],
+) -> Iterator:
+    """Record batches of the wanted columns as text; numbers of malformed rows are put aside."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    def put_aside(row: arrow_csv.InvalidRow) -> str:
+        malformed.append(row.number + 1)
+        return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
+
+    names = [str(i) for i in range(width)]
+    kept = [names[i] for i in wanted]
+    try:
+        yield from arrow_csv.open_csv(
+            pa.PythonFile(stream, mode="r"),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, column_names=names, block_size=_BLOCK
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=put_aside,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=kept,
+                column_types=dict.fromkeys(kept, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+    except pa.ArrowInvalid as failure:
+        if len(malformed) > _MAX_MALFORMED:
+            rows = ", ".join(map(str, malformed[:5]))
+            raise InputError(
+                f"{source}: more than {_MAX_MALFORMED:,} rows do not have the header's "
+                f"{width} fields (rows {rows}, ...). Are fields divided by {delimiter!r}?"
+            ) from None
+        if "UTF8" in str(failure):
+            raise _not_utf8(source) from None
+        if "straddl" in str(failure):
+            raise InputError(f"{source}: a row is longer than {_BLOCK:,} bytes.") from None
+        raise
+
+
+def _not_utf8(source: str) -> InputError:
+    return InputError(f"{source}: its text is not in UTF-8; save it in UTF-8.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class _Watched(io.RawIOBase):
+    """A stream that refuses to grow past a limit, and ends in a row that says so."""
+
+    def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
+        self._source, self._stream, self._limit = source, stream, limit
+        self._ending: bytes | None = end
+        self._seen = 0
+        self._last = b"\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(_BLOCK if size < 0 else size)
+        self._seen += len(data)
+        if self._seen > min(self._limit, limits.MAX_BYTES):
+            raise InputError(
+                f"{self._source}: it unpacks to more than {self._seen:,} bytes, "
+                "far more than positions would; it is refused."
+            )
+        if data:
+            self._last = data[-1:]
+        elif self._ending is not None:
+            data = self._ending if self._last == b"\n" else b"\n" + self._ending
+            self._ending = None
+        return data

@@ -1,0 +1,1 @@
+"""Synthetic cities: streets, venues and people that are invented."""

@@ -1,0 +1,86 @@
+"""The places of a synthetic city: venues, pieces of street, and the gates out of town."""
+
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.cities import City
+from snhkit.data.synthetic.ground import Ground
+
+__all__ = ["Layout", "layout"]
+
+_VENUES = {"low": 2_500, "medium": 5_000, "high": 10_000}
+_SPOTS = 40_000
+_GATE_M = 60.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Layout:
+    """A synthetic city's places; positions in metres from its region's lower-left corner.
+
+    Parameters
+    ----------
+    venues : ndarray, shape (v, 2)
+        Shops, offices, stations: where people stay.
+    draw : ndarray, shape (v,)
+        What makes a venue popular whoever visits, in standard deviations.
+    spots : ndarray, shape (s, 2)
+        Pieces of street: where people pass.
+    heading : ndarray, shape (s,)
+        Direction of the street at each spot, radians anticlockwise from east.
+    traffic : ndarray, shape (s,)
+        Share of the passing people at each spot; sums to 1.
+    gates : ndarray, shape (4, 2)
+        Toll gates west, south, east and north, 60 m beyond every other place.
+    district : ndarray of int, shape (v + s + 4,)
+        The centre nearest to each venue, spot and gate.
+    """
+
+    venues: NDArray[np.float64]
+    draw: NDArray[np.float64]
+    spots: NDArray[np.float64]
+    heading: NDArray[np.float64]
+    traffic: NDArray[np.float64]
+    gates: NDArray[np.float64]
+    district: NDArray[np.int64]
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """Venues, spots and gates, shape (v + s + 4, 2)."""
+        return np.concatenate([self.venues, self.spots, self.gates])
+
+
+@lru_cache(maxsize=4)
+def layout(city: City) -> Layout:
+    """Lay out a synthetic city; always the same for the same city.
+
+    Two street grids meet at a seam, avenues cross both, every sixth street is an arterial. Places
+    gather around centres and along arterials, and none lies in water or in a park.
+    """
+    rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
+    ground = Ground.drawn(city, rng)
+    venues, _, busy = ground.places(rng, _VENUES[city.density], broad=0.12, front_m=10.0)
+    spots, heading, main = ground.places(rng, _SPOTS, broad=0.6, front_m=2.5)
+    own = rng.normal(size=len(venues))
+    traffic = np.exp(0.6 * rng.normal(size=len(spots)) + 0.6 * _standard(ground.crowding(spots)))
+    traffic *= np.where(main, 1.6, 1.0)
+    town = np.concatenate([venues, spots])
+    gates = town[np.concatenate([town.argmin(axis=0), town.argmax(axis=0)])]
+    gates += _GATE_M * np.array([[-1, 0], [0, -1], [1, 0], [0, 1]])
+    gaps = np.concatenate([town, gates])[:, None, :] - ground.centres
+    return Layout(
+        venues=venues,
+        draw=_standard(_standard(ground.crowding(venues)) + 0.5 * busy + own),
+        spots=spots,
+        heading=heading,
+        traffic=traffic / traffic.sum(),
+        gates=gates,
+        district=np.linalg.norm(gaps, axis=2).argmin(axis=1),
+    )
+
+
+def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (values - values.mean()) / values.std()

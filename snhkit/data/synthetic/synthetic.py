@@ -1,0 +1,197 @@
+"""Synthetic cities: records that no one made, in the twelve cities' regions.
+
+The streets, the venues and the people are invented. Only the region, rough shores, and the entropy
+to which the popularity of the venues is tuned belong to the real city.
+"""
+
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.cities import City, city
+from snhkit.data.synthetic.layout import layout
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+
+__all__ = ["World", "synthetic_points"]
+
+World = Literal["private", "public"]
+
+_STREAM = {"private": 1, "public": 2}
+_PASSING = {"private": 0.15, "public": 0.03}  # records on streets, of all in the liveliest city
+_SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the venue's place
+_ON_STREET_M = (30.0, 4.0)  # half the length of street that a spot stands for, and its half width
+_AT_GATE = 0.0075  # of all records at each gate
+_HEAD = 6.0  # flattens the first ranks: no single venue is everything
+_TASTE = 1.0  # against a venue's own draw of 1: the two rankings correlate by a half
+_LIVELIEST = 7.8  # nats
+_CALIBRATION_SEED = 2**32
+_DEFAULT_N = 100_000
+_MAX_N = 20_000_000
+
+
+def synthetic_points(
+    name: str | City, n: int | None = None, world: World = "private", seed: int = 0
+) -> Points:
+    """Draw synthetic records of a city: invented people in invented streets and venues.
+
+    Parameters
+    ----------
+    name : str or City
+        One of the paper's twelve cities.
+    n : int, optional
+        How many. Otherwise 100,000 private ones, or as many public ones as the city's published
+        entropy was computed from.
+    world : {"private", "public"}
+        Two sets of people with the same streets and venues but different tastes. The private
+        world looks like GPS fixes, some of them on streets; the public one like check-ins, which
+        repeat the coordinates of venues. Use the first where a secret file would be, the second
+        as the paper's D* and Q_W.
+    seed : int
+        Public; the same seed draws the same records. Streets, venues and tastes are the city's.
+
+    Returns
+    -------
+    Points
+        In the city's region, with users: most have a few records, a few have very many, and
+        most of a user's records are in one district.
+
+    Raises
+    ------
+    InputError
+        If the city or the world is unknown, n is not in 1 to 20,000,000, or the seed is negative.
+
+    Examples
+    --------
+    >>> records = synthetic_points("milwaukee", 1_000)
+    >>> len(records), records.region == city("milwaukee").region
+    (1000, True)
+
+    Notes
+    -----
+    In both worlds, at the size that it was computed from, the entropy of a 512 by 512 histogram
+    over the records' own extent is the published one (``City.entropy_512_nats``) within 0.15
+    nats.
+    """
+    place = city(name)
+    if world not in _STREAM:
+        raise InputError(f'world must be "private" or "public", not {world!r}.')
+    if n is None:
+        n = _DEFAULT_N if world == "private" else place.n_at_entropy
+    if not 1 <= n <= _MAX_N:
+        raise InputError(f"synthetic_points: n must lie in 1 to {_MAX_N:,}, not {n:,}.")
+    if seed < 0:
+        raise InputError(f"synthetic_points: seed must not be negative, it is {seed}.")
+    rng = _generator(place, world, seed)
+    at = _visits(rng, popularity(place, world, _exponent(place, world)), n)
+    xy = _positions(rng, place, world, at)
+    user = _users(rng, layout(place).district[at])
+    shuffled = rng.permutation(n)
+    return Points(place.region, xy[shuffled], user[shuffled])
+
+
+def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
+    """Share of the records at each venue, spot of a street and gate; shape (v + s + 4,).
+
+    Venues are ranked by their draw and by this world's taste; Zipf's law with a flattened head
+    gives the shares.
+    """
+    town = layout(place)
+    taste = np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world]])
+    rank = np.argsort(np.argsort(-town.draw - _TASTE * taste.normal(size=len(town.draw))))
+    venues = (rank + _HEAD) ** -exponent
+    passing = _PASSING[world] * (place.entropy_512_nats / _LIVELIEST) ** 2
+    staying = 1 - passing - len(town.gates) * _AT_GATE
+    at_gates = np.full(len(town.gates), _AT_GATE)
+    return np.concatenate([staying * venues / venues.sum(), passing * town.traffic, at_gates])
+
+
+def _generator(place: City, world: World, seed: int) -> np.random.Generator:
+    return np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world], seed])
+
+
+def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Which place each of n records is at; stratified, so that each gets nearly its share of n."""
+    order = np.argsort(-shares, kind="stable")
+    cumulative = np.cumsum(shares[order])
+    strata = (np.arange(n) + rng.uniform(size=n)) / n * cumulative[-1]
+    found = np.searchsorted(cumulative, strata, side="right")
+    return order[np.minimum(found, len(shares) - 1)]
+
+
+def _positions(
+    rng: np.random.Generator, place: City, world: World, at: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    town = layout(place)
+    xy = town.places[at]
+    venues, spots = len(town.venues), len(town.spots)
+    # Gates do not scatter: they hold the extent, and so the histogram's cells, still.
+    at_venue, at_gate = at < venues, at >= venues + spots
+    half_length, half_width = _ON_STREET_M
+    radius = np.where(at_venue, _SCATTER_M[world], np.where(at_gate, 0.0, half_width))
+    radius *= np.sqrt(rng.uniform(size=len(at)))
+    turn = rng.uniform(0, 2 * np.pi, len(at))
+    xy += radius[:, None] * np.column_stack([np.cos(turn), np.sin(turn)])
+    on_street = np.flatnonzero(~at_venue & ~at_gate)
+    heading = town.heading[at[on_street] - venues]
+    along = rng.uniform(-half_length, half_length, len(on_street))
+    xy[on_street] += along[:, None] * np.column_stack([np.cos(heading), np.sin(heading)])
+    return xy
+
+
+def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Whose each record is: heavy-tailed numbers a user, four in five of them in one district."""
+    n = len(district)
+    wanders = rng.uniform(size=n) < 0.2
+    home = np.where(wanders, rng.choice(district, n), district) + rng.uniform(size=n)
+    sizes = np.minimum(1 + 4 * rng.pareto(1.5, size=n), max(5, n // 50)).astype(np.int64)
+    users = int(np.searchsorted(np.cumsum(sizes), n)) + 1
+    user = np.empty(n, np.int64)
+    user[np.argsort(home)] = np.repeat(rng.permutation(users), sizes[:users])[:n]
+    return user
+
+
+@lru_cache(maxsize=32)
+def _exponent(place: City, world: World) -> float:
+    """Zipf exponent at which the published entropy is met at the published number of records."""
+    n = place.n_at_entropy
+    draws = min(60, 40_000 // n + 1)
+
+    def excess(exponent: float) -> float:
+        rng = _generator(place, world, _CALIBRATION_SEED)
+        shares = popularity(place, world, exponent)
+        drawn = (_positions(rng, place, world, _visits(rng, shares, n)) for _ in range(draws))
+        return float(np.mean([_entropy(xy) for xy in drawn])) - place.entropy_512_nats
+
+    # Rounded, so that another machine's last bits do not change the records.
+    return round(_root(excess, 0.4, 4.0, 0.002), 3)
+
+
+def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
+    """Where a falling function is nearly 0, by false position (the Illinois rule)."""
+    at_low, at_high, kept = function(low), function(high), 0
+    middle = low
+    for _ in range(40):
+        middle = low + (high - low) * at_low / (at_low - at_high)
+        value = function(middle)
+        if abs(value) < near:
+            break
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2 if kept == 1 else at_high
+        else:
+            high, at_high, at_low = middle, value, at_low / 2 if kept == -1 else at_low
+        kept = 1 if value > 0 else -1
+    return middle
+
+
+def _entropy(xy: NDArray[np.float64], cells: int = 512) -> float:
+    """Shannon entropy in nats of a histogram over the places' own extent."""
+    low = xy.min(axis=0)
+    cell = np.minimum(((xy - low) / (xy.max(axis=0) - low) * cells).astype(np.int64), cells - 1)
+    counts = np.bincount(cell[:, 0] * cells + cell[:, 1])
+    share = counts[counts > 0] / len(xy)
+    return float(-(share * np.log(share)).sum())

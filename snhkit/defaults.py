@@ -1,0 +1,9 @@
+"""Defaults that several rooms share; importing them brings no library."""
+
+__all__ = ["DEFAULT_METHODS", "DEFAULT_SIZES_M"]
+
+DEFAULT_METHODS = ("ug", "privtree", "identity", "snh", "denoised")
+"""The methods that ``snhkit compare`` and the explorer build unless told otherwise."""
+
+DEFAULT_SIZES_M = (25.0, 100.0)
+"""The smallest and the largest side of a query in metres, as in the paper (Sec. 6.1)."""

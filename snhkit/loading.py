@@ -1,0 +1,82 @@
+"""Reading release files: which kind of model a file holds, and the release around the model."""
+
+import os
+
+from snhkit.errors import InputError, ReleaseFileError, SnhkitError
+from snhkit.geometry import Region
+from snhkit.models import GridModel, Model, PartitionModel
+from snhkit.release import Release, file
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Read a release that ``Release.save`` wrote; the file may come from anyone.
+
+    Parameters
+    ----------
+    path : str or path
+        A safetensors file. Its arrays cannot be larger than the file, and no code in it runs.
+
+    Returns
+    -------
+    Release
+        Answers as the saved one did.
+
+    Raises
+    ------
+    ReleaseFileError
+        If the file is not a release, is damaged, or was written by a newer or a much older snhkit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("milwaukee", n=1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = data.release(snh.UniformGrid(), epsilon=0.5).save(Path(folder) / "city.snh")
+    ...     print(snh.load(path).method)
+    UniformGrid
+    """
+    description, arrays = file.read(path)
+    try:
+        kind = _kind(str(description["kind"]))
+        file.check_content(description, arrays, getattr(kind, "packed_dtype", None))
+        region = Region(**description["region"])
+        return Release.restore(description, kind.restore(region, arrays, description["settings"]))
+    except SnhkitError as error:
+        raise ReleaseFileError(f"{path}: {error}") from None
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise ReleaseFileError(
+            f"{path}: damaged: {type(error).__name__} in its description ({error})."
+        ) from None
+
+
+def _kind(name: str) -> type[Model]:
+    """Return the class of a kind of model; only what the file needs is imported."""
+    match name:
+        case GridModel.kind:
+            return GridModel
+        case PartitionModel.kind:
+            return PartitionModel
+        case "denoised":
+            from snhkit.neural.denoiser.prior_model import PriorModel
+
+            return PriorModel
+        case "snh":
+            from snhkit.neural.networks.model import SNHModel
+
+            return SNHModel
+        case "dpsgd":
+            from snhkit.neural.dpsgd.network_model import NetworkModel
+
+            return NetworkModel
+        case "prior":
+            raise InputError(
+                "the file was written by an earlier snhkit, which gave a denoised grid the name "
+                "SNH. Release the records again with DenoisedGrid (--method denoised)."
+            )
+        case _:
+            raise InputError(f"kind {name!r} is unknown to this version of snhkit.")

@@ -1,0 +1,8 @@
+"""What a release holds: arrays that answer boxes, and what is known of the noise in the answers."""
+
+from snhkit.models.grid_model import GridModel
+from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.model import Model
+from snhkit.models.partition_model import PartitionModel
+
+__all__ = ["BlockNoise", "GridModel", "Model", "PartitionModel"]

@@ -1,0 +1,105 @@
+"""Answers from a grid of noisy counts, taking cells to be uniform inside."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
+from snhkit.models.axis_noise import AxisNoise
+from snhkit.models.grid_noise import BlockNoise, GridNoise
+
+__all__ = ["GridModel"]
+
+_NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNoise, AxisNoise)}
+
+
+@dataclass(frozen=True, eq=False)
+class GridModel:
+    """A grid of estimated counts.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    values : ndarray, shape (m, m)
+        Estimated counts.
+    noise : GridNoise, optional
+        What is known of their noise.
+    """
+
+    grid: Grid
+    values: NDArray
+    noise: GridNoise | None = None
+    kind: ClassVar[str] = "grid"
+
+    @property
+    def region(self) -> Region:
+        """Where it can be asked."""
+        return self.grid.region
+
+    def cells(self) -> Grid:
+        """Its own cells."""
+        return self.grid
+
+    def additive(self) -> "GridModel":
+        """Itself."""
+        return self
+
+    @cached_property
+    def _table(self) -> SummedArea:
+        return SummedArea(self.grid, self.values)
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
+        return self._table.sums(queries)
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
+        if self.noise is None:
+            return np.full(len(queries), np.nan)
+        # Where terms cancel, rounding may leave less than nothing.
+        return np.maximum(self.noise.variance(self.grid, queries), 0)
+
+    @property
+    def separate(self) -> bool:
+        """Whether each cell is known to have noise of its own."""
+        return self.noise is not None and self.noise.separate(self.grid)
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The counts, in 32 bits where they fit, and what its noise needs."""
+        fits = self.values.size == 0 or np.abs(self.values).max() < 2**31
+        whole = np.issubdtype(self.values.dtype, np.integer)
+        values = self.values.astype(np.int32) if fits and whole else self.values
+        return {"values": values} | ({} if self.noise is None else self.noise.arrays())
+
+    def settings(self) -> dict[str, Any]:
+        """What is known of its noise."""
+        if self.noise is None:
+            return {}
+        return {"noise": {"kind": self.noise.kind} | self.noise.settings()}
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "GridModel":
+        """Rebuild from a file."""
+        if "values" not in arrays:
+            raise InputError(f"a grid has an array 'values', not only {sorted(arrays)}.")
+        values = arrays["values"]
+        if values.ndim != 2 or values.shape[0] != values.shape[1]:
+            raise InputError(f"the array of a grid must be square, not {values.shape}.")
+        grid = Grid(region, len(values))
+        others = {name: array for name, array in arrays.items() if name != "values"}
+        told = settings.get("noise")
+        if told is None:
+            if others:
+                raise InputError(f"a grid has one array, 'values', not also {sorted(others)}.")
+            return cls(grid, values)
+        if told["kind"] not in _NOISES:
+            raise InputError(f"noise {told['kind']!r} is unknown to this version of snhkit.")
+        return cls(grid, values, _NOISES[told["kind"]].restore(grid, others, told))

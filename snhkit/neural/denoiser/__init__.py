@@ -1,0 +1,1 @@
+"""The denoised grid: a network that was trained on public cities cleans one noisy grid."""

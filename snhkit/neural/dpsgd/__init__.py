@@ -1,0 +1,1 @@
+"""DP-SGD: training on the records themselves, as a demonstration."""

@@ -1,0 +1,137 @@
+"""Gradient descent whose every gradient is clipped and noisy (Abadi et al. 2016)."""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
+from numpy.typing import NDArray
+
+from snhkit.neural.networks.network import MLP
+from snhkit.privacy import noisy_gradient
+
+__all__ = ["clipped_sum", "descend", "parameter_count"]
+
+
+@cache
+def parameter_count(network: MLP, inputs: int) -> int:
+    """How many numbers are trained: the length of one gradient.
+
+    Examples
+    --------
+    >>> parameter_count(MLP(depth=2, width=4), inputs=3)
+    21
+    """
+    shapes = jax.eval_shape(partial(network.start, inputs=inputs), jax.random.key(0))
+    return sum(a.size for a in shapes.values())
+
+
+def clipped_sum(gradients: jax.Array, clip: float | jax.Array) -> jax.Array:
+    """The sum, shape (p,), of gradients, shape (s, p), each cut to an L2 norm of ``clip``.
+
+    Whatever one unit of privacy changes, each term moves by at most 2 ``clip``: so the sum moves by
+    at most 2 s ``clip``.
+
+    Examples
+    --------
+    >>> print(clipped_sum(jnp.array([[6.0, 8.0], [0.0, 1.0]]), clip=5.0))
+    [3. 5.]
+    """
+    norms = jnp.linalg.norm(gradients, axis=1, keepdims=True)
+    # Not min(1, clip / norm): that has no value for a norm of 0.
+    cut = gradients * (clip / jnp.maximum(norms, clip))
+    return jnp.where(jnp.isfinite(norms), cut, 0).sum(axis=0)
+
+
+def descend(
+    network: MLP,
+    squares: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    noise: NDArray[np.float32],
+    *,
+    batch: int,
+    clip: float,
+    learning_rate: float,
+    seed: int,
+) -> tuple[dict[str, NDArray[np.float32]], NDArray[np.float32]]:
+    """Train on squares and their labels, one step for each row of noise.
+
+    The gradients are clipped, summed, made noisy and averaged. Adam turns them into steps whose
+    length does not grow with the noise; plain descent would be thrown out of all bounds by it.
+
+    Parameters
+    ----------
+    network : MLP
+        The architecture.
+    squares : ndarray, shape (t, i)
+        What the network is told of each training square, in [0, 1].
+    labels : ndarray, shape (t,)
+        Their counts in units of the output scale.
+    noise : ndarray, shape (steps, p)
+        Added to the sums, in units of the gradient.
+    batch : int
+        Squares drawn for each step: the paper's abs(S).
+    clip : float
+        The L2 norm B that each square's gradient is cut to.
+    learning_rate : float
+        Adam's.
+    seed : int
+        Public; of the start and of the batches.
+
+    Returns
+    -------
+    params : dict of ndarray
+        As private as ``noise`` makes them.
+    losses : ndarray, shape (steps,)
+        The mean squared error over all the squares before each step. They are computed from the
+        labels without noise: for public or synthetic labels only.
+    """
+    params, losses = _run(
+        noisy_gradient,
+        network,
+        batch,
+        jax.random.key(seed),
+        *(jnp.asarray(a, jnp.float32) for a in (squares, labels, noise, clip, learning_rate)),
+    )
+    return {name: np.asarray(value) for name, value in params.items()}, np.asarray(losses)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _run(
+    made_noisy: Callable,
+    network: MLP,
+    batch: int,
+    key: jax.Array,
+    squares: jax.Array,
+    labels: jax.Array,
+    noise: jax.Array,
+    clip: jax.Array,
+    rate: jax.Array,
+):
+    first, batches = jax.random.split(key)
+    start, unravel = ravel_pytree(network.start(first, squares.shape[1]))
+    adam = optax.scale_by_adam()
+
+    def predict(theta: jax.Array, x: jax.Array) -> jax.Array:
+        return network.apply(unravel(theta), x)
+
+    def loss(theta: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+        return (predict(theta, x[None])[0] - y) ** 2
+
+    def step(carry: tuple[jax.Array, optax.OptState], now: tuple[jax.Array, jax.Array]):
+        theta, state = carry
+        key, row = now
+        drawn = jax.random.randint(key, (batch,), 0, len(labels))
+        gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(theta, squares[drawn], labels[drawn])
+        mean = made_noisy(clipped_sum(gradients, clip), row) / batch
+        change, state = adam.update(mean, state)
+        whole = jnp.mean((predict(theta, squares) - labels) ** 2)
+        theta = jax.tree.map(lambda a, d: a - rate * d, theta, change)
+        return (theta, state), whole
+
+    keys = jax.random.split(batches, len(noise))
+    (theta, _), losses = jax.lax.scan(step, (start, adam.init(start)), (keys, noise))
+    return unravel(theta), losses

@@ -1,0 +1,178 @@
+"""DP-SGD: the baseline whose every gradient is noisy. A demonstration, not to publish."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.builders.base import Extra, Terms, positive, publish, sizes, whole, with_n
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.neural.dpsgd.descent import descend, parameter_count
+from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
+from snhkit.neural.networks.network import MLP
+from snhkit.privacy import Epsilon, exact, gradient_noise
+from snhkit.release import Release
+
+__all__ = ["DPSGD", "exact_training_set"]
+
+_MOST_STEPS = 10_000
+_MOST_NOISE = 2**25  # numbers: 128 MB
+
+
+@dataclass(frozen=True)
+class DPSGD:
+    """A network trained on exact counts by noisy gradients: why SNH does not do that.
+
+    Every step looks at the records anew, so all steps share epsilon. One record lies in squares of
+    any batch, so each step's noise must hide a change in all their gradients at once. That is far
+    more noise than gradient, and the network learns next to nothing.
+
+    A demonstration, never to be published: its noise is in floating point, and it promises only
+    (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    sizes_m : (float, float)
+        Sides of the training squares, in metres.
+    network : MLP
+        The architecture; at most 5 layers of 256.
+    samples : int
+        Training squares, uniform over the region.
+    steps : int
+        Noisy gradients, at most 10,000.
+    batch : int
+        Squares in each: the paper's abs(S).
+    clip : float
+        The paper's B: the L2 norm a square's gradient is cut to, from 0.001 to 1,000.
+    learning_rate : float
+        Adam's, at most 1.
+    delta : number
+        The chance, roughly, that the promise of epsilon fails; far below 1 / n.
+    seed : int
+        Public; of the squares and of the training, not of the noise.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> DPSGD(steps=100).sensitivity
+    5120.0
+
+    Notes
+    -----
+    Zeighami et al., PVLDB 15, 2022, Sec. 3.1; Abadi et al., "Deep Learning with Differential
+    Privacy", CCS 2016, but for its gain from sampling: training queries are sampled, records are
+    not. The noise is the same for every unit of privacy, since clipping bounds a square's gradient
+    whatever the records are.
+    """
+
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+    network: MLP = field(default_factory=lambda: MLP(depth=3, width=64))
+    samples: int = 4096
+    steps: int = 300
+    batch: int = 256
+    clip: float = 10.0
+    learning_rate: float = 0.01
+    delta: Epsilon = 1e-6
+    seed: int = 0
+    extra: ClassVar[Extra] = Extra("dpsgd", package="dp_accounting")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
+        for name in ("samples", "steps", "batch"):
+            whole(name, getattr(self, name), least=1)
+        whole("seed", self.seed, least=0)
+        for name in ("clip", "learning_rate"):
+            positive(name, getattr(self, name))
+        if not 1e-3 <= self.clip <= 1e3 or self.learning_rate > 1:
+            raise InputError("clip must lie in [0.001, 1000], and learning_rate in (0, 1].")
+        refuse_large(self.network)
+        if self.steps * self._size > _MOST_NOISE or self.steps > _MOST_STEPS:
+            raise InputError(
+                f"steps: at most {min(_MOST_STEPS, _MOST_NOISE // self._size):,} for this network, "
+                f"not {self.steps:,}."
+            )
+        try:
+            delta = exact(self.delta)
+        except InputError:
+            delta = 1
+        if delta >= 1:
+            raise InputError(f"delta must be a number in (0, 1) such as 1e-6, not {self.delta!r}.")
+
+    @property
+    def sensitivity(self) -> float:
+        """By how much one unit can change the sum of a step's gradients: 2 abs(S) B."""
+        return 2 * self.batch * float(self.clip)
+
+    @property
+    def _size(self) -> int:
+        return parameter_count(self.network, INPUTS)
+
+    def check(self, region: Region, terms: Terms) -> None:
+        """Refuse sizes that the region cannot hold, and to work without dp-accounting."""
+        self.extra.require()
+        low, high = self.sizes_m
+        if high >= region.side_m:
+            raise InputError(
+                f"DPSGD: squares of {low:g} to {high:g} m do not fit a region of "
+                f"{region.side_m:g} m; smaller ones do."
+            )
+        Grid.of_width(region, high)
+
+    def build(self, records: Points, terms: Terms) -> Release:
+        """Count squares exactly, and train on them through noisy gradients (Sec. 3.1)."""
+        n, left, bought = with_n(records, terms)
+        noise, spend = gradient_noise(
+            self.steps, self._size, self.sensitivity, left.epsilon, exact(self.delta), left.entropy
+        )
+        # Without noise are the labels, and the losses: neither leaves this function.
+        squares, labels, scale = exact_training_set(
+            records, n, self.sizes_m, self.samples, self.seed
+        )
+        params, _ = descend(
+            self.network,
+            squares,
+            labels,
+            noise,
+            batch=self.batch,
+            clip=self.clip,
+            learning_rate=self.learning_rate,
+            seed=self.seed,
+        )
+        model = NetworkModel(records.region, self.sizes_m, scale, self.network, params)
+        return publish(self, terms, (*bought, spend), model, n)
+
+
+def exact_training_set(
+    records: Points, n: int, sizes_m: tuple[float, float], samples: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Squares, and their exact counts as labels: as private as the records are.
+
+    Returns
+    -------
+    squares : ndarray, shape (samples, 3)
+        As ``described``; public.
+    labels : ndarray, shape (samples,)
+        True counts in units of ``scale``.
+    scale : float
+        The count of the largest square if ``n`` records lay evenly: of public numbers only.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> squares, labels, scale = exact_training_set(Points(city, [[1, 1]]), 8, (50, 50), 9, seed=0)
+    >>> squares.shape, labels.shape, scale
+    ((9, 3), (9,), 2.0)
+    """
+    side_m = records.region.side_m
+    boxes = RangeQueries.sample(records.region, samples, sizes_m, seed)
+    centre = np.stack([boxes.x, boxes.y], axis=1) + boxes.width[:, None] / 2
+    scale = max(n, 1) * (sizes_m[1] / side_m) ** 2
+    squares = described(centre, boxes.width, side_m, sizes_m)
+    return squares, exact_counts(records, boxes) / scale, scale

@@ -1,0 +1,153 @@
+"""Answers from one network that is told a square's place and size."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.neural.networks.model import evaluate
+from snhkit.neural.networks.network import MLP, network_from, network_settings
+
+__all__ = ["INPUTS", "NetworkModel", "described", "refuse_large"]
+
+INPUTS = 3  # a square's centre and its side
+
+_MOST_WIDTH, _MOST_DEPTH = 256, 5
+_MOST_WEIGHT = 1e5  # with these a network's answers stay finite
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """One network for squares of all sizes.
+
+    A box is cut to the region. The network is asked for a square around its centre, of its area
+    where that lies between the sizes that were trained, and the answer is scaled by area.
+
+    Parameters
+    ----------
+    region : Region
+        Where it can be asked.
+    sizes_m : (float, float)
+        The smallest and the largest side it was trained for, in metres.
+    scale : float
+        The network answers in units of it.
+    network : MLP
+        The architecture.
+    params : mapping of ndarray
+        Its parameters.
+    """
+
+    region: Region
+    sizes_m: tuple[float, float]
+    scale: float
+    network: MLP
+    params: Mapping[str, NDArray]
+    kind: ClassVar[str] = "dpsgd"
+    warning: ClassVar[str] = (
+        "a demonstration: (epsilon, delta) only, with floating-point noise. Not to publish."
+    )
+
+    def cells(self) -> Grid:
+        """Squares of the largest size it was trained for."""
+        return Grid.of_width(self.region, self.sizes_m[1])
+
+    def additive(self) -> "NetworkModel":
+        """Itself, though its answers do not add up exactly."""
+        return self
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Estimated counts of the boxes, shape (q,)."""
+        whole = self.region.side_m
+        low = np.clip(np.stack([queries.x, queries.y], 1), 0, whole)
+        far = np.stack([queries.x + queries.width, queries.y + queries.height], 1)
+        high = np.clip(far, 0, whole)
+        area = (high - low).prod(axis=1)
+        asked = np.flatnonzero(area > 0)
+        counts = np.zeros(len(queries))
+        if asked.size:
+            side = np.clip(np.sqrt(area[asked]), *self.sizes_m)
+            half = side[:, None] / 2
+            centre = np.clip((low + high)[asked] / 2, half, whole - half)
+            params = {name: jnp.asarray(a) for name, a in self.params.items()}
+            said = evaluate(self.network, params, described(centre, side, whole, self.sizes_m))
+            counts[asked] = said * self.scale * area[asked] / side**2
+        return counts
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Unknown: not a number for every box, shape (q,)."""
+        return np.full(len(queries), np.nan)
+
+    @property
+    def separate(self) -> bool:
+        """No."""
+        return False
+
+    def arrays(self) -> dict[str, NDArray]:
+        """The parameters."""
+        return dict(self.params)
+
+    def settings(self) -> dict[str, Any]:
+        """All but the arrays, as JSON values."""
+        return {
+            "sizes_m": list(self.sizes_m),
+            "scale": self.scale,
+            "network": network_settings(self.network),
+        }
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "NetworkModel":
+        """Rebuild from a file."""
+        low, high = (float(s) for s in settings["sizes_m"])
+        scale = float(settings["scale"])
+        if not 0 < low <= high <= region.side_m:
+            raise InputError(f"query sizes [{low}, {high}] do not fit the region.")
+        Grid.of_width(region, high)
+        if not 0 < scale < np.inf:
+            raise InputError("scale must be positive.")
+        network = network_from(settings["network"])
+        if not isinstance(network, MLP):
+            raise InputError(f"a {network.name} network cannot answer for squares of all sizes.")
+        refuse_large(network)
+        expected = jax.eval_shape(partial(network.start, inputs=INPUTS), jax.random.key(0))
+        shapes = {name: a.shape for name, a in expected.items()}
+        if {name: a.shape for name, a in arrays.items()} != shapes:
+            raise InputError("the parameters do not fit the network that the file describes.")
+        for name, a in arrays.items():
+            if a.dtype != np.float32 or (a.size and np.abs(a).max() > _MOST_WEIGHT):
+                raise InputError(f"array {name} is not of numbers that training can have found.")
+        return cls(region, (low, high), scale, network, dict(arrays))
+
+
+def described(
+    centre: NDArray[np.float64],
+    side: NDArray[np.float64],
+    whole: float,
+    sizes_m: tuple[float, float],
+) -> NDArray[np.float64]:
+    """What the network is told of squares: centre and side in [0, 1], shape (b, 3).
+
+    Examples
+    --------
+    >>> described(np.array([[50.0, 25.0]]), np.array([30.0]), whole=100, sizes_m=(20, 40))
+    array([[0.5 , 0.25, 0.5 ]])
+    """
+    low, high = sizes_m
+    size = (side - low) / (high - low) if high > low else np.zeros_like(side)
+    return np.column_stack([centre / whole, size])
+
+
+def refuse_large(network: MLP) -> None:
+    """Raise InputError if a network's answers could overflow."""
+    if network.width > _MOST_WIDTH or network.depth > _MOST_DEPTH:
+        raise InputError(
+            f"network: at most {_MOST_DEPTH} layers of {_MOST_WIDTH} here, not {network!r}."
+        )

@@ -1,0 +1,1 @@
+"""The paper's networks: augmentation, architectures, training and answers (Sec. 4)."""

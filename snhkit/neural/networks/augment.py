@@ -1,0 +1,140 @@
+"""From one noisy grid to training squares of k sizes (Alg. 1 of the paper)."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.geometry import RangeQueries, SummedArea
+from snhkit.neural.networks.squares import Scattered, Stored, targets
+from snhkit.neural.networks.workload import overlaps
+
+__all__ = ["Augmentation", "aligned", "query_sizes", "scattered"]
+
+_EVEN_SHARE = 0.6  # of scattered squares are uniform over the region, the rest near the workload
+_FINEST = 1024  # cells a side, of the places of squares
+_LARGEST = 2**30  # units: so no sum over cells overflows 32 bits
+
+
+@dataclass(frozen=True, eq=False)
+class Augmentation:
+    """What makes training squares out of a noisy grid.
+
+    Parameters
+    ----------
+    table : SummedArea
+        Of the noisy grid.
+    sizes : ndarray, shape (k,)
+        The networks' own query sizes in metres.
+    spread : float
+        How far from its own size a network's squares may be, in metres; it is told sizes if this
+        is not 0.
+    workload : RangeQueries or None
+        Q_W; without it all squares weigh the same.
+    floor : float
+        Weight of a square that no workload box touches, in units of the average weight.
+    scale : float
+        The output scale, in records.
+    smoothing : float
+        psi in records.
+    clip : bool
+        Whether negative labels count as 0.
+    """
+
+    table: SummedArea
+    sizes: NDArray[np.float64]
+    spread: float
+    workload: RangeQueries | None
+    floor: float
+    scale: float
+    smoothing: float
+    clip: bool
+
+    def popularity(self, at: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+        """``overlaps`` of the squares of a lattice over their average, shape (g * g,)."""
+        found = np.ones(len(at) ** 2)
+        if self.workload is not None:
+            found = overlaps(self.workload, at, size).ravel().astype(float)
+        return found / (found.mean() or 1)
+
+    def worth(self, popularity: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights, 1 on average."""
+        return (popularity + self.floor) / (1 + self.floor)
+
+
+def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
+    """Midpoints of k equal parts of [low, high] in metres: the paper's R.
+
+    Examples
+    --------
+    >>> query_sizes(25, 100, 3)
+    array([37.5, 62.5, 87.5])
+    """
+    return low + (high - low) / k * (np.arange(k, dtype=np.float64) + 0.5)
+
+
+def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
+    """Squares at the lower-left corner of every cell, as in the paper.
+
+    A network that is told sizes gets one at random at each corner; ``rng`` is public.
+    """
+    grid, region = given.table.grid, given.table.grid.region
+    corners = grid.corners()
+    told = np.full((len(given.sizes), len(corners)), 0.5)
+    if given.spread:
+        told = rng.uniform(size=told.shape)
+    ratio = 1 + given.spread / given.sizes[:, None] * (2 * told - 1)
+    at, counts, worth = [], [], []
+    for own, times in zip(given.sizes, ratio, strict=True):
+        size = own * times
+        boxes = RangeQueries(region, corners[:, 0], corners[:, 1], size, size)
+        counts.append(given.table.sums(boxes) / given.scale)
+        at.append((corners + size[:, None] / 2) / region.side_m)
+        worth.append(given.worth(given.popularity(grid.edges()[:-1], own)))
+    all_told = np.stack(at)
+    if given.spread:
+        all_told = np.concatenate([all_told, told[..., None]], axis=-1)
+    labels, weights = targets(
+        _single(np.stack(counts)),
+        _single(np.stack(worth)),
+        _single(ratio),
+        given.smoothing / given.scale,
+        given.clip,
+    )
+    return Stored(_single(all_told), labels, weights)
+
+
+def scattered(given: Augmentation) -> Scattered:
+    """Squares at any position inside the region, more of them where queries are expected.
+
+    Corners on cell borders alone teach a network nothing about the inside of a cell. The weights
+    make up for the uneven draw, so that the loss has the expectation of the paper's, but for the
+    workload's weight being that of the middle of a cell no wider than the smallest size.
+    """
+    table, side = given.table.table, given.table.grid.region.side_m
+    unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
+    chances = worth = None
+    if given.workload is not None:
+        g = int(np.clip(side // (given.sizes[0] - given.spread), 1, _FINEST))
+        middles = (np.arange(g) + 0.5) / g
+        popularity = np.stack([given.popularity(middles * (side - s), s) for s in given.sizes])
+        chance = _EVEN_SHARE + (1 - _EVEN_SHARE) * popularity
+        upto = np.cumsum(chance, axis=1) / chance.sum(axis=1, keepdims=True)
+        chances = jnp.asarray(np.minimum(upto * 2.0**32, 2**32 - 1).astype(np.uint32))
+        worth = _single(given.worth(popularity) / chance)
+    return Scattered(
+        table=jnp.asarray(np.rint(table / unit).astype(np.int32)),
+        unit=_single(unit / given.scale),
+        own=_single(given.sizes / side),
+        spread=_single(given.spread / side),
+        chances=chances,
+        worth=worth,
+        smoothing=_single(given.smoothing / given.scale),
+        clip=given.clip,
+        sized=given.spread > 0,
+    )
+
+
+def _single(numbers):
+    return jnp.asarray(numbers, jnp.float32)

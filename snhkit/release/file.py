@@ -1,0 +1,132 @@
+"""The container of a release file: safetensors arrays, and a description in JSON.
+
+A release file is one safetensors file. Its metadata has the key ``snhkit``, whose value is a JSON
+object: ``format``, ``kind`` (which model), ``settings`` and the names and values that
+``Release.description`` lists. Its arrays are those of the model. Nothing in the file can run.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from snhkit.errors import InputError, ReleaseFileError
+from snhkit.privacy import Spend
+
+__all__ = ["check_content", "decoded_spend", "encode", "encoded_spend", "fraction", "read"]
+
+FORMAT = 1
+# No count and no variance is larger, and with these all that answers need stays finite.
+_LARGEST = 2**128
+_DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
+
+
+def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
+    """Return the bytes of a release file.
+
+    Parameters
+    ----------
+    description : mapping
+        JSON values by name.
+    arrays : mapping of str to ndarray
+        The arrays of the model, by name.
+    """
+    text = json.dumps({"format": FORMAT, **description})
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return save(contiguous, metadata={"snhkit": text})
+
+
+def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
+    """Return the description and the arrays of a release file, neither of them checked.
+
+    The arrays cannot be larger than the file.
+
+    Raises
+    ------
+    ReleaseFileError
+        If there is no such file, or the file is not a safetensors file with a description.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ReleaseFileError(f"{path}: there is no such file.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            text = (file.metadata() or {}).get("snhkit")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, AttributeError, TypeError, ValueError) as error:
+        raise ReleaseFileError(f"{path}: not a safetensors file ({error}).") from None
+    if text is None:
+        raise ReleaseFileError(f"{path}: a safetensors file, but not a release of snhkit.")
+    try:
+        return json.loads(text), arrays
+    except (ValueError, RecursionError) as error:
+        raise ReleaseFileError(
+            f"{path}: damaged: its description is not a JSON object ({error})."
+        ) from None
+
+
+def check_content(
+    description: Mapping[str, Any], arrays: Mapping[str, NDArray], also_dtype: str | None
+) -> None:
+    """Raise InputError if the format is unknown, or a value is one that no release file holds.
+
+    Parameters
+    ----------
+    description : mapping
+        As ``read`` returns the description.
+    arrays : mapping of str to ndarray
+        The arrays of the file.
+    also_dtype : str or None
+        A further array type that the kind of model may hold.
+    """
+    if description["format"] != FORMAT:
+        raise InputError(
+            f"format {description['format']} is not one that this version reads ({FORMAT})."
+        )
+    for name, array in arrays.items():
+        if array.dtype.name not in {*_DTYPES, also_dtype}:
+            raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
+        if array.dtype.kind == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
+            raise InputError(f"array {name} holds a number that is not finite, or above 2**128.")
+    _refuse_out_of_range(description["settings"])
+
+
+def _refuse_out_of_range(value: Any) -> None:
+    """Raise InputError if a number in JSON values is not finite, or above 2**128."""
+    if isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            _refuse_out_of_range(part)
+    elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
+        raise InputError("a number in its settings is not finite, or above 2**128.")
+
+
+def encoded_spend(spend: Spend) -> list[str]:
+    """Return a spend as texts: epsilon, what was bought, composition and, if not 0, delta.
+
+    Versions that know no delta refuse a file with a fourth text.
+    """
+    parts = [str(spend.epsilon), spend.what, spend.composition]
+    return [*parts, str(spend.delta)] if spend.delta else parts
+
+
+def decoded_spend(epsilon: str, what: str, composition: Any, delta: str = "0") -> Spend:
+    """Return the spend whose texts a file holds; raise InputError if one is invalid."""
+    return Spend(
+        fraction("an epsilon", epsilon), str(what), composition, fraction("a delta", delta)
+    )
+
+
+def fraction(name: str, text: str) -> Fraction:
+    """Return the fraction that a file writes as text; raise InputError if the text is another."""
+    # Fraction("1e999999999") would take unbounded time and memory.
+    if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
+        raise InputError(f"{name} is not a fraction of whole numbers.")
+    return Fraction(text)

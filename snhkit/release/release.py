@@ -1,0 +1,268 @@
+"""What is published: answers to any boxes, and not one record."""
+
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models import Model
+from snhkit.privacy import PrivacyUnit, Spend, total_delta, written
+from snhkit.release import file
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """A differentially private summary of a dataset; asking, saving and drawing it cost nothing.
+
+    Parameters
+    ----------
+    method : str
+        The builder's name.
+    hyperparameters : mapping
+        The builder's, as JSON values.
+    epsilon : Fraction
+        What the dataset's owner paid.
+    unit : PrivacyUnit
+        Whose presence it hides.
+    n : int or None
+        The number of records: declared public, or bought and then noisy; None where not needed.
+    replayable : bool
+        Whether the noise came from a seed, which voids the promise.
+    spends : tuple of Spend
+        What epsilon was paid for.
+    model : Model
+        What answers.
+    versions : mapping
+        Of the libraries that built it.
+
+    Notes
+    -----
+    The paper's theta together with f-hat (Sec. 2.2).
+    """
+
+    method: str
+    hyperparameters: Mapping[str, Any]
+    epsilon: Fraction
+    unit: PrivacyUnit
+    n: int | None
+    replayable: bool
+    spends: tuple[Spend, ...]
+    model: Model
+    versions: Mapping[str, str] = field(default_factory=lambda: dict(_versions()))
+
+    @property
+    def region(self) -> Region:
+        """The declared square it covers."""
+        return self.model.region
+
+    @property
+    def delta(self) -> Fraction:
+        """0 where the promise is pure epsilon; else the chance that it fails (docs/privacy.md)."""
+        return total_delta(self.spends)
+
+    def answer(
+        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
+    ) -> NDArray[np.float64]:
+        """Estimated counts of boxes or polygons, shape (q,); may be negative where noise is larger.
+
+        Parameters
+        ----------
+        queries : RangeQueries, GeoDataFrame or GeoSeries
+            Boxes, or polygons in any CRS. A polygon's count is put together from those of the
+            method's cells (for SNH's networks, blocks as wide as their largest squares); a cell on
+            the edge counts as the share of its area that lies inside. So disjoint polygons add up.
+
+        Raises
+        ------
+        InputError
+            If the boxes are given in another region, or a shape is not a valid polygon.
+        """
+        if not isinstance(queries, RangeQueries):
+            from snhkit.release.polygons import cover, polygons_in
+
+            parts = self.model.additive()
+            owner, boxes, share = cover(parts.cells(), polygons_in(self.region, queries))
+            return _summed(owner, share * parts.answer(boxes), len(queries))
+        return self.model.answer(self._mine("answer", queries))
+
+    def standard_error(
+        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
+    ) -> NDArray[np.float64]:
+        """Standard deviation of the noise in the answers, shape (q,), in records.
+
+        Of the noise only: that records do not lie evenly inside cells makes another error, which
+        no theory gives. What lies outside the region has no noise.
+
+        Parameters
+        ----------
+        queries : RangeQueries, GeoDataFrame or GeoSeries
+            Boxes, or polygons as ``answer`` takes them.
+
+        Returns
+        -------
+        ndarray
+            nan where no theory gives it, as for networks; for polygons also where the cells'
+            noises depend on each other.
+
+        Raises
+        ------
+        InputError
+            If the boxes are given in another region, or a shape is not a valid polygon.
+        """
+        if not isinstance(queries, RangeQueries):
+            from snhkit.release.polygons import cover, polygons_in
+
+            parts, shapes = self.model.additive(), polygons_in(self.region, queries)
+            if not parts.separate:
+                return np.full(len(queries), np.nan)
+            owner, boxes, share = cover(parts.cells(), shapes)
+            return np.sqrt(_summed(owner, share**2 * parts.noise_variance(boxes), len(queries)))
+        return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
+
+    def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
+        if queries.region != self.region:
+            raise InputError(
+                f"{what}: the boxes are given in {queries.region}, the release is of {self.region}."
+            )
+        return queries
+
+    def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
+        """The region in cells with their estimated counts, to be drawn or joined.
+
+        Parameters
+        ----------
+        cell_m : float, optional
+            Of square cells, in metres; by default the method's own cells, of whatever shape.
+
+        Returns
+        -------
+        GeoDataFrame
+            In degrees (EPSG:4326), with a column ``count``, one row a cell.
+        """
+        import geopandas as gpd
+        import shapely
+
+        cells = self.model.cells() if cell_m is None else Grid.of_width(self.region, cell_m)
+        boxes = cells.boxes()
+        rings = boxes.corners_in_degrees()[..., ::-1]
+        return gpd.GeoDataFrame(
+            {"count": self.answer(boxes)}, geometry=shapely.polygons(rings), crs="EPSG:4326"
+        )
+
+    def description(self) -> dict[str, Any]:
+        """Return all of the release but the arrays of its model, as JSON values."""
+        return {
+            "kind": self.model.kind,
+            "method": self.method,
+            "hyperparameters": dict(self.hyperparameters),
+            "region": self.region.to_dict(),
+            "epsilon": str(self.epsilon),
+            "unit": {"kind": self.unit.kind, "max_per_user": self.unit.max_per_user},
+            "n": self.n,
+            "replayable": self.replayable,
+            "spends": [file.encoded_spend(spend) for spend in self.spends],
+            "settings": self.model.settings(),
+            "versions": dict(self.versions),
+        }
+
+    @classmethod
+    def restore(cls, description: Mapping[str, Any], model: Model) -> "Release":
+        """Return the release that a file describes; the description may come from anyone.
+
+        Parameters
+        ----------
+        description : mapping
+            As ``description`` returned it.
+        model : Model
+            What answers.
+
+        Raises
+        ------
+        InputError
+            If a value is not one that a release can have.
+        """
+        n = None if description["n"] is None else int(description["n"])
+        if n is not None and n < 0:
+            raise InputError(f"n must not be negative, not {n}.")
+        epsilon = file.fraction("an epsilon", description["epsilon"])
+        if not epsilon:
+            raise InputError("epsilon must be greater than 0.")
+        return cls(
+            method=str(description["method"]),
+            hyperparameters=dict(description["hyperparameters"]),
+            epsilon=epsilon,
+            unit=PrivacyUnit(**description["unit"]),
+            n=n,
+            replayable=bool(description["replayable"]),
+            spends=tuple(file.decoded_spend(*parts) for parts in description["spends"]),
+            model=model,
+            versions={str(k): str(v) for k, v in dict(description["versions"]).items()},
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file that ``save`` writes."""
+        return file.encode(self.description(), self.model.arrays())
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the release to one safetensors file; nothing in it can run."""
+        return write_whole(path, self.to_bytes())
+
+    def card(self) -> dict[str, str]:
+        """What a reader must know, line by line."""
+        region = self.region
+        delta = f", delta = {written(self.delta)}" if self.delta else ""
+        lines = {
+            "Method": self.method,
+            "Privacy": f"epsilon = {written(self.epsilon)}{delta}, hides {self.unit.sentence}",
+            "Paid for": "; ".join(map(str, self.spends)),
+            "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
+            "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
+        }
+        warnings = [
+            getattr(self.model, "warning", "")
+        ]  # of the kind, which a file cannot leave out
+        if self.replayable:
+            warnings.append("replayable: the noise came from a seed. For research, not to publish.")
+        if any(warnings):
+            lines["Warning"] = " ".join(filter(None, warnings))
+        # A file's words must not steer the reader's terminal.
+        return {
+            name: "".join(c if c.isprintable() else "\ufffd" for c in text)
+            for name, text in lines.items()
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:9} {text}" for name, text in self.card().items())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row' style='text-align:left'>{name}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self.card().items()
+        )
+        return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"
+
+
+def _summed(owner: NDArray, values: NDArray, count: int) -> NDArray[np.float64]:
+    return np.bincount(owner, values, count).astype(np.float64)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("snhkit", "numpy", "jax")}

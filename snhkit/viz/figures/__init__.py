@@ -1,0 +1,20 @@
+"""Matplotlib figures of releases, of their errors, and of how the methods work."""
+
+from snhkit.viz.figures.cell_figure import cells_figure
+from snhkit.viz.figures.closeup import closeup_figure
+from snhkit.viz.figures.curves import against_truth, count_bars, error_curves
+from snhkit.viz.figures.plots import error_bars, surface_figure
+from snhkit.viz.figures.two_worlds import two_worlds
+from snhkit.viz.figures.winners import winners_figure
+
+__all__ = [
+    "against_truth",
+    "cells_figure",
+    "closeup_figure",
+    "count_bars",
+    "error_bars",
+    "error_curves",
+    "surface_figure",
+    "two_worlds",
+    "winners_figure",
+]

@@ -1,0 +1,141 @@
+"""Releases drawn in their own cells: where a method looked closely, and where it did not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points, RangeQueries
+from snhkit.viz.figures.closeup import outline
+from snhkit.viz.maps.surface import UNIT, ColourScale
+
+if TYPE_CHECKING:
+    from snhkit.release import Release
+
+__all__ = ["cells_figure"]
+
+
+def cells_figure(
+    releases: "Mapping[str, Release]",
+    boxes: RangeQueries | None = None,
+    *,
+    window_m: tuple[float, float, float] | None = None,
+    invented: Points | None = None,
+) -> Figure:
+    """Maps of releases side by side, each in the method's own cells, on one colour scale.
+
+    Parameters
+    ----------
+    releases : mapping of name to Release
+        At least one, all of one region.
+    boxes : RangeQueries, optional
+        Drawn on top.
+    window_m : (float, float, float), optional
+        The part to show: west and south edge, and width, in metres; otherwise the region.
+    invented : Points, optional
+        Records as dots, which tells all about them: only of synthetic cities.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show, or regions differ.
+    """
+    if len({release.region for release in releases.values()}) != 1:
+        raise InputError("cells_figure: give at least one release, and all of one region.")
+    side_m = next(iter(releases.values())).region.side_m
+    west, south, width = window_m or (0.0, 0.0, side_m)
+    shown = np.array([west, south, west + width, south + width])
+    cells = {name: _Cells.of(release, shown) for name, release in releases.items()}
+    scale = _scale(list(cells.values()))
+    figure = Figure(figsize=(3.9 * len(releases) + 1.1, 4.4), layout="compressed")
+    axes = figure.subplots(1, len(releases), squeeze=False, sharex=True, sharey=True).ravel()
+    for axis, (name, drawn) in zip(axes, cells.items(), strict=True):
+        drawn.draw(axis, scale)
+        if invented is not None:
+            near = _inside(invented.xy, shown)
+            axis.plot(*near.T / 1000, ".", color="white", markersize=1.5, markeredgewidth=0)
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
+        axis.set_title(name)
+        axis.set_xlabel("km east")
+        axis.set_ylabel("km north")
+        axis.set_aspect("equal")
+        axis.set_xlim(*shown[[0, 2]] / 1000)
+        axis.set_ylim(*shown[[1, 3]] / 1000)
+        axis.locator_params(nbins=5)
+        axis.label_outer()
+    figure.colorbar(
+        ScalarMappable(scale.norm, scale.cmap),
+        ax=axes.tolist(),
+        extend="both",
+        ticks=list(scale.ticks),
+        format="%g",
+        label=UNIT,
+    )
+    return figure
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A release's own cells that are in sight, and how many records a hectare they hold."""
+
+    boxes: RangeQueries
+    density: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, release: "Release", shown: NDArray) -> "_Cells":
+        cells = release.model.cells().boxes()
+        west, south, east, north = shown
+        cells = cells[
+            (cells.x < east)
+            & (cells.y < north)
+            & (cells.x + cells.width > west)
+            & (cells.y + cells.height > south)
+        ]
+        return cls(cells, release.answer(cells) * 10_000 / (cells.width * cells.height))
+
+    def draw(self, axis: Axes, scale: ColourScale) -> None:
+        axis.add_collection(
+            PolyCollection(
+                list(_corners(self.boxes) / 1000),
+                array=self.density,
+                cmap=scale.cmap,
+                norm=scale.norm,
+                edgecolors="#8c8c8c",
+                linewidths=0.3,
+            )
+        )
+
+
+def _scale(drawn: list[_Cells]) -> ColourScale:
+    """Its top is what a hundredth of the ground in sight exceeds, made round."""
+    density = np.concatenate([cells.density for cells in drawn])
+    area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
+    order = np.argsort(density)
+    ground = np.cumsum(area[order])
+    high = density[order][np.searchsorted(ground, 0.99 * ground[-1])]
+    return ColourScale(top=float(f"{max(high, 1):.1g}"))
+
+
+def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
+    """Shape (q, 4, 2), in metres."""
+    west, south = boxes.x, boxes.y
+    east, north = west + boxes.width, south + boxes.height
+    return np.stack(
+        [np.stack([west, east, east, west], 1), np.stack([south, south, north, north], 1)], 2
+    )
+
+
+def _inside(xy: NDArray, shown: NDArray) -> NDArray:
+    return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

@@ -1,0 +1,148 @@
+"""Cells near a box with their numbers written in them, to be added up by hand."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries
+from snhkit.viz.maps.surface import COLOURS, ColourScale, Surface
+
+__all__ = ["closeup_figure", "outline"]
+
+_MOST_CELLS = 24  # a side: more numbers cannot be read
+_SLACK = 1e-9  # an edge that rounding has moved is still that edge
+_BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
+_LINES = ("-", "--", ":", "-.")
+_COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # none of them a map's own
+
+
+def closeup_figure(
+    surfaces: Mapping[str, Surface], boxes: RangeQueries, *, margin_m: float = 40.0
+) -> Figure:
+    """Each surface around the boxes, with the count of every cell written into it.
+
+    Parameters
+    ----------
+    surfaces : mapping of name to Surface
+        Drawn side by side on one colour scale.
+    boxes : RangeQueries
+        Outlined, each in its own colour and line.
+    margin_m : float
+        How much is shown around them at least, in metres; whole cells are.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show, or there are too many cells to read.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Grid, Region
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> four = Surface(Grid(city, 2), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> box = RangeQueries(city, [10], [10], [30], [60])
+    >>> [text.get_text() for text in closeup_figure({"noisy": four}, box).axes[0].texts]
+    ['1', '2', '3', '4']
+    """
+    if not surfaces or not len(boxes):
+        raise InputError("closeup_figure: give at least one surface and one box.")
+    scale = ColourScale.shared(surfaces.values())
+    coarsest = max((surface.grid for surface in surfaces.values()), key=lambda grid: grid.cell_m)
+    low, high = _span(boxes, margin_m, coarsest)
+    figure = Figure(figsize=(4.6 * len(surfaces) + 0.2, 4.9), layout="constrained")
+    axes = figure.subplots(1, len(surfaces), squeeze=False)[0]
+    for axis, (name, surface) in zip(axes, surfaces.items(), strict=True):
+        _numbers(axis, surface, scale, low, high)
+        outline(axis, boxes)
+        axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=name)
+        axis.set_xlabel("m east")
+    axes[0].set_ylabel("m north")
+    return figure
+
+
+def outline(axis: Axes, boxes: RangeQueries, per_unit_m: float = 1.0) -> None:
+    """Draw boxes, each in its own colour and line, with a halo that shows on any ground.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where.
+    boxes : RangeQueries
+        At most a few, or they look alike.
+    per_unit_m : float
+        Metres that the axis calls 1.
+    """
+    rows = np.stack([boxes.x, boxes.y, boxes.width, boxes.height], axis=1) / per_unit_m
+    for k, (x, y, width, height) in enumerate(rows):
+        axis.add_patch(
+            Rectangle(
+                (x, y),
+                width,
+                height,
+                fill=False,
+                edgecolor=_COLOURS[k % len(_COLOURS)],
+                linestyle=_LINES[k % len(_LINES)],
+                linewidth=2.5,
+                path_effects=[withStroke(linewidth=5, foreground="white")],
+                zorder=3,
+            )
+        )
+
+
+def _span(
+    boxes: RangeQueries, margin_m: float, grid: Grid
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower-left and upper-right corner of what is shown, in metres: whole cells."""
+    corners = np.stack([boxes.x, boxes.y], axis=1)
+    sides = np.stack([boxes.width, boxes.height], axis=1)
+    low = np.floor((corners.min(axis=0) - margin_m) / grid.cell_m + _SLACK)
+    high = np.ceil(((corners + sides).max(axis=0) + margin_m) / grid.cell_m - _SLACK)
+    return np.maximum(low, 0) * grid.cell_m, np.minimum(high, grid.m) * grid.cell_m
+
+
+def _numbers(
+    axis: Axes,
+    surface: Surface,
+    scale: ColourScale,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> None:
+    grid = surface.grid
+    first = np.floor(low / grid.cell_m + _SLACK).astype(int)
+    last = np.minimum(np.ceil(high / grid.cell_m - _SLACK).astype(int), grid.m)
+    side = int((last - first).max())
+    if side > _MOST_CELLS:
+        raise InputError(
+            f"closeup_figure: {side} cells a side are too many to read, at most {_MOST_CELLS} are "
+            "not; take smaller boxes or a smaller margin_m."
+        )
+    shown = (slice(first[0], last[0]), slice(first[1], last[1]))
+    colours = scale.palette[scale.levels(surface.density[shown])] / 255
+    x, y = (grid.edges()[f : t + 1] for f, t in zip(first, last, strict=True))
+    axis.pcolormesh(x, y, np.swapaxes(colours, 0, 1), edgecolor="white", linewidth=0.5)
+    counts = surface.counts[shown]
+    digits = 0 if np.all(counts == np.rint(counts)) else 1
+    for (i, j), count in np.ndenumerate(counts):
+        ground = colours[i, j]
+        axis.text(
+            x[i : i + 2].mean(),
+            y[j : j + 2].mean(),
+            f"{count:z.{digits}f}".replace("-", "\u2212"),
+            ha="center",
+            va="center",
+            fontsize=11 if side <= 6 else 8,
+            color="white" if ground @ _BRIGHTNESS < 0.5 else "black",
+            bbox={"boxstyle": "round,pad=0.25", "facecolor": ground, "edgecolor": "none"},
+            clip_on=True,
+            zorder=4,
+        )

@@ -1,0 +1,161 @@
+"""Figures for a page or a notebook; no global state of matplotlib is touched."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries
+from snhkit.viz.figures.closeup import outline
+from snhkit.viz.maps.surface import COLOURS, UNIT, ColourScale, Surface
+
+if TYPE_CHECKING:
+    from snhkit.release import Release
+
+__all__ = ["error_bars", "surface_figure"]
+
+# For print in grey.
+_HATCHES = (
+    "",
+    "//",
+    "..",
+    "xx",
+    "\\\\",
+    "++",
+    "oo",
+    "--",
+    "**",
+    "||",
+    "////",
+    "OO",
+    "\\\\\\\\",
+    "...",
+)
+
+
+def surface_figure(
+    releases: "Mapping[str, Release | Surface]",
+    boxes: RangeQueries | None = None,
+    *,
+    cell_m: float | None = None,
+    columns: int = 3,
+) -> Figure:
+    """Maps of the released counts side by side, on one colour scale.
+
+    Parameters
+    ----------
+    releases : mapping of name to Release or Surface
+        At least one; a surface is shown in its own cells.
+    boxes : RangeQueries, optional
+        Outlined on every map.
+    cell_m : float, optional
+        Width in metres of the cells shown; by default a round number with at most 150 a side.
+    columns : int
+        Maps in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show.
+    """
+    if not releases:
+        raise InputError("surface_figure: there is no release to show.")
+    surfaces = {
+        name: given if isinstance(given, Surface) else Surface.of(given, cell_m)
+        for name, given in releases.items()
+    }
+    scale = ColourScale.shared(surfaces.values())
+    columns = min(columns, len(surfaces))
+    rows = -(-len(surfaces) // columns)
+    figure = Figure(figsize=(3.2 * columns + 1.2, 3.5 * rows), layout="compressed")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axis in axes[len(surfaces) :]:
+        axis.set_axis_off()
+    for axis, (name, surface) in zip(axes, surfaces.items(), strict=False):
+        side_km = surface.grid.region.side_m / 1000
+        axis.imshow(
+            surface.density.T,
+            origin="lower",
+            extent=(0, side_km, 0, side_km),
+            cmap=scale.cmap,
+            norm=scale.norm,
+            interpolation="nearest",
+        )
+        if boxes is not None:
+            outline(axis, boxes, per_unit_m=1000)
+        axis.set_title(name)
+        axis.set_xlabel("km east")
+        axis.set_ylabel("km north")
+        axis.locator_params(nbins=5)
+        axis.label_outer()
+    figure.colorbar(
+        ScalarMappable(scale.norm, scale.cmap),
+        ax=axes.tolist(),
+        extend="both",
+        ticks=list(scale.ticks),
+        label=UNIT,
+    )
+    return figure
+
+
+def error_bars(table: pd.DataFrame) -> Figure:
+    """Mean relative error of each method, a group of bars for each epsilon.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``epsilon`` and ``rel_error`` (1 is 100 %). Such errors are computed
+        from the true records: the figure is for their owner.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "epsilon": [0.2], "rel_error": [0.2]})
+    >>> error_bars(table).axes[0].get_ylabel()
+    'mean relative error'
+    """
+    missing = {"method", "epsilon", "rel_error"} - set(table.columns)
+    if missing:
+        raise InputError(f"error_bars: the table has no column {', '.join(sorted(missing))}.")
+    if table.empty:
+        raise InputError("error_bars: the table has no row.")
+    wide = table.pivot_table(index="epsilon", columns="method", values="rel_error", sort=False)
+    wide = wide.sort_index()
+    figure = Figure(figsize=(max(4.5, 1.5 + 0.5 * wide.size), 3.4), layout="constrained")
+    axis = figure.subplots()
+    width = 0.8 / wide.shape[1]
+    for k, name in enumerate(wide.columns):
+        at = [group + (k + 0.5) * width - 0.4 for group in range(len(wide))]
+        bars = axis.bar(
+            at,
+            wide[name],
+            width,
+            label=str(name),
+            color=COLOURS[k % len(COLOURS)],
+            hatch=_HATCHES[k % len(_HATCHES)],
+            edgecolor="white",
+        )
+        axis.bar_label(bars, fmt="{:.1%}", fontsize=8, padding=2)
+    axis.set_xticks(range(len(wide)), [f"ε = {epsilon:g}" for epsilon in wide.index])
+    axis.set_ylabel("mean relative error")
+    axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.margins(y=0.12)
+    axis.legend(frameon=False, ncols=min(4, wide.shape[1]), loc="lower left", bbox_to_anchor=(0, 1))
+    return figure

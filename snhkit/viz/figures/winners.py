@@ -1,0 +1,74 @@
+"""Who wins where: a table of comparisons as a picture."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from snhkit.errors import InputError
+from snhkit.viz.maps.surface import COLOURS
+
+__all__ = ["winners_figure"]
+
+
+def winners_figure(errors: pd.DataFrame) -> Figure:
+    """For each case and size of box the method that errs least, by name, error and colour.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Mean relative errors (1 is 100 %): a column a method, a row a case, with an index of any
+        levels whose last one is the size of the boxes. Such errors are computed from the true
+        records: the figure is for their owner.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If there is no row, the index has fewer than two levels, or an error is missing.
+
+    Examples
+    --------
+    >>> index = pd.MultiIndex.from_tuples([("Miami", "100 m"), ("Miami", "1 km")])
+    >>> figure = winners_figure(pd.DataFrame({"UG": [0.5, 0.1], "AG": [0.4, 0.2]}, index=index))
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['AG\\n40.0%', 'UG\\n10.0%']
+    """
+    if errors.empty or errors.index.nlevels < 2:
+        raise InputError("winners_figure: give rows whose index ends with the size of the boxes.")
+    if errors.isna().any(axis=None):
+        raise InputError("winners_figure: an error is missing.")
+    best, who = errors.min(axis=1), errors.idxmin(axis=1)
+    colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(errors.columns)}
+    cases = list(dict.fromkeys(key[:-1] for key in errors.index))
+    sizes = list(dict.fromkeys(key[-1] for key in errors.index))
+    figure = Figure(figsize=(2.2 + 1.9 * len(sizes), 1.2 + 0.62 * len(cases)), layout="constrained")
+    axis = figure.subplots()
+    for key in errors.index:
+        column, row = sizes.index(key[-1]), cases.index(key[:-1])
+        axis.add_patch(Rectangle((column, row), 1, 1, color=colour[who[key]], alpha=0.45))
+        axis.text(
+            column + 0.5,
+            row + 0.5,
+            f"{who[key]}\n{best[key]:.1%}",
+            ha="center",
+            va="center",
+            fontsize=11,
+        )
+    axis.set_xlim(0, len(sizes))
+    axis.set_ylim(len(cases), 0)
+    axis.set_xticks([k + 0.5 for k in range(len(sizes))], sizes)
+    axis.set_yticks(
+        [k + 0.5 for k in range(len(cases))], [", ".join(map(str, case)) for case in cases]
+    )
+    axis.set_xlabel("sides of the boxes")
+    axis.set_title("least mean relative error", fontsize=12)
+    axis.tick_params(length=0)
+    axis.set_frame_on(False)
+    for k in range(1, len(sizes)):
+        axis.axvline(k, color="white", linewidth=3)
+    for k in range(1, len(cases)):
+        axis.axhline(k, color="white", linewidth=3)
+    return figure

@@ -1,0 +1,227 @@
+"""Released counts as pictures: one unit and one colour scale for all methods compared."""
+
+import base64
+import io
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.colors import Colormap, PowerNorm
+from numpy.typing import NDArray
+from PIL import Image
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region
+
+if TYPE_CHECKING:
+    from snhkit.models import Model
+from snhkit.release import Release
+
+__all__ = ["COLOURS", "UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
+
+UNIT = "records per hectare"
+
+# Okabe and Ito's colours, told apart with any colour vision.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+_CELLS_A_SIDE = 150
+_PIXELS_A_CELL, _MOST_PIXELS = 5, 1200  # a cell, and a side unless there are more cells
+_KNOTS = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Surface:
+    """Counts of equal cells over a region: what a release says about each.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    counts : ndarray, shape (m, m)
+        ``counts[i, j]`` for the i-th column from the west and j-th row from the south.
+
+    Raises
+    ------
+    InputError
+        If the counts do not have the grid's shape.
+    """
+
+    grid: Grid
+    counts: NDArray
+
+    def __post_init__(self) -> None:
+        if self.counts.shape != (self.grid.m, self.grid.m):
+            raise InputError(
+                f"Surface: counts must have shape ({self.grid.m}, {self.grid.m}), "
+                f"not {self.counts.shape}."
+            )
+
+    @classmethod
+    def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+        """Ask a release or a model about every cell, ``cell_m`` wide or as the region suggests.
+
+        Methods with cells of their own are asked about the same ones as the others, so that the
+        pictures can be compared.
+        """
+        grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
+        x, y = grid.corners().T
+        side = np.full(len(x), grid.cell_m)
+        counts = release.answer(RangeQueries(release.region, x, y, side, side))
+        return cls(grid, np.asarray(counts, float).reshape(grid.m, grid.m))
+
+    @property
+    def density(self) -> NDArray[np.float64]:
+        """Records per hectare (100 m by 100 m), shape (m, m)."""
+        return self.counts * (10_000 / self.grid.cell_m**2)
+
+
+def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
+    """The smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells a side.
+
+    Examples
+    --------
+    >>> display_cell_m(Region.around(lat=0, lon=0, side_m=13_200))
+    100.0
+    """
+    return _nice(region.side_m / most, (1, 2, 5, 10))
+
+
+@dataclass(frozen=True)
+class ColourScale:
+    """From densities to colours: viridis over the square root, from 0 to ``top``.
+
+    The square root keeps sparse streets visible beside a full centre; viridis grows evenly in
+    brightness and is read alike with any colour vision, and in grey. What is below 0, which noise
+    makes, looks like 0.
+
+    Parameters
+    ----------
+    top : float
+        The density that gets the brightest colour, as does all above.
+    unit : str
+        Of densities.
+
+    Examples
+    --------
+    >>> scale = ColourScale(top=40.0)
+    >>> scale.palette[scale.levels(np.array([0.0, 40.0]))]
+    array([[ 68,   1,  84],
+           [253, 231,  36]], dtype=uint8)
+    >>> scale.ticks
+    (0.0, 10.0, 40.0)
+    """
+
+    top: float
+    unit: str = UNIT
+
+    @classmethod
+    def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
+        """One scale for all: its top is what 1 cell in 100 exceeds, made round."""
+        values = [s.density.ravel() for s in surfaces]
+        high = float(np.quantile(np.concatenate(values), 0.99)) if values else 1.0
+        return cls.up_to(max(high, 1.0))
+
+    @classmethod
+    def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
+        """The smallest scale with a round top that holds a density above 0."""
+        return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
+
+    @property
+    def norm(self) -> PowerNorm:
+        """The scale for matplotlib."""
+        return PowerNorm(0.5, vmin=0, vmax=self.top, clip=True)
+
+    @property
+    def cmap(self) -> Colormap:
+        """The colours for matplotlib."""
+        return matplotlib.colormaps["viridis"]
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Densities at the start, the middle and the end of the colours."""
+        return (0.0, self.top / 4, self.top)
+
+    def levels(self, density: NDArray) -> NDArray[np.uint8]:
+        """Rows of ``palette``, from 1 to 255."""
+        return (1 + np.rint(254 * self.norm(density).filled(0))).astype(np.uint8)
+
+    @property
+    def palette(self) -> NDArray[np.uint8]:
+        """Colours, shape (256, 3); the first stands for none."""
+        colours = self.cmap(np.linspace(0, 1, 255), bytes=True)[:, :3]
+        return np.concatenate([np.zeros((1, 3), np.uint8), colours])
+
+    def legend(self, title: str) -> dict[str, Any]:
+        """What the map's own legend needs, ready for JSON."""
+        low, middle, high = (f"{tick:g}" for tick in self.ticks)
+        steps = self.cmap(np.linspace(0, 1, 16), bytes=True)[:, :3]
+        return {
+            "title": title,
+            "unit": self.unit,
+            "ticks": [f"≤ {low}", middle, f"≥ {high}"],
+            "colours": ["#" + bytes(step).hex() for step in steps],
+        }
+
+
+def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
+    """A picture of a surface for a Web Mercator map, ready for JSON.
+
+    Each pixel shows the cell that holds the pixel's centre; outside the region it is transparent.
+
+    Returns
+    -------
+    dict
+        ``image`` (a PNG as a data URL), ``bounds`` ([south, west, north, east] in degrees),
+        ``alt`` and ``legend``.
+    """
+    grid = surface.grid
+    a_cell = max(1, min(_PIXELS_A_CELL, _MOST_PIXELS // grid.m))
+    at, bounds = _cell_of_pixel(grid, a_cell * grid.m)
+    levels = scale.levels(surface.density).ravel()[at]
+    levels[at < 0] = 0
+    picture = Image.fromarray(levels)
+    picture.putpalette(scale.palette.tobytes())
+    file = io.BytesIO()
+    picture.save(file, "PNG", transparency=0, compress_level=3)
+    url = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    return {
+        "image": url,
+        "bounds": list(bounds),
+        "alt": f"{title}: {UNIT}, as colours",
+        "legend": scale.legend(title),
+    }
+
+
+@lru_cache(maxsize=2)
+def _cell_of_pixel(
+    grid: Grid, pixels: int
+) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
+    """Flat cell number of each pixel, shape (pixels, pixels), north first; -1 outside.
+
+    Web Mercator stretches latitudes, so rows are even steps of its y, not of latitude.
+    """
+    south, west, north, east = bounds = grid.region.bounds
+    low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))
+    middle = (np.arange(pixels) + 0.5) / pixels
+    # The projection is smooth: it is computed at a few knots and interpolated between them.
+    knots = np.linspace(0, 1, _KNOTS + 1)
+    lat = np.degrees(np.arctan(np.sinh(high + (low - high) * knots)))
+    xy = grid.region.to_xy(*np.meshgrid(lat, west + (east - west) * knots, indexing="ij"))
+    before = np.minimum((middle * _KNOTS).astype(np.int64), _KNOTS - 1)
+    weights = np.zeros((pixels, _KNOTS + 1))
+    after = middle * _KNOTS - before
+    weights[np.arange(pixels), before], weights[np.arange(pixels), before + 1] = 1 - after, after
+    x, y = (weights @ xy[..., axis] @ weights.T for axis in (0, 1))
+    inside = (x >= 0) & (y >= 0) & (x < grid.region.side_m) & (y < grid.region.side_m)
+    i, j = (np.minimum((at / grid.cell_m).astype(np.int64), grid.m - 1) for at in (x, y))
+    return np.where(inside, i * grid.m + j, -1), bounds
+
+
+def _nice(least: float, steps: tuple[int, ...]) -> float:
+    """The smallest step times a power of ten that is at least ``least``."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in steps if step * power >= least * (1 - 1e-12))

@@ -1,0 +1,127 @@
+"""Widths that ParamSelect chooses, from public numbers and public points only."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
+from snhkit.builders.base import MOST_CELLS, Terms
+from snhkit.builders.width.cell_width import chosen_grid
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.geometry import Points, Region
+from snhkit.neural import SNH, DenoisedGrid, Prior
+from snhkit.privacy import PrivacyUnit, SystemEntropy
+from snhkit.select import ParamSelect, paramselect
+
+CITY = Region.around(lat=45, lon=7, side_m=3_000)
+AUTO = {
+    "Identity": Identity("auto"),
+    "HB2D": HierarchicalGrid("auto"),
+    "PGM": PGM("auto"),
+    "Denoised": DenoisedGrid("auto", prior=Prior(turns=1)),
+}
+
+
+def points(seed: int, n: int = 5_000) -> Points:
+    xy = np.random.default_rng(seed).normal(1_500, 40, (n, 2))
+    return Points(CITY, np.clip(xy, 0, 2_999))
+
+
+def width_of(epsilon: Fraction | int, public: Points | None, n: int | None = 5_000, m: int = 1):
+    """The width before whole cells are made to fill the region."""
+    unit = PrivacyUnit.of("record") if m == 1 else PrivacyUnit.of("user", m)
+    terms = Terms(Fraction(epsilon), unit, SystemEntropy(), n, public)
+    grid, left, _, found = chosen_grid(points(1), terms, "auto")
+    return grid, left, found
+
+
+@pytest.mark.parametrize("public", [None, points(9)], ids=["alone", "with public points"])
+def test_the_width_is_paramselects(public):
+    grid, _, n = width_of(Fraction(1, 5), public)
+    width = ParamSelect.pretrained().cell_width(5_000, 0.2, public)
+    assert n == 5_000
+    assert grid.m == np.ceil(3_000 / width)
+
+
+@pytest.mark.parametrize(
+    ("builder", "labels"),
+    [
+        (DenoisedGrid("auto", prior=Prior(turns=1)), "denoised"),
+        (SNH.paper("auto"), "published"),
+        (Identity("auto"), "published"),
+    ],
+    ids=["SNH", "the paper's SNH", "Identity"],
+)
+def test_the_labels_suit_the_method(builder, labels, monkeypatch):
+    asked = []
+
+    def asking(name="published"):
+        asked.append(name)
+        raise StopIteration
+
+    monkeypatch.setattr(ParamSelect, "pretrained", asking)
+    terms = Terms(Fraction(1), PrivacyUnit.of("record"), SystemEntropy(), 5_000)
+    with pytest.raises(StopIteration):
+        builder.build(points(1), terms)
+    assert asked == [labels]
+
+
+def test_for_persons_epsilon_counts_per_record():
+    grid, *_ = width_of(Fraction(4, 5), None, m=4)
+    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(5_000, 0.2))
+
+
+def test_an_unknown_n_is_bought():
+    grid, left, n = width_of(Fraction(1, 2), None, n=None)
+    assert left.epsilon == Fraction(19, 40)
+    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(n, 19 / 40))
+
+
+def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
+    country = Region.around(lat=45, lon=7, side_m=200_000)
+    terms = Terms(Fraction(4, 5), PrivacyUnit.of("record"), SystemEntropy(), n=500_000)
+    grid, *_ = chosen_grid(Points(country, []), terms, "auto")
+    assert grid.m == MOST_CELLS
+
+
+@pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
+@pytest.mark.parametrize("known", ["public", "private"])
+def test_entropy_sees_public_points_only(builder, known, monkeypatch):
+    """Never the records; and the same width whatever these are."""
+    seen, real = [], paramselect.entropy
+
+    def watching(given):
+        seen.append(given)
+        return real(given)
+
+    monkeypatch.setattr(paramselect, "entropy", watching)
+    records, public = points(1, 6_000), points(9)
+    data = PrivateDataset(records, budget=1, unit="record", n=known)
+    data.release(builder, epsilon="0.4")
+    assert seen == []
+    data.release(builder, epsilon="0.4", public=public)
+    assert len(seen) == 1
+    assert seen[0] is public
+
+
+@pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
+def test_the_release_says_auto(builder):
+    data = PrivateDataset(points(1), budget=1, unit="record", n="public")
+    assert data.release(builder, epsilon="0.4").hyperparameters["cell_m"] == "auto"
+
+
+@pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
+def test_other_words_are_refused(builder):
+    with pytest.raises(
+        InputError, match="cell_m must be a positive number, 'auto' or 'bought', not 'wide'"
+    ):
+        dataclasses.replace(builder, cell_m="wide")
+
+
+@pytest.mark.parametrize("make", [HDMM, Privelet])
+def test_where_cells_follow_another_rule_auto_is_refused(make):
+    with pytest.raises(InputError, match="cell_m must be a positive number, not 'auto'"):
+        make("auto")

@@ -1,0 +1,115 @@
+"""Notebooks are copied once, and Jupyter is kept to this machine."""
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from snhkit.cli.launch import copy_notebooks, explore_in_jupyter, explore_in_voila
+from snhkit.errors import InputError
+
+
+def test_notebooks_are_copied_and_what_is_there_stays(tmp_path):
+    folder = copy_notebooks(tmp_path / "a" / "b")
+    notebook = folder / "01_explore.ipynb"
+    assert json.loads(notebook.read_text(encoding="utf-8"))["nbformat"] == 4
+    assert {path.suffix for path in folder.iterdir()} == {".ipynb"}
+    notebook.write_text("mine")
+    copy_notebooks(folder)
+    assert notebook.read_text() == "mine"
+
+
+def test_a_copy_that_is_cut_short_leaves_no_half_notebook(tmp_path, monkeypatch):
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        copy_notebooks(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "a").write_text("")
+    with pytest.raises(InputError, match="a: cannot be written"):
+        copy_notebooks(tmp_path / "a")
+
+
+@pytest.fixture
+def lab(monkeypatch) -> list[list[str]]:
+    """What JupyterLab is started with."""
+    started: list[list[str]] = []
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.append)
+    return started
+
+
+def test_the_lab_listens_to_this_machine_only(tmp_path, lab):
+    explore_in_jupyter(tmp_path / "n", browser=False)
+    (words,) = lab
+    assert "--ServerApp.ip=127.0.0.1" in words
+    assert f"--ServerApp.root_dir={tmp_path / 'n'}" in words
+    assert "--LabApp.default_url=/lab/tree/01_explore.ipynb" in words
+    assert "--no-browser" in words
+    for door in ("token", "password", "allow_origin", "allow_remote", "disable_check_xsrf"):
+        assert door not in " ".join(words)
+
+
+def test_a_browser_is_opened_when_asked(tmp_path, lab):
+    explore_in_jupyter(tmp_path, browser=True)
+    assert "--no-browser" not in lab[0]
+
+
+@pytest.mark.parametrize(("uid", "allowed"), [(0, True), (1000, False)])
+def test_root_as_in_a_container_is_allowed(tmp_path, lab, monkeypatch, uid, allowed):
+    monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
+    explore_in_jupyter(tmp_path, browser=False)
+    assert ("--allow-root" in lab[0]) is allowed
+
+
+def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
+    seen = {}
+
+    def launched(kind, words):
+        seen.update(words=words, notebook=nbformat.read(words[0], as_version=4), path=words[0])
+        app = SimpleNamespace(root_dir=Path(words[0]).parent, display_url="http://here/?token=abc")
+        kind.launch_browser(app)
+
+    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(launched))
+    monkeypatch.setenv("JUPYTER_PATH", "/somewhere")
+    opened = []
+    monkeypatch.setattr(
+        "webbrowser.open", lambda url: opened.append((url, Path(url[7:]).read_text("utf-8")))
+    )
+    explore_in_voila(browser=True)
+    nbformat.validate(seen["notebook"])
+    assert "snh.explore()" in seen["notebook"].cells[0].source
+    assert {"--token", "--Voila.ip=127.0.0.1"} < set(seen["words"])
+    assert not Path(seen["path"]).parent.exists()
+    ((url, page),) = opened
+    assert "token" not in url  # which other users can read in the list of processes
+    assert "url=http://here/?token=abc" in page
+    ours, theirs = os.environ["JUPYTER_PATH"].split(os.pathsep)
+    assert (Path(ours) / "voila" / "templates" / "snhkit" / "index.html.j2").is_file()
+    assert theirs == "/somewhere"
+
+
+@pytest.mark.parametrize(
+    ("missing", "start"),
+    [
+        ("jupyterlab", lambda folder: explore_in_jupyter(folder, browser=False)),
+        ("voila", lambda folder: explore_in_voila(browser=False)),
+    ],
+)
+def test_without_jupyter_it_says_how_to_get_it(tmp_path, lab, monkeypatch, missing, start):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == missing else found(name)
+    )
+    with pytest.raises(InputError, match=rf"{missing} is not installed: pip install .*lab"):
+        start(tmp_path / "n")
+    assert not lab
+    assert not (tmp_path / "n").exists()

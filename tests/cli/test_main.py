@@ -1,0 +1,432 @@
+"""The command line as a person meets it: what is typed, printed, written and refused."""
+
+import json
+import math
+import os
+import stat
+import subprocess
+import sys
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.cli.main import main
+from snhkit.experiment import OWNER_ONLY
+
+CENTER = (43.038, -87.91)
+WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
+REGION = snh.Region.around(*CENTER, side_m=2_000)
+COLUMNS = ["method", "epsilon", "rel_error", "abs_error", "build_s", "query_us", "bytes", "warning"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def trips(tmp_path):
+    rng = np.random.default_rng(3)
+    lat, lon = REGION.to_latlon(rng.normal(1_000, 300, (500, 2)))
+    users = rng.integers(0, 50, 500)
+    pd.DataFrame({"lat": lat, "lon": lon, "user": users}).to_csv(tmp_path / "t.csv", index=False)
+    return ["--data", "t.csv", *WHERE]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Type a line; get the exit code, standard output and standard error."""
+
+    def typed(*words):
+        monkeypatch.setattr(sys, "argv", ["snhkit", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return typed
+
+
+@pytest.fixture
+def released(run, trips, tmp_path):
+    code, _, err = run(
+        "release", *trips, "--method", "identity", "--epsilon", "1", "--cell-m", "50",
+        "--out", "t.snh",
+    )  # fmt: skip
+    assert code == 0, err
+    return snh.load(tmp_path / "t.snh")
+
+
+def _files(folder):
+    """All names, temporary and hidden ones too."""
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+def test_compare_writes_a_table_for_people_and_one_for_programs_and_a_page(run, trips, tmp_path):
+    code, out, _ = run(
+        "compare", *trips, "--methods", "ug,identity", "--epsilon", "0.5,1", "--queries", 30,
+        "--json", "rows.json",
+    )  # fmt: skip
+    assert code == 0
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [(row["method"], row["epsilon"]) for row in rows] == [
+        ("ug", 0.5), ("identity", 0.5), ("ug", 1.0), ("identity", 1.0),
+    ]  # fmt: skip
+    assert all(list(row) == COLUMNS for row in rows)
+    assert all(math.isfinite(row[name]) for row in rows for name in COLUMNS[1:-1])
+    assert all(row["rel_error"] > 0 and row["bytes"] > 0 for row in rows)
+    page = (tmp_path / "snhkit-report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert f"{rows[0]['rel_error']:.3f}" in out
+    assert "snhkit explore" in out
+    assert _files(tmp_path) == ["rows.json", "snhkit-report.html", "t.csv"]
+
+
+def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_path):
+    _, out, err = run(
+        "compare", *trips, "--methods", "ug", "--queries", 5, "--json", "a.json", "--report", "a"
+    )
+    assert OWNER_ONLY in out
+    rows = json.loads((tmp_path / "a.json").read_text())
+    assert [row["warning"] for row in rows] == [OWNER_ONLY]
+    assert "For the owner&#x27;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
+    assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
+
+
+def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatch):
+    from snhkit.experiment import METHODS
+
+    kept = {"ug": METHODS["ug"], "pgm": METHODS["pgm"]}
+    monkeypatch.setattr("snhkit.experiment.methods.METHODS", kept)
+    monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
+    words = ["compare", *trips, "--queries", 5, "--json", "a.json", "--methods"]
+    code, _, err = run(*words, "all")
+    assert code == 0
+    assert 'Left out: pgm; pip install "snhkit[pgm]" brings it.' in err
+    assert [row["method"] for row in json.loads((tmp_path / "a.json").read_text())] == ["ug"]
+    code, _, err = run(*words, "ug,pgm")
+    assert code == 2
+    assert 'mbi is not installed: pip install "snhkit[pgm]".' in err
+
+
+def test_a_seed_repeats_the_errors_exactly_and_is_told(run, trips, tmp_path):
+    def errors(*seed):
+        words = ["compare", *trips, "--methods", "identity", "--queries", 20, "--json", "r.json"]
+        out = run(*words, *seed)[1]
+        return [r["rel_error"] for r in json.loads((tmp_path / "r.json").read_text())], out
+
+    first, told = errors("--seed", 5)
+    assert first == errors("--seed", 5)[0]
+    assert first != errors("--seed", 6)[0]
+    assert errors()[0] != errors()[0]  # 400 cells of fresh noise: equal with chance < 1e-50
+    assert "--seed" in told
+    assert "--seed" not in errors()[1]
+
+
+def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, tmp_path):
+    code, out, err = run("release", *trips, "--method", "ug", "--epsilon", "1", "--out", "u.snh")
+    assert (code, out) == (0, "")
+    card = str(snh.load(tmp_path / "u.snh"))
+    assert err.splitlines() == [
+        "t.csv: 500 of 500 rows kept. For the eyes of the records' owner only.",
+        *card.splitlines(),
+        "Written to u.snh",
+    ]
+    assert "0.05 for number of records" in card
+    assert "hides" in card
+    assert stat.S_IMODE((tmp_path / "u.snh").stat().st_mode) & 0o444
+
+
+def test_release_can_hide_users(run, trips, tmp_path):
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--out", "u.snh"]
+    code, _, err = run(*words, "--user", "user", "--max-per-user", 3)
+    assert code == 0, err
+    unit = snh.load(tmp_path / "u.snh").unit
+    assert (unit.kind, unit.max_per_user) == ("user", 3)
+
+
+def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
+    text = 'id,South, west ,north,east,note\n007,43.03,-87.92,43.04,-87.91,"a, b"\n'
+    text += "8,43.038,-87.911,43.0385,-87.910,\n"
+    (tmp_path / "b.csv").write_text(text)
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert (code, err) == (0, "")
+    boxes = snh.RangeQueries.from_degrees(
+        REGION, [43.03, 43.038], [-87.92, -87.911], [43.04, 43.0385], [-87.91, -87.910]
+    )
+    a, b = np.round(released.answer(boxes), 3)
+    assert out == (
+        "id,South, west ,north,east,note,count\n"
+        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a}\n8,43.038,-87.911,43.0385,-87.910,,{b}\n'
+    )
+    assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
+    assert (tmp_path / "c.csv").read_text() == out
+
+
+def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
+    square = shapely.box(-87.92, 43.03, -87.91, 43.04)
+    feature = {
+        "type": "Feature", "id": "x1", "properties": {"n": 1, "gap": None},
+        "geometry": shapely.geometry.mapping(square),
+    }  # fmt: skip
+    other = feature | {"id": "x2", "properties": None}
+    document = {"type": "FeatureCollection", "name": "mine", "features": [feature, other]}
+    (tmp_path / "b.geojson").write_text(json.dumps(document))
+    code, out, err = run("answer", "t.snh", "--boxes", "b.geojson")
+    assert (code, err) == (0, "")
+    boxes = snh.RangeQueries.from_degrees(REGION, 43.03, -87.92, 43.04, -87.91)
+    count = round(float(released.answer(boxes)[0]), 3)
+    back = json.loads(out)
+    assert [f["properties"] for f in back["features"]] == [
+        {"n": 1, "gap": None, "count": count}, {"count": count},
+    ]  # fmt: skip
+    for f in back["features"]:
+        f["properties"].pop("count")
+    other["properties"] = {}
+    assert back == json.loads(json.dumps(document))
+    assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.geojson") == (0, "", "")
+    assert (tmp_path / "c.geojson").read_text() == out
+    assert gpd.read_file(tmp_path / "c.geojson")["count"].tolist() == [count, count]
+    assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.csv")[0] == 0
+    table = pd.read_csv(tmp_path / "c.csv")
+    assert table["count"].tolist() == [count, count]
+    assert table[["south", "west", "north", "east"]].iloc[0].tolist() == [
+        43.03, -87.92, 43.04, -87.91,
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("released")
+def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
+    (tmp_path / "b.csv").write_text(
+        "south;west;north;east\n43.03;-87.92;43.04;-87.91\n10;10;11;11\n43;-89;43.04;-87.91\n"
+    )
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert code == 0
+    assert out.splitlines()[2] == "10,10,11,11,0.0"
+    assert err == (
+        "Out of the region reach 2 of 3 boxes or polygons; what lies out there counts as 0.\n"
+    )
+
+
+def test_advice_on_columns_is_given_in_options(run, tmp_path):
+    lat, lon = REGION.to_latlon(np.full((9, 2), 1_000.0))
+    np.save(tmp_path / "swapped.npy", np.stack([lon, lat], axis=1))
+    words = ["compare", "--data", "swapped.npy", *WHERE, "--methods", "ug", "--queries", 5]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "look swapped" in err
+    assert "pass --lat 1, --lon 0." in err
+    assert run(*words, "--lat", 1, "--lon", 0)[0] == 0
+
+
+def test_cities_are_listed(run):
+    code, out, _ = run("cities")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(snh.CITIES)
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["compare", "--help"], ["answer", "-h"]])
+def test_help_is_short_of_80_columns_and_ends_well(run, words):
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert out.startswith("Usage: snhkit")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+REFUSED = {
+    "no command of that name": (["relese"], "Did you mean 'release'?"),
+    "no option of that name": (["compare", "--metods", "ug"], "Did you mean '--methods'?"),
+    "centre missing": (["compare", "--data", "t.csv", "--side-km", "2"], "--center LAT,LON"),
+    "side missing": (["compare", "--data", "t.csv", "--center", "43,-87"], "--side-km KM"),
+    "side zero": (["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "0"], "'0'"),
+    "centre of words": (["compare", "--center", "Milwaukee"], "'Milwaukee' is not LAT,LON"),
+    "centre swapped": (
+        ["compare", "--data", "t.csv", "--center", "-91.5,43", "--side-km", "2"],
+        "are latitude and longitude swapped?",
+    ),
+    "centre without data": (["compare", "--center", "43,-87"], "go with --data"),
+    "city with data": (["compare", "--data", "t.csv", *WHERE, "--city", "chicago"], "--city"),
+    "epsilon 0": (["compare", "--epsilon", "0"], "epsilon must be greater than 0, not 0"),
+    "epsilon abc": (["compare", "--epsilon", "abc"], "not 'abc'"),
+    "epsilon -1": (["compare", "--epsilon", "-1"], "not -1"),
+    "epsilon nan": (["compare", "--epsilon", "nan"], "not nan"),
+    "epsilon empty": (["compare", "--epsilon", "0.1,"], "not ''"),
+    "epsilon twice": (["compare", "--epsilon", "0.1,1/10"], "names an epsilon twice"),
+    "methods": (["compare", "--methods", "xyz"], "no method 'xyz'; there are ug, identity, ag"),
+    "sides": (["compare", "--sizes-m", "100,25"], "'100,25' is not L,U in metres"),
+    "sides too large": (["compare", "--sizes-m", "25,1e9"], "sizes_m must be"),
+    "queries": (["compare", "--queries", "0"], "0 is not in the range"),
+    "cell": (["compare", "--methods", "ug", "--cell-m", "-5"], "'-5' is not a number"),
+    "city": (["compare", "--city", "chicgo"], "did you mean chicago?"),
+    "no file": (["compare", "--data", "u.csv", *WHERE], "'u.csv' does not exist"),
+    "no public file": (["compare", "--data", "t.csv", "--public", "p.csv", *WHERE], "'p.csv'"),
+    "a folder": (["compare", "--data", ".", *WHERE], "'.' is not a file"),
+    "private as public": (
+        ["compare", "--data", "t.csv", "--public", "./t.csv", *WHERE],
+        "data and public are the same file",
+    ),
+    "over its records": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1",
+         "--out", "t.csv"],
+        "data and out are the same file",
+    ),
+    "elsewhere": (
+        ["compare", "--data", "t.csv", "--center", "10,10", "--side-km", "2"],
+        "no row lies in the region",
+    ),
+    "release without data": (
+        ["release", "--method", "ug", "--epsilon", "1", "--out", "x"], "Missing option '--data'",
+    ),
+    "release without epsilon": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--out", "x"],
+        "Missing option '--epsilon'",
+    ),
+    "release of two": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "all", "--epsilon", "1", "--out", "x"],
+        "--method takes one value here",
+    ),
+    "release of a demonstration": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "dpsgd", "--epsilon", "1", "--out", "x"],
+        "a demonstration, not to publish",
+    ),
+    "users without bound": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1", "--out", "x",
+         "--user", "user"],
+        "--user and --max-per-user go together",
+    ),
+    "answer no release": (["answer", "t.csv", "--boxes", "t.csv"], "are the same file"),
+    "answer a table": (["answer", "t.csv", "--boxes", "other.csv"], "not a safetensors file"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("trips")
+@pytest.mark.parametrize(("words", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_mistake_ends_in_one_clear_line_and_code_2(run, tmp_path, words, told):
+    (tmp_path / "other.csv").write_text("south,west,north,east\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith("snhkit: ")
+    assert told in err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("nowhere/x", "there is no folder 'nowhere'"),
+        ("locked/x", "'locked' cannot be written"),
+        (".", "'.' is a folder"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "--json"],
+        ["compare", "--report"],
+        ["release", "--method", "ug", "--epsilon", "1", "--out"],
+        ["answer", "t.csv", "--boxes", "t.csv", "--out"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}",
+)
+def test_where_nothing_can_be_written_nothing_is_begun(
+    run, trips, tmp_path, monkeypatch, words, place, told
+):
+    (tmp_path / "locked").mkdir()
+    allowed = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: path.name != "locked" and allowed(path, mode)
+    )
+    begun = []
+    monkeypatch.setattr("snhkit.data.read_points", lambda *a, **k: begun.append(a))
+    monkeypatch.setattr("snhkit.loading.load", begun.append)
+    monkeypatch.setattr("snhkit.data.synthetic_points", lambda *a, **k: begun.append(a))
+    records = [] if words[0] == "answer" else trips
+    code, _, err = run(*words, place, *records)
+    assert code == 2
+    assert words[-1] in err
+    assert told in err
+    assert not begun
+    assert _files(tmp_path) == ["locked", "t.csv"]
+
+
+BOXES = {
+    "column missing": ("south,west,north\n1,2,3\n", "no column east; it has south, west, north."),
+    "no number": (
+        "south,west,north,east\n43,-88,43.1,-87\n43,x,43.1,-87\n", "box 1: west = 'x'",
+    ),
+    "no number at all": (
+        "south,west,north,east\n43,-88,43.1,\n", "box 0: east = ''",
+    ),
+    "upside down": (
+        "south,west,north,east\n43,-88,43.1,-87\n43.2,-88,43.1,-87\n",
+        "box 1: south = 43.2, must be no greater than north",
+    ),
+    "no latitude": ("south,west,north,east\n-88,43,-87,43.1\n-98,43,-97,43.1\n", "south = -98"),
+    "a count already": ("south,west,north,east,count\n43,-88,43.1,-87,5\n", "'count' already"),
+    "not text": ("\x00\x01", "no column south"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize(("text", "told"), BOXES.values(), ids=BOXES)
+def test_boxes_that_are_none_are_named(run, tmp_path, text, told):
+    (tmp_path / "b.csv").write_text(text)
+    before = _files(tmp_path)
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv")
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "b.csv: " in err
+    assert told in err
+    assert _files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "--methods", "ug", "--queries", "5", "--json", "a.json"],
+        ["release", "--method", "ug", "--epsilon", "1", "--out", "a.snh"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch, words):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snhkit.builders.uniform.noisy_grid", interrupted)
+    code, out, err = run(*words, *trips)
+    assert (code, out) == (130, "")
+    assert err.splitlines()[-1] == "snhkit: interrupted; no file is left half-written."
+    assert "Traceback" not in err
+    assert _files(tmp_path) == ["t.csv"]
+
+
+def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, monkeypatch):
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", interrupted)
+    assert run("release", *trips, "--method", "ug", "--epsilon", "1", "--out", "a.snh")[0] == 130
+    assert _files(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("command", ["", "compare", "release", "answer", "explore"])
+def test_help_waits_for_no_large_library(command):
+    code = (
+        "import sys; from snhkit.cli.main import app\n"
+        f"app.main({[command, '--help'] if command else ['--help']}, standalone_mode=False)\n"
+        "print(sorted({'jax', 'numpy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    told = subprocess.run(  # the interpreter of this test
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert told.splitlines()[-1] == "[]"
+    assert "\\b" not in told  # click's mark for lines to be left alone

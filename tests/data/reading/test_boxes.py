@@ -1,0 +1,190 @@
+"""Boxes from files, hostile ones included, and their answers beside them."""
+
+import json
+
+import numpy as np
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.data.reading.boxes import answered, beyond, read_boxes
+from snhkit.errors import InputError
+
+CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+HEAD = "south,west,north,east\n"
+ROW = "37.76,-122.44,37.77,-122.43\n"
+
+
+def _shape(west, south, east, north):
+    ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+    return {"type": "Polygon", "coordinates": [ring]}
+
+
+def _collection(*geometries, **more):
+    features = [{"type": "Feature", "properties": {}, "geometry": g} for g in geometries]
+    return {"type": "FeatureCollection", "features": features} | more
+
+
+def _triangle(west):
+    ring = [[west, 37.76], [west + 0.01, 37.76], [west, 37.77], [west, 37.76]]
+    return {"type": "Polygon", "coordinates": [ring]}
+
+
+SHAPE = _shape(-122.44, 37.76, -122.43, 37.77)
+
+
+def _assert_the_box(queries):
+    expected = snh.RangeQueries.from_degrees(CITY, 37.76, -122.44, 37.77, -122.43)
+    for name in ("x", "y", "width", "height"):
+        np.testing.assert_array_equal(getattr(queries, name), getattr(expected, name))
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, content):
+        text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+        (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + ROW,
+        "\ufeff" + HEAD + ROW,
+        HEAD.replace("\n", "\r\n") + ROW.replace("\n", "\r\n"),
+        (HEAD + ROW).replace(",", ";"),
+        "North,EAST,id,West, south\n37.77,-122.43,a,-122.44,37.76\n",
+        HEAD + '"37.76", -122.44,3.777e1,-122.43\n\n',
+    ],
+    ids=["plain", "byte order mark", "DOS", "semicolons", "other order", "quotes"],
+)
+def test_csv(written, text):
+    queries, rows = read_boxes(written("b.csv", text), CITY)
+    _assert_the_box(queries)
+    assert len(rows) == 1
+
+
+def test_an_empty_table_is_answered_by_an_empty_table(written):
+    queries, rows = read_boxes(written("b.csv", HEAD), CITY)
+    assert len(queries) == 0
+    assert answered(rows, np.empty(0), ".csv") == HEAD.strip() + ",count"
+
+
+def test_other_columns_keep_their_text(written):
+    head = "id,south,west,north,east,price,when,none\n"
+    row = '007,37.760,-122.44,37.77,-122.43,1e3,2024-01-02,NA\n"a\nb",37.76,-122.44,37.77,-122.43'
+    _, rows = read_boxes(written("b.csv", head + row + ",,,\n"), CITY)
+    assert answered(rows, np.array([1.23456, -0.0001]), ".csv") == (
+        "id,south,west,north,east,price,when,none,count\n"
+        "007,37.760,-122.44,37.77,-122.43,1e3,2024-01-02,NA,1.235\n"
+        '"a\nb",37.76,-122.44,37.77,-122.43,,,,0.0'
+    )
+
+
+@pytest.mark.parametrize(("name", "mark"), [("b.geojson", ""), ("b.JSON", "\ufeff")])
+def test_geojson(written, name, mark):
+    queries, rows = read_boxes(written(name, mark + json.dumps(_collection(SHAPE))), CITY)
+    _assert_the_box(queries)
+    back = json.loads(answered(rows, np.array([2.0]), ".json"))
+    assert back["features"][0] == _collection(SHAPE)["features"][0] | {"properties": {"count": 2.0}}
+    table = answered(rows, np.array([2.0]), ".csv")
+    assert table == "south,west,north,east,count\n37.76,-122.44,37.77,-122.43,2.0"
+
+
+def test_properties_come_back_as_they_were(written):
+    document = _collection(
+        SHAPE, SHAPE, bbox=[1, 2, 3, 4], crs={"name": "urn:ogc:def:crs:OGC::CRS84"}
+    )
+    told = {"geometry": "mine", "n": 1, "deep": {"a": [None]}, "name": "Zürich 🏔"}
+    document["features"][0] |= {"id": 7, "properties": told}
+    _, rows = read_boxes(written("b.json", document), CITY)
+    before = json.dumps(rows)
+    back = json.loads(answered(rows, np.array([1.0, 2.0]), ".geojson"))
+    assert [f["properties"].pop("count") for f in back["features"]] == [1.0, 2.0]
+    assert back == document
+    assert json.dumps(rows) == before
+    csv = answered(rows, np.array([1.0, 2.0]), ".csv").splitlines()
+    assert csv[1].startswith("mine,1,")
+    assert csv[2].startswith(",,,,37.76")
+
+
+def test_a_table_has_no_shapes(written):
+    _, rows = read_boxes(written("b.csv", HEAD + ROW), CITY)
+    with pytest.raises(InputError, match=r"answered as \.csv, not as \.geojson"):
+        answered(rows, np.array([1.0]), ".geojson")
+
+
+REFUSED = {
+    "columns": ("b.csv", "south:west:north:east\n1:2:3:4\n", "no column south, west, north, east"),
+    "no header": ("b.csv", ROW, "no column south"),
+    "comma": ("b.csv", HEAD + ROW + '"37,76",-122.44,37.77,-122.43\n', "box 1: south = '37,76'"),
+    "infinite": ("b.csv", HEAD + "37.76,-122.44,inf,-122.43\n", "box 0: north = 'inf'"),
+    "more fields": ("b.csv", HEAD + "1," + ROW, "more fields than the header"),
+    "more fields later": ("b.csv", HEAD + ROW + "1," + ROW, "could not be read as CSV"),
+    "empty": ("b.csv", "", "could not be read as CSV"),
+    "latin": ("b.csv", (HEAD + ROW).replace("east", "öst").encode("latin-1"), "read as CSV"),
+    "count": ("b.csv", HEAD.strip() + ",count\n" + ROW.strip() + ",5\n", "'count' already"),
+    "upside down": ("b.csv", HEAD + "37.77,-122.44,37.76,-122.43\n", "box 0: south = 37.77"),
+    "kind": ("b.txt", HEAD + ROW, "boxes come in a .csv, .geojson or .json file"),
+    "no JSON": ("b.json", "{", "could not be read as a GeoJSON"),
+    "a list": ("b.json", [], "could not be read as a GeoJSON"),
+    "a geometry": ("b.json", SHAPE, "could not be read as a GeoJSON"),
+    "deep": ("b.json", "[" * 100_000, "could not be read as a GeoJSON"),
+    "no geometry": ("b.json", {"features": [{"properties": {}}]}, "could not be read"),
+    "no shape": ("b.json", _collection(SHAPE, None), "box 1: a polygon is needed"),
+    "a point": (
+        "b.json", _collection({"type": "Point", "coordinates": [-122, 37]}), "not Point",
+    ),
+    "metres": ("b.json", _collection(SHAPE, crs={"name": "EPSG:26910"}), "in degrees"),
+    "metres, unsaid": ("b.json", _collection(_shape(5e5, 4e6, 6e5, 5e6)), "box 0: "),
+    "properties": (
+        "b.json",
+        {"features": [{"geometry": SHAPE, "properties": ["count"]}]},
+        "properties of a feature",
+    ),
+    "count in JSON": (
+        "b.json",
+        {"features": [{"geometry": SHAPE, "properties": {"count": 1}}]},
+        "'count' already",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_box_is_refused(written, name, content, told):
+    path = written(name, content)
+    with pytest.raises(InputError) as refusal:
+        read_boxes(path, CITY)
+    assert told in str(refusal.value)
+    assert str(refusal.value).startswith(str(path))
+    assert "\n" not in str(refusal.value)
+
+
+def test_polygons_stay_polygons(written):
+    near, far = (_triangle(west) for west in (-122.44, 10))
+    document = _collection(SHAPE, near, far)
+    shapes, rows = read_boxes(written("b.geojson", document), CITY)
+    assert [shapely.geometry.mapping(s)["coordinates"] for s in shapes] == [
+        tuple(tuple(map(tuple, ring)) for ring in g["coordinates"]) for g in (SHAPE, near, far)
+    ]
+    assert shapes.crs.to_epsg() == 4326
+    assert beyond(shapes, CITY).tolist() == [False, False, True]
+    edge = CITY.bounds[3]
+    shapes, _ = read_boxes(written("c.geojson", _collection(near, _triangle(edge - 0.005))), CITY)
+    assert beyond(shapes, CITY).tolist() == [False, True]
+    counts = np.array([1.0, 2.0, 0.0])
+    back = json.loads(answered(rows, counts, ".geojson"))
+    assert [f["properties"]["count"] for f in back["features"]] == counts.tolist()
+    with pytest.raises(InputError, match=r"polygons are answered as \.geojson"):
+        answered(rows, counts, ".csv")
+
+
+def test_a_missing_or_huge_file_is_refused(tmp_path, written, monkeypatch):
+    with pytest.raises(InputError, match="no such file"):
+        read_boxes(tmp_path / "a.csv", CITY)
+    monkeypatch.setattr("snhkit.data.reading.boxes._MAX_BYTES", 10)
+    with pytest.raises(InputError, match="larger than 10 bytes"):
+        read_boxes(written("b.csv", HEAD + ROW), CITY)

@@ -1,0 +1,227 @@
+"""What is kept, what is left out, and what the owner is told."""
+
+import gzip
+import warnings
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+from snhkit.data import ReadReport, ReadWarning, read_points
+from snhkit.data.reading import text
+from snhkit.errors import InputError
+from snhkit.geometry import Region
+
+PARIS = Region.around(lat=48.86, lon=2.35, side_m=10_000)
+FRISCO = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
+
+
+def read_csv(tmp_path, content, region=PARIS, **said):
+    (tmp_path / "trips.csv").write_text(content)
+    reports: list[ReadReport] = []
+    return read_points(tmp_path / "trips.csv", region, report=reports.append, **said), *reports
+
+
+def test_bad_rows_are_counted_and_named_as_in_a_spreadsheet(tmp_path):
+    points, report = read_csv(
+        tmp_path,
+        "lat,lon,note\n"
+        '48.86,2.35,"two\nlines"\n'  # row 2
+        "\n"  # 3
+        "48.87,,\n"  # 4
+        "48.87,2.36\n"  # 5: a field short
+        "91,2.35,\n"  # 6
+        "48.86,-181,\n"  # 7
+        "here,2.35,\n"  # 8
+        "inf,2.35,\n"  # 9
+        "nan,2.35,\n"  # 10
+        "0,0,\n"  # 11: outside
+        "48.87,2.36,a,b\n"  # 12: a field too many
+        "48.85,2.34,",  # 13, without an end of line
+    )
+    assert len(points) == 2
+    np.testing.assert_array_equal(points.xy, PARIS.to_xy([48.86, 48.85], [2.35, 2.34]))
+    assert (report.rows, report.kept, report.outside, report.unusable) == (12, 2, 1, 9)
+    assert report.unusable_rows == (3, 4, 5, 6, 7)
+    assert repr(report) == str(report)
+    assert str(report) == (
+        "trips.csv: 2 of 12 rows kept; 1 outside the region; "
+        "9 unusable (rows 3, 4, 5, 6, 7, ..., as in a spreadsheet: the header is row 1). "
+        "For the eyes of the records' owner only."
+    )
+
+
+def test_rows_after_a_malformed_one_keep_their_numbers(tmp_path):
+    _, report = read_csv(tmp_path, "lat,lon\n1\n48.86,2.35\n1,2,3\nx,y\n48.86,2.35\n")
+    assert report.unusable_rows == (2, 4, 5)
+
+
+def test_frames_and_arrays_count_from_zero():
+    frame = pd.DataFrame({"lat": [48.86, None, 48.86], "lon": [2.35, 2.35, "?"]}, index=[7, 8, 9])
+    reports: list[ReadReport] = []
+    read_points(frame, PARIS, report=reports.append)
+    read_points(np.array([[np.nan, 2.35], [48.86, 2.35]]), PARIS, report=reports.append)
+    assert [r.unusable_rows for r in reports] == [(1, 2), (0,)]
+    assert "counted from 0" in str(reports[0])
+
+
+def test_rows_without_a_user_are_unusable_where_there_are_users(tmp_path):
+    content = "lat,lon,user\n0,0,cy\n48.86,2.35,\n48.86,2.35,ann\n48.87,2.35,bob\n48.86,2.35,ann\n"
+    points, report = read_csv(tmp_path, content)
+    assert points.user is not None
+    assert points.user.tolist() == [0, 1, 0]
+    assert (report.unusable, report.unusable_rows, report.outside) == (1, (3,), 1)
+    frame = pd.DataFrame({"lat": 48.86, "lon": 2.35, "uid": [3.0, np.nan, 5.0]})
+    frame.to_parquet(tmp_path / "null.parquet")
+    arrays = {name: pa.array(frame[name].to_numpy()) for name in frame}  # nan, not null
+    pq.write_table(pa.table(arrays), tmp_path / "nan.parquet")
+    for source in (
+        frame,
+        tmp_path / "null.parquet",
+        tmp_path / "nan.parquet",
+        frame.to_numpy(),
+    ):
+        said = {"lat": 0, "lon": 1, "user": 2}
+        reports: list[ReadReport] = []
+        kept = read_points(source, PARIS, report=reports.append, **said)
+        assert kept.user is not None
+        assert kept.user.tolist() == [0, 1]
+        assert reports[0].unusable_rows == (1,)
+
+
+def test_the_owner_is_warned_unless_all_is_well():
+    good = np.array([[48.86, 2.35]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_points(good, PARIS)
+    bad = np.array([[48.86, 2.35], [0, 0]])
+    with pytest.warns(ReadWarning, match="1 of 2 rows kept; 1 outside.*owner only") as caught:
+        read_points(bad, PARIS)
+    assert caught[0].filename == __file__
+
+
+def test_points_do_not_tell_what_was_left_out():
+    points = read_points(np.array([[48.86, 2.35], [0, 0]]), PARIS, report=lambda _: None)
+    assert set(vars(points)) == {"region", "xy", "user"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([[0.0, 0.0], [1.0, 1.0]], r"no row lies in the region of 10000 m around \(48.86, 2.35\)"),
+        ([[np.nan, 2.35]], "no row has a position"),
+        ([[48.86, 999]], "no row has a position.*decimal point.*CRS"),
+    ],
+)
+def test_nothing_left_is_an_error(rows, told):
+    with pytest.raises(InputError, match=f"{told}.*0 of {len(rows)} rows kept.*owner only"):
+        read_points(np.array(rows), PARIS)
+
+
+@pytest.mark.parametrize("region", [PARIS, FRISCO])
+def test_swapped_columns_are_named(tmp_path, region):
+    lat, lon = region.to_latlon(np.random.default_rng(0).uniform(0, 10_000, (20, 2)))
+    lat[:5] = 0  # a few rows may be anything
+    frame = pd.DataFrame({"lat": lon, "lon": lat})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for source in (frame, tmp_path / "a.csv", tmp_path / "a.parquet"):
+        with pytest.raises(InputError, match="latitude and longitude look swapped") as refused:
+            read_points(source, region)
+        assert "pass lat='lon', lon='lat'" in str(refused.value)
+        assert f"centre ({region.lat:g}, {region.lon:g}) latitude first?" in str(refused.value)
+        reports: list[ReadReport] = []
+        mended = read_points(source, region, lat="lon", lon="lat", report=reports.append)
+        assert len(mended) == 15
+    with pytest.raises(InputError, match=r"swapped.*pass lat=1, lon=0"):
+        read_points(frame.to_numpy(), region)
+    turned = gpd.GeoDataFrame(geometry=gpd.points_from_xy(lat, lon, crs=4326))
+    with pytest.raises(InputError, match=r"swapped.*\(longitude, latitude\)"):
+        read_points(turned, region)
+
+
+def test_swapped_beyond_the_globe_is_named_though_the_region_is_elsewhere():
+    rows = np.array([[-122.4, 37.7], [-122.3, 37.8], [48.86, 2.35]])
+    with pytest.raises(InputError, match="swapped"):
+        read_points(rows, PARIS)
+
+
+def test_projected_numbers_are_not_called_swapped():
+    with pytest.raises(InputError, match="no row has a position"):
+        read_points(np.array([[5_411_000.0, 452_000.0], [5_411_010.0, 452_000.0]]), PARIS)
+
+
+def test_across_the_antimeridian():
+    taveuni = Region.around(lat=-16.8, lon=180.0, side_m=40_000)
+    rows = np.array([[-16.8, 179.9], [-16.8, -179.9], [-16.8, 180.1], [-16.8, 0.0]])
+    points = read_points(rows, taveuni, report=lambda _: None)
+    assert len(points) == 3
+    np.testing.assert_allclose(points.xy[1], points.xy[2], atol=1e-6)
+    np.testing.assert_allclose(points.xy[0, 0] + points.xy[1, 0], 40_000, atol=1e-6)
+
+
+def test_geometries_need_a_crs_and_must_be_points(tmp_path):
+    points = gpd.GeoSeries.from_xy([2.35, 2.36], [48.86, 48.86])
+    with pytest.raises(InputError, match=r"no CRS.*set_crs\(4326\)"):
+        read_points(gpd.GeoDataFrame(geometry=points), PARIS)
+    mixed = points.set_crs(4326)
+    mixed[1] = shapely.LineString([(2, 48), (3, 49)])
+    frame = gpd.GeoDataFrame(geometry=mixed)
+    frame.to_file(tmp_path / "a.geojson")
+    for source in (frame, tmp_path / "a.geojson"):
+        with pytest.raises(InputError, match=r"row 1 .*is a LineString, not a point"):
+            read_points(source, PARIS)
+    with pytest.raises(InputError, match="no active geometry"):
+        read_points(gpd.GeoDataFrame({"a": [1]}), PARIS)
+    with pytest.raises(InputError, match="leave lat and lon out"):
+        read_points(tmp_path / "a.geojson", PARIS, lat="a", lon="b")
+
+
+def test_missing_and_empty_geometries_are_unusable(tmp_path):
+    where = gpd.GeoSeries([None, shapely.Point(2.35, 48.86), shapely.Point()], crs=4326)
+    frame = gpd.GeoDataFrame({"user": ["a", "b", "c"]}, geometry=where)
+    frame.to_file(tmp_path / "a.geojson")
+    for source in (frame, tmp_path / "a.geojson"):
+        reports: list[ReadReport] = []
+        assert len(read_points(source, PARIS, report=reports.append)) == 1
+        assert reports[0].unusable_rows == (0, 2)
+
+
+def test_columns_of_a_geoframe_can_be_used_instead_of_its_geometry():
+    frame = gpd.GeoDataFrame(
+        {"la": [48.86], "lo": [2.35]}, geometry=gpd.points_from_xy([0], [0], crs=4326)
+    )
+    assert len(read_points(frame, PARIS, lat="la", lon="lo")) == 1
+
+
+def test_several_layers_are_a_question(tmp_path):
+    frame = gpd.GeoDataFrame(geometry=gpd.points_from_xy([2.35], [48.86], crs=4326))
+    frame.to_file(tmp_path / "a.gpkg", layer="homes")
+    frame.to_file(tmp_path / "a.gpkg", layer="shops")
+    with pytest.raises(InputError, match=r"2 layers \(homes, shops\)"):
+        read_points(tmp_path / "a.gpkg", PARIS)
+
+
+def test_packed_or_not_is_seen_from_the_content(tmp_path):
+    content = b"lat,lon\n48.86,2.35\n"
+    (tmp_path / "a.csv").write_bytes(gzip.compress(content))
+    (tmp_path / "b.csv.gz").write_bytes(content)
+    for name in ("a.csv", "b.csv.gz"):
+        assert len(read_points(tmp_path / name, PARIS)) == 1
+
+
+def test_a_row_may_lie_across_blocks_and_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_BLOCK", 100)
+    rows = '48.86,2.35,"some\nlines\nof text"\n' * 50
+    points, report = read_csv(tmp_path, f"lat,lon,note\n{rows}x,y,z\n")
+    assert len(points) == 50
+    assert report.unusable_rows == (52,)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    with pytest.raises(InputError, match="columns are 'a', 'b'"):
+        read_csv(tmp_path, "\ufeffa,b\n1,2\n")

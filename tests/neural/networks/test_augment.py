@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
+from snhkit.neural.networks.augment import Augmentation, aligned, query_sizes
+from snhkit.neural.networks.workload import overlaps
+
+CITY = Region.around(lat=45, lon=7, side_m=40)
+NOISY = np.random.default_rng(1).integers(-3, 20, (4, 4))
+TABLE = SummedArea(Grid(CITY, 4), NOISY)
+WORKLOAD = RangeQueries(CITY, [3, 11, 30], [2, 13, 25], [4, 9, 20], [4, 12, 5])
+
+
+def test_query_sizes_are_the_papers():
+    """R of Alg. 1, line 1, for l = 25, u = 100, k = 8, by hand."""
+    golden = [29.6875, 39.0625, 48.4375, 57.8125, 67.1875, 76.5625, 85.9375, 95.3125]
+    assert query_sizes(25, 100, 8).tolist() == golden
+    assert query_sizes(25, 100, 1).tolist() == [62.5]
+
+
+def augmentation(sizes, spread=0.0, workload=None, floor=0.5, smoothing=1e9) -> Augmentation:
+    return Augmentation(TABLE, sizes, spread, workload, floor, 2.0, smoothing, False)
+
+
+def overlap_sum(cx, cy, r):
+    """The grid's count in a square from (cx, cy), cell by cell."""
+    label, rho = 0.0, 10
+    for i in range(4):
+        for j in range(4):
+            width = min(cx + r, rho * i + rho) - max(cx, rho * i)
+            height = min(cy + r, rho * j + rho) - max(cy, rho * j)
+            label += max(width, 0) * max(height, 0) / rho**2 * NOISY[i, j]
+    return label
+
+
+def test_aligned_is_algorithm_1():
+    """In units of 2 records and sides of 40 m."""
+    sizes = query_sizes(5, 40, 4)
+    training = aligned(augmentation(sizes), np.random.default_rng(0))
+    assert training.at.shape == (4, 16, 2)
+    for row, r in enumerate(sizes):
+        for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
+            label = overlap_sum(cx, cy, r) / 2
+            assert training.labels[row, column] == pytest.approx(label, rel=1e-5, abs=1e-5)
+            centre = [(cx + r / 2) / 40, (cy + r / 2) / 40]
+            assert training.at[row, column].tolist() == pytest.approx(centre)
+    np.testing.assert_allclose(training.weights, 1)
+
+
+def test_aligned_for_networks_that_are_told_sizes():
+    """One at every corner, from 10 to 20 m and from 20 to 30; labels for 15 and 25 m."""
+    own = np.array([15.0, 25.0])
+    given = augmentation(own, spread=5.0, smoothing=8.0)
+    training = aligned(given, np.random.default_rng(0))
+    assert training.at.shape == (2, 16, 3)
+    told = np.asarray(training.at[..., 2], float)
+    assert len(np.unique(told)) == 32
+    size = own[:, None] + 5 * (2 * told - 1)
+    for row in range(2):
+        for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
+            s, area = size[row, column], (size[row, column] / own[row]) ** 2
+            count = overlap_sum(cx, cy, s) / 2
+            assert training.at[row, column, 0] == pytest.approx((cx + s / 2) / 40)
+            assert training.labels[row, column] == pytest.approx(count / area, rel=1e-4)
+            weight = 4 / max(count, 4) * area**2
+            assert training.weights[row, column] == pytest.approx(weight, rel=1e-4)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.5])
+def test_aligned_weights_are_overlaps(floor):
+    """w of Sec. 4.2 in units of its average, and the floor; 1 on average."""
+    sizes = np.array([6.0, 15.0])
+    given = augmentation(sizes, workload=WORKLOAD, floor=floor)
+    training = aligned(given, np.random.default_rng(0))
+    for size, weights in zip(sizes, training.weights, strict=True):
+        w = overlaps(WORKLOAD, np.arange(0, 40, 10.0), size).ravel()
+        np.testing.assert_allclose(weights, (w / w.mean() + floor) / (1 + floor), rtol=1e-6)
+        assert (w == 0).any()
+        assert (weights == 0).any() == (floor == 0)
+
+
+@given(st.floats(0.1, 50), st.floats(0, 50), st.integers(1, 30))
+def test_query_sizes_lie_between_their_bounds(low, more, k):
+    sizes = query_sizes(low, low + more, k)
+    assert len(sizes) == k
+    assert (np.diff(sizes) >= 0).all()
+    assert low <= sizes[0] * (1 + 1e-12)
+    assert sizes[-1] <= (low + more) * (1 + 1e-12)

@@ -1,0 +1,266 @@
+"""Files may come from anyone: whatever is wrong with one, it ends in ReleaseFileError."""
+
+import ast
+import contextlib
+import json
+import struct
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save
+
+import snhkit
+from snhkit import load
+from snhkit.errors import InputError, ReleaseFileError
+from snhkit.geometry import Grid, Region
+from snhkit.models.grid_model import GridModel
+from snhkit.privacy import PrivacyUnit, Spend, exact
+from snhkit.release import Release
+
+CITY = Region.around(lat=45, lon=7, side_m=400)
+VALUES = np.array([[1, -2], [3, 4]])
+
+
+def release(values=VALUES) -> Release:
+    third = exact("1/3")
+    spends = (Spend(third, "counts of 4 cells", "parallel"),)
+    model = GridModel(Grid(CITY, 2), values)
+    return Release(
+        "Identity", {"cell_m": 200.0}, third, PrivacyUnit("record"), 6, True, spends, model
+    )
+
+
+def header(data: bytes) -> dict:
+    return json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+
+
+def raw(head: bytes, body: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(head)) + head + body
+
+
+def described(**changes) -> bytes:
+    """A file whose description differs from a good one."""
+    about = json.loads(header(release().to_bytes())["__metadata__"]["snhkit"]) | changes
+    return save({"values": VALUES}, metadata={"snhkit": json.dumps(about)})
+
+
+def with_text(text: str) -> bytes:
+    return save({"values": VALUES}, metadata={"snhkit": text})
+
+
+def refused(data: bytes, tmp_path: Path) -> str:
+    path = tmp_path / "bad.snh"
+    path.write_bytes(data)
+    with pytest.raises(ReleaseFileError, match=r"^\S*bad\.snh: ") as caught:
+        load(path)
+    return str(caught.value)
+
+
+def test_a_good_file_is_read(tmp_path):
+    path = tmp_path / "good.snh"
+    path.write_bytes(described())
+    again = load(path)
+    assert (again.model.values == VALUES).all()
+    assert again.epsilon == again.spends[0].epsilon == exact("1/3")
+
+
+class TestNotARelease:
+    whole = release().to_bytes()
+    huge = json.dumps(
+        {"values": {"dtype": "I64", "shape": [2**31, 2**31], "data_offsets": [0, 32]}}
+    )
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"",
+            b"\0",
+            b"city,count\n1,2\n",
+            b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x8c\x06system\x93.",
+            b"PK\x03\x04" + b"\0" * 60,
+            whole[:-1],
+            whole[:40],
+            whole + b"\0",
+            struct.pack("<Q", 2**63) + b"{}",
+            struct.pack("<Q", 2**64 - 1),
+            raw(b"{" * 100_000),
+            raw(b"[]"),
+            raw(huge.encode(), b"\0" * 32),
+        ],
+        ids=lambda data: repr(data[:24]),
+    )
+    def test_bytes_that_are_no_safetensors(self, data, tmp_path):
+        assert "not a safetensors file" in refused(data, tmp_path)
+
+    def test_another_safetensors_file(self, tmp_path):
+        assert "not a release of snhkit" in refused(save({"values": VALUES}), tmp_path)
+        assert "not a release" in refused(save({}, metadata={"format": "np"}), tmp_path)
+
+    def test_a_folder_and_nothing(self, tmp_path):
+        for path in (tmp_path, tmp_path / "nothing.snh"):
+            with pytest.raises(ReleaseFileError, match="there is no such file"):
+                load(path)
+
+    @pytest.mark.parametrize(
+        "dtype", ["BF16", "F8_E4M3", "F8_E5M2", "BOOL", "U8", "I8", "U64", "X"]
+    )
+    def test_types_no_release_uses(self, dtype, tmp_path):
+        size = {"BF16": 2, "U64": 8}.get(dtype, 1)
+        head = header(described()) | {
+            "values": {"dtype": dtype, "shape": [2, 2], "data_offsets": [0, 4 * size]}
+        }
+        refused(raw(json.dumps(head).encode(), b"\0" * 4 * size), tmp_path)
+
+
+class TestItsDescription:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "{", "null", "7", "[]", "{}", '"x"', "\ud7ff", '{"format": 1, "kind": {}}'),
+            "[" * 100_000,
+            '{"a":' * 5_000 + "1" + "}" * 5_000,
+            '{"format": ' + "9" * 10_000 + "}",
+        ],
+        ids=lambda text: repr(text[:16]),
+    )
+    def test_other_json(self, text, tmp_path):
+        refused(with_text(text), tmp_path)
+
+    @pytest.mark.parametrize(
+        ("changes", "told"),
+        [
+            ({"format": 2}, "format 2 is not one that this version reads"),
+            ({"kind": "os.system"}, "kind 'os.system' is unknown"),
+            ({"kind": "snhkit.models.grid_model.GridModel"}, "is unknown"),
+            ({"kind": "prior"}, "Release the records again with DenoisedGrid"),
+            ({"kind": "snh"}, "damaged"),
+            ({"kind": ["grid"]}, "is unknown"),
+            ({"epsilon": "1e999999999"}, "not a fraction of whole numbers"),
+            ({"epsilon": "9" * 61}, "not a fraction of whole numbers"),
+            ({"epsilon": "-1"}, "not a fraction"),
+            ({"epsilon": "nan"}, "not a fraction"),
+            ({"epsilon": "1/0"}, "damaged"),
+            ({"epsilon": "0"}, "greater than 0"),
+            ({"epsilon": 0.5}, "damaged"),
+            ({"epsilon": None}, "damaged"),
+            ({"spends": [["1e999999999", "x", "parallel"]]}, "not a fraction"),
+            ({"spends": [["0", "x", "parallel"]]}, "above 0"),
+            ({"spends": [["1", "x", "free"]]}, "composition"),
+            ({"spends": [["1", "x"]]}, "damaged"),
+            ({"spends": 7}, "damaged"),
+            ({"spends": [["1", "x", "parallel", "1"]]}, "below 1"),
+            ({"spends": [["1", "x", "parallel", "1e-9"]]}, "a delta is not a fraction"),
+            ({"spends": [["1", "x", "parallel", "0", "0"]]}, "damaged"),
+            ({"region": {"lat": 45, "lon": 7, "side_m": -1}}, "side_m must lie in"),
+            ({"region": {"lat": 91, "lon": 7, "side_m": 9}}, "lat must lie in"),
+            ({"region": {"lat": "45", "lon": 7, "side_m": 9}}, "finite number"),
+            ({"region": {"lat": 10**400, "lon": 7, "side_m": 9}}, "damaged"),
+            ({"region": {"lat": 45, "lon": 7, "side_m": 9, "then": "x"}}, "damaged"),
+            ({"region": [45, 7, 9]}, "damaged"),
+            ({"unit": {"kind": "household", "max_per_user": None}}, "unit must be"),
+            ({"unit": {"kind": "user", "max_per_user": 0}}, "max_per_user"),
+            ({"unit": None}, "damaged"),
+            ({"n": "many"}, "damaged"),
+            ({"n": float("inf")}, "damaged"),
+            ({"n": -1}, "n must"),
+            ({"hyperparameters": 5}, "damaged"),
+            ({"versions": "new"}, "damaged"),
+            ({"settings": {"scale": 1e39}}, "above 2**128"),
+            ({"settings": {"noise": {"weights": [[-(10**400)]]}}}, "above 2**128"),
+            ({"settings": {"noise": {"variance": float("nan")}}}, "not finite"),
+        ],
+        ids=lambda value: str(value)[:50],
+    )  # fmt: skip
+    def test_what_is_wrong_is_told(self, changes, told, tmp_path):
+        assert told in refused(described(**changes), tmp_path)
+
+    @pytest.mark.parametrize(
+        "name", sorted(json.loads(header(release().to_bytes())["__metadata__"]["snhkit"]))
+    )
+    def test_each_part_is_needed(self, name, tmp_path):
+        if name == "settings":
+            pytest.skip("a grid has none")
+        about = json.loads(header(release().to_bytes())["__metadata__"]["snhkit"])
+        del about[name]
+        assert "damaged" in refused(with_text(json.dumps(about)), tmp_path)
+
+    def test_text_cannot_steer_a_terminal(self, tmp_path):
+        path = tmp_path / "loud.snh"
+        evil = "\x1b[2J\r\n"
+        path.write_bytes(
+            described(method=evil, hyperparameters={evil: evil}, spends=[["1/3", evil, "parallel"]])
+        )
+        assert set(repr(load(path))) & set("\x1b\r") == set()
+
+
+class TestItsArrays:
+    @pytest.mark.parametrize(
+        "arrays",
+        [
+            {},
+            {"counts": VALUES},
+            {"values": VALUES, "more": VALUES},
+            {"values": VALUES[:1]},
+            {"values": VALUES.ravel()},
+            {"values": VALUES[None]},
+            {"values": np.zeros((0, 0))},
+            {"values": np.array([[np.nan]])},
+            {"values": np.array([[np.inf]], np.float16)},
+            {"values": np.array([[-1e39]])},
+            {"values": VALUES.astype(np.uint8)},
+            {"values": VALUES > 1},
+        ],
+        ids=lambda a: "-".join(f"{k}{v.shape}{v.dtype}" for k, v in a.items()),
+    )
+    def test_shapes_types_and_numbers(self, arrays, tmp_path):
+        about = header(release().to_bytes())["__metadata__"]
+        refused(save({k: np.ascontiguousarray(a) for k, a in arrays.items()}, about), tmp_path)
+
+    @pytest.mark.parametrize("largest", [2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**62])
+    def test_no_count_is_cut(self, largest, tmp_path):
+        path = release(np.array([[largest, 0], [0, 1]])).save(tmp_path / "large.snh")
+        assert load(path).model.values[0, 0] == largest
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(release().to_bytes()) - 1), st.integers(0, 255)), max_size=4
+    ),
+    st.integers(0, len(release().to_bytes())),
+)
+def test_damaged_bytes_load_or_are_refused(changes, length):
+    data = bytearray(release().to_bytes())
+    for place, byte in changes:
+        data[place] = byte
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bad.snh"
+        path.write_bytes(data if length % 3 else data[:length])
+        with contextlib.suppress(ReleaseFileError):
+            repr(load(path))
+
+
+def test_a_refusal_is_an_input_error():
+    assert issubclass(ReleaseFileError, InputError)
+
+
+def test_nothing_that_runs_code_from_files_is_imported():
+    banned = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "torch"}
+    for path in Path(snhkit.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in getattr(node, "names", []) if isinstance(node, ast.Import)]
+            # Workers are handed our own objects, and no file.
+            if isinstance(node, ast.ImportFrom) and not (
+                node.module == "joblib" and {a.name for a in node.names} <= {"Parallel", "delayed"}
+            ):
+                names.append(node.module or "")
+            assert not {name.split(".")[0] for name in names} & banned, path
+            assert not (
+                isinstance(node, ast.keyword)
+                and node.arg == "allow_pickle"
+                and getattr(node.value, "value", None) is not False
+            ), path

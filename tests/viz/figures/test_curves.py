@@ -1,0 +1,87 @@
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snhkit.errors import InputError
+from snhkit.experiment import METHODS
+from snhkit.viz.figures.curves import (
+    against_truth,
+    count_bars,
+    error_curves,
+    method_style,
+    theme_svg,
+)
+
+COUNTS = pd.DataFrame(
+    {
+        "box": [1, 2, 1, 2],
+        "method": ["UG", "UG", "SNH", "SNH"],
+        "count": [10.0, 20.0, 12.0, 21.0],
+        "error": [3.0, 4.0, np.nan, np.nan],
+    }
+)
+ERRORS = pd.DataFrame(
+    {
+        "method": ["UG", "AG", "UG", "UG"],
+        "epsilon": [1.0, 0.1, 0.1, 0.1],
+        "rel_error": [0.1, 0.3, 0.4, 0.6],
+    }
+)
+
+
+def test_methods_are_told_apart_by_more_than_colour():
+    styles = [method_style(method.title) for method in METHODS.values()]
+    assert len({style["marker"] for style in styles}) == len(styles)
+    assert method_style("not a method")["color"].startswith("#")
+
+
+def test_counts_carry_their_error_bars_where_these_are_known():
+    figure = count_bars(COUNTS)
+    (axis,) = figure.axes
+    ug, snh = axis.containers
+    assert [segment[:, 1].tolist() for segment in ug[2][0].get_segments()] == [[7, 13], [16, 24]]
+    assert np.ptp([segment[:, 1] for segment in snh[2][0].get_segments()], axis=1).tolist() == [
+        0,
+        0,
+    ]
+    names = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert names == ["UG", "SNH"]
+    assert "truth" in str(count_bars(COUNTS.assign(truth=9)).axes[0].get_legend().get_texts()[-1])
+
+
+def test_error_curves_are_means_in_order():
+    (axis,) = error_curves(ERRORS, "epsilon", label="epsilon").axes
+    lines = {line.get_label(): line.get_xydata() for line in axis.lines}
+    assert lines["UG"] == pytest.approx(np.array([[0.1, 0.5], [1, 0.1]]))
+    assert lines["AG"] == pytest.approx(np.array([[0.1, 0.3]]))
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+
+
+def test_released_against_true_has_a_panel_a_method():
+    table = COUNTS.assign(truth=[9, 20, 9, 20])
+    axes = [axis for axis in against_truth(table).axes if axis.axison]
+    assert [axis.get_title() for axis in axes] == ["UG", "SNH"]
+    assert axes[1].lines[1].get_xydata().tolist() == [[9, 12], [20, 21]]
+
+
+def test_a_themed_figure_has_the_pages_ink_and_refers_to_nothing():
+    drawn = theme_svg(count_bars(COUNTS.assign(truth=9)), '"counts" <b>')
+    root = ET.fromstring(drawn)
+    assert root.get("aria-label") == '"counts" <b>'
+    assert root.get("role") == "img"
+    assert root.get("height") is None
+    assert "currentColor" in drawn
+    assert "#010203" not in drawn
+    assert not re.search(r"stroke: #000|fill: #000", drawn)
+    assert not re.findall(r'(?:href|src)="(?!#|data:)', drawn)
+
+
+@pytest.mark.parametrize("figure", [count_bars, against_truth])
+def test_what_is_missing_is_named(figure):
+    with pytest.raises(InputError, match="has no column"):
+        figure(pd.DataFrame({"method": ["UG"]}))
+    with pytest.raises(InputError, match="has no row"):
+        figure(COUNTS.assign(truth=1)[:0])

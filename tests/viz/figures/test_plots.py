@@ -1,0 +1,104 @@
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from snhkit.errors import InputError
+from snhkit.experiment import METHODS
+from snhkit.geometry import Grid, RangeQueries
+from snhkit.viz.figures.plots import error_bars, surface_figure
+from snhkit.viz.maps.surface import Surface
+
+TABLE = pd.DataFrame(
+    {
+        "method": ["UG", "SNH", "UG", "SNH"],
+        "epsilon": [0.2, 0.2, 0.05, 0.05],
+        "rel_error": [0.2, 0.1, 0.4, 0.3],
+    }
+)
+
+
+def saved(figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=40)
+    return file.getvalue()
+
+
+def test_surfaces_stand_side_by_side_on_one_scale(two_releases):
+    figure = surface_figure(two_releases, cell_m=100)
+    maps = [axis for axis in figure.axes if axis.images]
+    assert [axis.get_title() for axis in maps] == ["Exact", "Twice"]
+    first, second = (axis.images[0] for axis in maps)
+    assert first.norm.vmax == second.norm.vmax
+    # Row 0 of the picture is the south: x runs along columns.
+    np.testing.assert_allclose(first.get_array(), two_releases["Exact"].values.T)
+    assert first.origin == "lower"
+    assert figure.axes[-1].get_ylabel() == "records per hectare"
+    assert saved(figure)
+
+
+def test_a_surface_is_shown_in_its_own_cells(two_releases, city):
+    ours = Surface(Grid(city, 4), np.arange(16).reshape(4, 4))
+    figure = surface_figure({"ours": ours, "Exact": two_releases["Exact"]}, cell_m=100)
+    ours_drawn, asked = (axis.images[0].get_array() for axis in figure.axes[:2])
+    np.testing.assert_allclose(ours_drawn, ours.density.T)
+    assert asked.shape == (10, 10)
+
+
+def test_boxes_are_outlined_on_every_map_in_its_unit(two_releases, city):
+    boxes = RangeQueries(city, [100, 500], [200, 600], [300, 50], [400, 70])
+    figure = surface_figure(two_releases, boxes)
+    maps = [axis for axis in figure.axes if axis.images]
+    assert len(maps) == 2
+    for axis in maps:
+        drawn = [(*box.get_xy(), box.get_width(), box.get_height()) for box in axis.patches]
+        assert drawn == [(0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.05, 0.07)]
+
+
+def test_unfilled_places_are_empty(two_releases):
+    four = {**two_releases, "a": two_releases["Exact"], "b": two_releases["Exact"]}
+    figure = surface_figure(four)
+    assert len(figure.axes) == 6 + 1
+    assert sum(axis.axison for axis in figure.axes) == 4 + 1
+
+
+def test_bars_are_the_errors_grouped_by_epsilon():
+    figure = error_bars(TABLE)
+    axis = figure.axes[0]
+    assert [t.get_text() for t in axis.get_xticklabels()] == ["ε = 0.05", "ε = 0.2"]
+    heights = {bars.get_label(): [b.get_height() for b in bars] for bars in axis.containers}
+    assert heights == {"UG": [0.4, 0.2], "SNH": [0.3, 0.1]}
+    groups = zip(*axis.containers, strict=True)
+    middles = [np.mean([bar.get_x() + bar.get_width() / 2 for bar in group]) for group in groups]
+    assert middles == pytest.approx([0, 1])
+    assert saved(figure)
+
+
+def test_bars_can_be_told_apart_without_colour():
+    many = pd.DataFrame({"method": list(METHODS), "epsilon": 1.0, "rel_error": 0.1})
+    axis = error_bars(many).axes[0]
+    assert len({bars[0].get_hatch() for bars in axis.containers}) == len(METHODS)
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [(TABLE.drop(columns="epsilon"), "no column epsilon"), (TABLE[:0], "no row")],
+)
+def test_tables_that_cannot_be_drawn(table, says):
+    with pytest.raises(InputError, match=says):
+        error_bars(table)
+
+
+def test_nothing_to_show():
+    with pytest.raises(InputError, match="no release"):
+        surface_figure({})
+
+
+def test_no_global_state_of_matplotlib_is_touched(two_releases):
+    surface_figure(two_releases)
+    error_bars(TABLE)
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )

@@ -1,0 +1,165 @@
+"""The report: one page that loads nothing, says whose it is, and shows what was measured."""
+
+import base64
+import importlib.util
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+import snhkit as snh
+from snhkit.experiment import METHODS, OWNER_ONLY
+from snhkit.experiment.run import Comparison, Plan, run
+from snhkit.viz.reports.report import report_html, table_for_people
+
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+LOADING = {"src", "href", "data", "action", "srcset", "poster", "background", "formaction", "ping"}
+
+
+class Page(HTMLParser):
+    """What a page holds; refuses tags that do not match and anything that would be loaded."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[tuple[str, str]] = []
+        self.cells: list[str] = []
+        self.inner: list[Page] = []
+        self.images: list[bytes] = []
+        self.frames: list[dict[str, str | None]] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+        # url(data:...) and url(#...) are inside the page
+        for kind, content in self.texts:
+            if kind == "style":
+                for at in re.findall(r"url\(\s*['\"]?([^'\")]{0,40})", content):
+                    assert at.startswith(("data:", "#")), at
+                assert "@import" not in content
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        assert len(named) == len(attrs), f"an attribute twice in {tag}"
+        for name in LOADING & named.keys():
+            assert (named[name] or "").startswith(("data:", "#")), f"{tag} {name}={named[name]}"
+        assert not (named.get("style") and "url(" in named["style"])
+        if tag == "img":
+            self.images.append(base64.b64decode(named["src"].partition("base64,")[2]))
+        if tag == "iframe":
+            self.frames.append(named)
+            self.inner.append(Page(named["srcdoc"]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in VOID, f"<{tag}/> is left open in HTML"
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if data.strip():
+            inside = self.open[-1] if self.open else ""
+            self.texts.append((inside, data.strip()))
+            if inside == "td":
+                self.cells.append(data.strip())
+
+    def of(self, tag: str) -> list[str]:
+        return [text for inside, text in self.texts if inside == tag]
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    city = snh.Region.around(lat=43.04, lon=-87.91, side_m=1_000)
+    records = snh.Points(city, np.random.default_rng(1).normal(500, 100, (2_000, 2)))
+    boxes = snh.RangeQueries.sample(records, 20)
+    return run(records, None, boxes, Plan(("ug", "identity"), ("0.1", "1"), cell_m=50))
+
+
+@pytest.fixture(scope="module")
+def text(found) -> str:
+    return report_html(found, title="Trips <b> & more", about="From a file.")
+
+
+@pytest.fixture(scope="module")
+def parsed(text) -> Page:
+    return Page(text)
+
+
+def test_the_first_thing_said_is_whose_eyes_it_is_for(parsed):
+    body = [text for inside, text in parsed.texts if inside not in ("title", "style")]
+    assert body[0] == OWNER_ONLY
+
+
+def test_the_title_is_text_and_not_markup(parsed):
+    assert parsed.of("title") == parsed.of("h1") == ["Trips <b> & more"]
+    assert parsed.of("b") == []
+
+
+def test_numbers_are_those_of_the_table(parsed, found):
+    assert len(found.table) == 4
+    shown = np.reshape(parsed.cells[: 4 * 7], (4, 7))
+    for cells, row in zip(shown, found.table.to_dict("records"), strict=True):
+        assert cells[0] == METHODS[row["method"]].title
+        numbers = [float(cell.replace(",", "")) for cell in cells[1:]]
+        exact = [row[k] for k in ("epsilon", "rel_error", "abs_error", "build_s", "query_us")]
+        assert numbers[:-1] == pytest.approx(exact, abs=0.05)
+        assert numbers[1] == round(row["rel_error"], 3)
+        assert numbers[-1] == row["bytes"]
+
+
+def test_headings_carry_units(found):
+    assert list(table_for_people(found.table).columns) == [
+        "method", "epsilon", "mean relative error", "mean error (records)",
+        "build (s)", "query (µs)", "bytes",
+    ]  # fmt: skip
+
+
+def test_the_ledger_is_shown(parsed):
+    assert parsed.of("caption") == ["Privacy budget: epsilon 2.2, spent 2.2, left 0"]
+    assert parsed.cells[4 * 7 :].count("UniformGrid") == 2
+
+
+def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed):
+    (inner,) = parsed.inner
+    assert parsed.frames[0]["sandbox"] == "allow-scripts"
+    assert "What the releases say, at epsilon 1" in parsed.of("h2")
+    script = "".join(inner.of("script"))
+    for name in ("UG", "Identity"):
+        assert f'"{name}"' in script
+    assert "records per hectare" in script
+    # Scripts may name addresses as text; that none is asked for is a rule the browser enforces.
+    assert "default-src 'none'" in (parsed.frames[0]["srcdoc"] or "")
+
+
+def test_pictures_are_whole(parsed):
+    (plot,) = parsed.images
+    assert imread(io.BytesIO(plot)).shape[2] == 4
+
+
+def test_a_seed_is_a_second_warning(found, text):
+    assert "came from a seed" not in text
+    plan = Plan(("ug",), (1,), seed=3)
+    records = found.dataset._records
+    boxes = snh.RangeQueries.sample(records, 5)
+    replayable = report_html(run(records, None, boxes, plan), title="T", about="A")
+    told = [text for inside, text in Page(replayable).texts if inside == "p"]
+    assert told[0] == OWNER_ONLY
+    assert "came from a seed" in told[1]
+    assert "replayable" in replayable
+
+
+def test_without_offline_maps_there_is_a_picture(found, monkeypatch):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "offlinefolium" else there(name)
+    )
+    page = Page(report_html(found, title="T", about="A"))
+    assert not page.frames
+    assert len(page.images) == 2
+    assert len(np.unique(imread(io.BytesIO(page.images[1]))[..., :3].reshape(-1, 3), axis=0)) > 50
