@@ -1,5 +1,6 @@
 """A private dataset: records, and the account of what may be told about them."""
 
+import os
 from fractions import Fraction
 from typing import Literal
 
@@ -12,6 +13,7 @@ from snhkit.privacy import (
     Ledger,
     PrivacyUnit,
     ReplayableEntropy,
+    StoredLedger,
     SystemEntropy,
     exact,
     written,
@@ -30,8 +32,9 @@ class PrivateDataset:
     ----------
     records : Points
         The private records.
-    budget : number or Budget
-        All the epsilon that may ever be spent on them.
+    budget : number or Budget, optional
+        All the epsilon that may ever be spent on the records; may be left out where ``ledger``
+        names a file that exists, which then says the budget.
     unit : "record" or "user"
         What is hidden: one record, or all that are kept of one person.
     max_per_user : int, optional
@@ -39,6 +42,10 @@ class PrivateDataset:
     n : "public" or "private"
         Whether the number of records may be known. If not, a builder that needs it buys a noisy
         one with a twentieth of its epsilon.
+    ledger : str or path, optional
+        A file in which the account outlives this process: every charge is on the disk before
+        anything is looked at, and all processes that open the file share one budget (see
+        ``StoredLedger``). Without a file the account ends with this object.
 
     Raises
     ------
@@ -59,11 +66,12 @@ class PrivateDataset:
     def __init__(
         self,
         records: Points,
-        budget: Budget | Epsilon,
+        budget: Budget | Epsilon | None = None,
         *,
         unit: str,
         max_per_user: int | None = None,
         n: Literal["public", "private"],
+        ledger: str | os.PathLike[str] | None = None,
     ) -> None:
         if n not in ("public", "private"):
             raise InputError(f"n must be 'public' or 'private', not {n!r}.")
@@ -71,7 +79,12 @@ class PrivateDataset:
             kind = type(records).__name__
             raise InputError(f"records must be Points, as read_points gives them, not a {kind}.")
         self.unit = PrivacyUnit.of(unit, max_per_user)
-        self.ledger = Ledger(budget)
+        if ledger is not None:
+            self.ledger: Ledger = StoredLedger(ledger, records, self.unit, budget)
+        elif budget is None:
+            raise InputError("budget is missing: all the epsilon that may ever be spent.")
+        else:
+            self.ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())
         self._n_is_public = n == "public"
 

@@ -136,27 +136,42 @@ def compare(
     metavar="N",
     help="With --user: records kept of each, chosen at random.",
 )
+@click.option(
+    "--budget",
+    type=Epsilons(),
+    metavar="E",
+    help="All the epsilon that may ever be spent on these records; said at the first release.",
+)
+@click.option(
+    "--ledger",
+    type=OutputFile(),
+    help="The account of these records [default: beside --data, with .ledger added].",
+)
 @click.option("--out", type=OutputFile(), required=True, help="The file to publish.")
+@click.option("--force", is_flag=True, help="Replace --out, which may be an earlier release.")
 def release(
-    data, method, epsilon, sizes_m, n_public, user, max_per_user, cell_m, out, **where
-) -> None:
+    data, method, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget, ledger, out,
+    force, **where,
+) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
-    Each release of the same records adds its epsilon to what was spent before.
+    Each release of the same records adds its epsilon to what was spent before. The ledger, a file
+    beside the records, keeps count and refuses what would exceed the budget.
 
     \b
     Example:
       snhkit release --data trips.csv --center 37.76,-122.43 --side-km 13 \\
-          --method identity --epsilon 0.5 --out trips.snh
+          --method identity --epsilon 0.5 --budget 1 --out trips.snh
     """
-    for values, option in ((method, "--method"), (epsilon, "--epsilon")):
-        if len(values) != 1:
+    for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
+        if values is not None and len(values) != 1:
             raise click.UsageError(f"{option} takes one value here, not {len(values)}.")
     if data is None:
         raise click.UsageError("Missing option '--data'.")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user go together.")
-    refuse_same_file(data=data, public=where["public"], out=out)
+    ledger = ledger or data.with_name(data.name + ".ledger")
+    refuse_same_file(data=data, public=where["public"], out=out, ledger=ledger)
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
 
@@ -165,18 +180,42 @@ def release(
             f"{method[0]} is a demonstration, not to publish: its noise is in floating point. "
             "Nothing was spent. See it in snhkit compare."
         )
+    if budget is None and not ledger.exists():
+        raise click.UsageError(
+            f"there is no ledger {str(ledger)!r} yet: say --budget E, all the epsilon that may "
+            "ever be spent on these records."
+        )
+    if out.exists() and not force:
+        raise click.UsageError(
+            f"{str(out)!r} exists; --force replaces the file. Nothing was spent."
+        )
     builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
         records,
-        epsilon[0],
+        None if budget is None else budget[0],
         unit="record" if user is None else "user",
         max_per_user=max_per_user,
         n="public" if n_public else "private",
+        ledger=ledger,
     )
     made = dataset.release(builder, epsilon=epsilon[0], public=public)
     made.save(out)
-    click.echo(f"{made}\nWritten to {out}", err=True)
+    click.echo(f"{made}\nWritten to {out}\nLedger {ledger}: {dataset.ledger.summary}", err=True)
+
+
+@app.command("ledger")
+@click.argument("file", type=InputFile())
+def show_ledger(file) -> None:
+    """Show what was spent on a dataset, and what is left.
+
+    \b
+    Example:
+      snhkit ledger trips.csv.ledger
+    """
+    from snhkit.privacy import read_ledger
+
+    click.echo(repr(read_ledger(file)))
 
 
 @app.command()

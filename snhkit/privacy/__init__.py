@@ -18,6 +18,7 @@ from snhkit.privacy.noise import (
 from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.spend import Spend, total, total_delta
 from snhkit.privacy.splits import noisy_splits
+from snhkit.privacy.stored_ledger import StoredLedger, read_ledger
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import noise_variance
 
@@ -31,6 +32,7 @@ __all__ = [
     "PrivacyUnit",
     "ReplayableEntropy",
     "Spend",
+    "StoredLedger",
     "SystemEntropy",
     "audited_epsilon",
     "column_norm",
@@ -46,6 +48,7 @@ __all__ = [
     "noisy_histogram",
     "noisy_products",
     "noisy_splits",
+    "read_ledger",
     "total",
     "total_delta",
     "written",

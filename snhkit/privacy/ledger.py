@@ -1,7 +1,8 @@
 """The account of a dataset's privacy: who spent what, and what is left."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -62,7 +63,7 @@ class Ledger:
     @property
     def spent(self) -> Fraction:
         """The sum of all charges, failed ones included."""
-        return sum((entry.epsilon for entry in self._entries), Fraction(0))
+        return sum((entry.epsilon for entry in self.entries), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
@@ -108,8 +109,8 @@ class Ledger:
             raise InputError(f"who must be one line of printable text, not {who!r}.")
         if not 0 <= delta < 1:
             raise InputError(f"{who}: delta must be a number from 0 to below 1, not {delta!r}.")
-        with self._lock:
-            left = self.remaining
+        with self._alone():
+            left = self.total - sum((entry.epsilon for entry in self._entries), Fraction(0))
             if asked > left:
                 raise BudgetExceeded(
                     f"{who}: asked {written(asked)}, left {written(left)}, "
@@ -117,6 +118,7 @@ class Ledger:
                 )
             now = datetime.now(UTC)
             entry = Entry(len(self._entries) + 1, now, who, asked, delta, bool(replayable))
+            self._store(entry)
             self._entries = (*self._entries, entry)
         return entry
 
@@ -156,14 +158,29 @@ class Ledger:
         return self._close(entry, replace(entry, state="failed", reason=name))
 
     def _close(self, entry: Entry, closed: Entry) -> Entry:
-        with self._lock:
+        with self._alone():
             at = entry.number - 1
             if not (0 <= at < len(self._entries) and self._entries[at] is entry) or (
                 entry.state != "open"
             ):
                 raise InputError("This is not an open entry of this ledger.")
+            self._store(closed)
             self._entries = (*self._entries[:at], closed, *self._entries[at + 1 :])
         return closed
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep all others from changing the ledger."""
+        with self._lock:
+            yield
+
+    def _store(self, entry: Entry) -> None:
+        """Write an entry, new or changed, before it counts; in memory there is nothing to do."""
+
+    @property
+    def summary(self) -> str:
+        """Return one line: the budget, what was spent and what is left."""
+        return ledger_table.summary(self._budget, self.entries)
 
     def to_frame(self) -> "pd.DataFrame":
         """The entries as a pandas DataFrame, one row each; epsilon, delta as floats."""

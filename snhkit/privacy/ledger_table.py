@@ -10,7 +10,7 @@ from snhkit.privacy.entry import Entry
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_frame", "as_html", "as_text"]
+__all__ = ["as_frame", "as_html", "as_text", "summary"]
 
 _COLUMNS = ("#", "when (UTC)", "who", "epsilon", "state", "bought")
 _NUMBERS = (0, 3)  # columns set flush right
@@ -29,7 +29,7 @@ def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
         ).rstrip()
         for row in rows
     ]
-    return "\n".join([_summary(budget, entries), *(lines if entries else [])])
+    return "\n".join([summary(budget, entries), *(lines if entries else [])])
 
 
 def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
@@ -37,7 +37,7 @@ def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
     body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
     return (
-        f"<table><caption>{escape(_summary(budget, entries))}</caption>"
+        f"<table><caption>{escape(summary(budget, entries))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -57,7 +57,8 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=columns)
 
 
-def _summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
+def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
+    """Return one line: the budget, what was spent and what is left."""
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     left = written(budget.epsilon - spent)
     delta = sum((entry.delta for entry in entries), Fraction(0))

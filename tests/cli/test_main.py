@@ -57,7 +57,7 @@ def run(monkeypatch, capsys):
 @pytest.fixture
 def released(run, trips, tmp_path):
     code, _, err = run(
-        "release", *trips, "--method", "identity", "--epsilon", "1", "--cell-m", "50",
+        "release", *trips, "--method", "identity", "--epsilon", "1", "--budget", "9", "--cell-m", "50",
         "--out", "t.snh",
     )  # fmt: skip
     assert code == 0, err
@@ -131,13 +131,16 @@ def test_a_seed_repeats_the_errors_exactly_and_is_told(run, trips, tmp_path):
 
 
 def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, tmp_path):
-    code, out, err = run("release", *trips, "--method", "ug", "--epsilon", "1", "--out", "u.snh")
+    code, out, err = run(
+        "release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "u.snh"
+    )
     assert (code, out) == (0, "")
     card = str(snh.load(tmp_path / "u.snh"))
     assert err.splitlines() == [
         "t.csv: 500 of 500 rows kept. For the eyes of the records' owner only.",
         *card.splitlines(),
         "Written to u.snh",
+        "Ledger t.csv.ledger: Privacy budget: epsilon 1, spent 1, left 0",
     ]
     assert "0.05 for number of records" in card
     assert "hides" in card
@@ -145,7 +148,18 @@ def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, t
 
 
 def test_release_can_hide_users(run, trips, tmp_path):
-    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--out", "u.snh"]
+    words = [
+        "release",
+        *trips,
+        "--method",
+        "ug",
+        "--epsilon",
+        "1",
+        "--budget",
+        "1",
+        "--out",
+        "u.snh",
+    ]
     code, _, err = run(*words, "--user", "user", "--max-per-user", 3)
     assert code == 0, err
     unit = snh.load(tmp_path / "u.snh").unit
@@ -332,7 +346,7 @@ def test_a_mistake_ends_in_one_clear_line_and_code_2(run, tmp_path, words, told)
     [
         ["compare", "--json"],
         ["compare", "--report"],
-        ["release", "--method", "ug", "--epsilon", "1", "--out"],
+        ["release", "--method", "ug", "--epsilon", "1", "--budget", "1", "--out"],
         ["answer", "t.csv", "--boxes", "t.csv", "--out"],
     ],
     ids=lambda words: f"{words[0]} {words[-1]}",
@@ -393,7 +407,7 @@ def test_boxes_that_are_none_are_named(run, tmp_path, text, told):
     "words",
     [
         ["compare", "--methods", "ug", "--queries", "5", "--json", "a.json"],
-        ["release", "--method", "ug", "--epsilon", "1", "--out", "a.snh"],
+        ["release", "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "a.snh"],
     ],
     ids=lambda words: words[0],
 )
@@ -406,7 +420,8 @@ def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch,
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "snhkit: interrupted; no file is left half-written."
     assert "Traceback" not in err
-    assert _files(tmp_path) == ["t.csv"]
+    kept = ["t.csv", "t.csv.ledger", "t.csv.ledger.key"] if words[0] == "release" else ["t.csv"]
+    assert _files(tmp_path) == kept
 
 
 def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, monkeypatch):
@@ -414,8 +429,13 @@ def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pathlib.Path.replace", interrupted)
-    assert run("release", *trips, "--method", "ug", "--epsilon", "1", "--out", "a.snh")[0] == 130
-    assert _files(tmp_path) == ["t.csv"]
+    assert (
+        run(
+            "release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "a.snh"
+        )[0]
+        == 130
+    )
+    assert _files(tmp_path) == ["t.csv", "t.csv.ledger", "t.csv.ledger.key"]
 
 
 @pytest.mark.parametrize("command", ["", "compare", "release", "answer", "explore"])
@@ -430,3 +450,40 @@ def test_help_waits_for_no_large_library(command):
     ).stdout
     assert told.splitlines()[-1] == "[]"
     assert "\\b" not in told  # click's mark for lines to be left alone
+
+
+class TestLedger:
+    WORDS = ("--method", "ug", "--epsilon", "0.4", "--n-public")
+
+    def test_the_budget_is_said_once_and_refuses_later_releases(self, run, trips, tmp_path):
+        words = ["release", *trips, *self.WORDS]
+        code, _, err = run(*words, "--out", "a.snh")
+        assert code == 2
+        assert "say --budget E" in err
+        assert run(*words, "--budget", "0.7", "--out", "a.snh")[0] == 0
+        code, _, err = run(*words, "--out", "b.snh")
+        assert code == 2
+        assert "asked 0.4, left 0.3, short by 0.1. Nothing was looked at." in err
+        assert not (tmp_path / "b.snh").exists()
+        code, out, _ = run("ledger", "t.csv.ledger")
+        assert code == 0
+        assert out.startswith("Privacy budget: epsilon 0.7, spent 0.4, left 0.3\n")
+
+    def test_an_earlier_release_is_replaced_only_on_request(self, run, trips, tmp_path):
+        words = ["release", *trips, *self.WORDS, "--budget", "2", "--out", "a.snh"]
+        assert run(*words)[0] == 0
+        before = (tmp_path / "a.snh").read_bytes()
+        code, _, err = run(*words)
+        assert code == 2
+        assert "--force replaces it. Nothing was spent." in err
+        assert (tmp_path / "a.snh").read_bytes() == before
+        code, _, err = run(*words, "--force")
+        assert code == 0
+        assert "spent 0.8, left 1.2" in err
+
+    def test_a_ledger_may_lie_elsewhere(self, run, trips, tmp_path):
+        (tmp_path / "kept").mkdir()
+        words = ["release", *trips, *self.WORDS, "--budget", "1", "--out", "a.snh"]
+        assert run(*words, "--ledger", "kept/trips.ledger")[0] == 0
+        assert _files(tmp_path / "kept") == ["trips.ledger", "trips.ledger.key"]
+        assert not (tmp_path / "t.csv.ledger").exists()

@@ -1,0 +1,178 @@
+"""A ledger in a file: one budget for restarts, forks and threads, and nothing lost to a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import snhkit as snh
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.geometry import Points
+from snhkit.privacy import PrivacyUnit, StoredLedger, read_ledger
+
+UNIT = PrivacyUnit("record")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "trips.ledger"
+
+
+def dataset(records, path, budget=1, **changes):
+    terms = {"unit": "record", "n": "public"} | changes
+    return snh.PrivateDataset(records, budget, **terms, ledger=path)
+
+
+FORKED = """
+import os, sys
+from snhkit.errors import BudgetExceeded
+from snhkit.geometry import Points, Region
+from snhkit.privacy import PrivacyUnit, StoredLedger
+records = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
+ledger = StoredLedger(sys.argv[1], records, PrivacyUnit("record"), 1)
+child = os.fork()
+if not child:
+    ledger.charge("0.6", "child")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+spent = ledger.spent
+try:
+    ledger.charge("0.5", "parent")
+except BudgetExceeded:
+    print(spent, "refused")
+"""
+
+
+class TestOneBudget:
+    def test_a_second_opening_goes_on(self, records, path):
+        dataset(records, path).release(snh.UniformGrid(), epsilon=0.7)
+        again = dataset(records, path, None)
+        assert (again.ledger.total, again.ledger.spent) == (1, Fraction(7, 10))
+        with pytest.raises(BudgetExceeded, match=r"asked 0\.4, left 0\.3"):
+            again.release(snh.UniformGrid(), epsilon=0.4)
+        entry = again.ledger.entries[0]
+        assert (entry.who, entry.state, len(entry.spends)) == ("UniformGrid", "settled", 1)
+
+    def test_two_datasets_in_one_process_share(self, records, path):
+        one, other = dataset(records, path), dataset(records, path)
+        one.release(snh.UniformGrid(), epsilon=0.5)
+        other.release(snh.UniformGrid(), epsilon=0.25)
+        assert one.ledger.spent == other.ledger.spent == Fraction(3, 4)
+        assert repr(one.ledger) == repr(other.ledger) == repr(read_ledger(path))
+
+    def test_what_a_forked_child_spends_counts_in_the_parent(self, path):
+        """In a process of its own: a fork of this one would copy its threads' locks."""
+        command = [sys.executable, "-c", FORKED, str(path)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (found.stdout, found.stderr, found.returncode) == ("3/5 refused\n", "", 0)
+
+    def test_threads_never_overspend(self, records, path):
+        opened = [StoredLedger(path, records, UNIT, 1) for _ in range(4)]
+        refused = []
+
+        def spend(ledger):
+            for _ in range(10):
+                try:
+                    ledger.settle(ledger.charge("1/20", "thread"), [])
+                except BudgetExceeded:
+                    refused.append(1)
+
+        threads = [threading.Thread(target=spend, args=[ledger]) for ledger in opened]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(refused) == 20
+        assert [ledger.spent for ledger in opened] == [1] * 4
+
+
+class TestWhatIsRefused:
+    def test_a_new_one_without_a_budget(self, records, path):
+        with pytest.raises(InputError, match="a new ledger needs a budget"):
+            dataset(records, path, None)
+
+    def test_another_budget(self, records, path):
+        dataset(records, path, "0.5")
+        dataset(records, path, 0.5)
+        with pytest.raises(InputError, match=r"the budget is 0\.5, .*cannot become 2"):
+            dataset(records, path, 2)
+
+    def test_other_records(self, records, path):
+        dataset(records, path)
+        moved = Points(records.region, np.roll(records.xy, 1, axis=1), records.user)
+        for others in (moved, Points(records.region, records.xy[1:], records.user[1:])):
+            with pytest.raises(InputError, match="of other records"):
+                dataset(others, path)
+
+    def test_the_same_records_in_another_order_are_the_same(self, records, path):
+        dataset(records, path)
+        dataset(Points(records.region, records.xy[::-1], records.user[::-1]), path)
+
+    def test_another_unit(self, records, path):
+        dataset(records, path)
+        with pytest.raises(InputError, match="hides one record added or removed"):
+            dataset(records, path, unit="user", max_per_user=3)
+
+    def test_a_lost_key(self, records, path):
+        dataset(records, path)
+        path.with_name("trips.ledger.key").unlink()
+        with pytest.raises(InputError, match="copy both files together"):
+            dataset(records, path)
+
+    def test_a_file_of_another_kind(self, tmp_path):
+        other = tmp_path / "notes.txt"
+        other.write_text("hello\n")
+        with pytest.raises(InputError, match="changed or damaged"):
+            read_ledger(other)
+        with pytest.raises(InputError, match="no such ledger"):
+            read_ledger(tmp_path / "gone.ledger")
+
+
+def test_the_file_says_nothing_of_the_records(records, path, tmp_path):
+    """Another key gives the same records another fingerprint; no number of them is written."""
+    dataset(records, path)
+    dataset(records, tmp_path / "other.ledger")
+    one, other = (p.read_text() for p in (path, tmp_path / "other.ledger"))
+    assert one.partition(" ")[2] != other.partition(" ")[2]
+    assert str(len(records)) not in one.partition("unit")[2]
+
+
+KILLED = """
+import sys
+from fractions import Fraction
+import numpy as np
+from snhkit.geometry import Points, Region
+from snhkit.privacy import PrivacyUnit, StoredLedger
+records = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
+ledger = StoredLedger(sys.argv[1], records, PrivacyUnit("record"), 10**6)
+print("ready", flush=True)
+for number in range(10**6):
+    entry = ledger.charge(1, "killed")
+    print(number, flush=True)
+    ledger.settle(entry, [])
+"""
+
+
+@pytest.mark.parametrize("run", range(3))
+def test_kill_at_any_instant_loses_no_spend(path, run):
+    """What was reported as charged is there, and at most one charge more."""
+    reported = 0
+    for again in range(4):
+        command = [sys.executable, "-c", KILLED, str(path)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.02 + 0.013 * (4 * run + again))
+        os.kill(child.pid, signal.SIGKILL)
+        reported += len([line for line in child.stdout.read().split("\n") if line])
+        child.wait()
+        child.stdout.close()
+        spent = read_ledger(path).spent
+        assert reported <= spent <= reported + 1
+        reported = int(spent)
