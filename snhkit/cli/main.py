@@ -186,9 +186,7 @@ def release(
             "ever be spent on these records."
         )
     if out.exists() and not force:
-        raise click.UsageError(
-            f"{str(out)!r} exists; --force replaces the file. Nothing was spent."
-        )
+        raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
     builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(

@@ -72,10 +72,8 @@ def fingerprint(points: Points, key: bytes) -> str:
     str
         64 hexadecimal digits.
     """
-    columns = [points.xy[:, 0], points.xy[:, 1]]
-    if points.user is not None:
-        columns.insert(0, points.user)
-    order = np.lexsort(columns)
+    x, y = points.xy.T
+    order = np.lexsort((x, y) if points.user is None else (points.user, x, y))
     code = hmac.new(key, repr(sorted(points.region.to_dict().items())).encode(), hashlib.sha256)
     code.update(np.ascontiguousarray(points.xy[order]).tobytes())
     if points.user is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points
-from snhkit.privacy.budget import Budget, Epsilon, written
+from snhkit.privacy.budget import Budget, Epsilon
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.fingerprint import fingerprint, secret_key
 from snhkit.privacy.journal import Journal
@@ -70,7 +70,7 @@ class StoredLedger(Ledger):
                     f"{path}: a new ledger needs a budget: all the epsilon that may ever be spent."
                 )
             else:
-                budget = budget if isinstance(budget, Budget) else Budget(budget)
+                budget = _as_budget(budget)
                 self._journal.append(opening | {"budget": str(budget.epsilon)})
             super().__init__(budget)
             self._take(events[1:])
@@ -115,10 +115,10 @@ class StoredLedger(Ledger):
             unit = PrivacyUnit(**found["unit"])
             raise InputError(f"{path}: the ledger hides {unit.sentence}; open it with that unit.")
         stored = Budget(found["budget"])
-        if budget is not None and Budget(getattr(budget, "epsilon", budget)) != stored:
+        if budget is not None and _as_budget(budget) != stored:
             raise InputError(
                 f"{path}: the budget is {stored}, said when the ledger was made, "
-                f"and cannot become {written(Budget(getattr(budget, 'epsilon', budget)).epsilon)}."
+                f"and cannot become {_as_budget(budget)}."
             )
         return stored
 
@@ -146,6 +146,10 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
         entries = {entry.number: entry for entry in map(_entry, events[1:])}
         ledger._entries = tuple(entries[number] for number in sorted(entries))
         return ledger
+
+
+def _as_budget(budget: Budget | Epsilon) -> Budget:
+    return budget if isinstance(budget, Budget) else Budget(budget)
 
 
 def _key_path(path: Path) -> Path:

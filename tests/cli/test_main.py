@@ -57,8 +57,8 @@ def run(monkeypatch, capsys):
 @pytest.fixture
 def released(run, trips, tmp_path):
     code, _, err = run(
-        "release", *trips, "--method", "identity", "--epsilon", "1", "--budget", "9", "--cell-m", "50",
-        "--out", "t.snh",
+        "release", *trips, "--method", "identity", "--epsilon", "1", "--budget", "9",
+        "--cell-m", "50", "--out", "t.snh",
     )  # fmt: skip
     assert code == 0, err
     return snh.load(tmp_path / "t.snh")
