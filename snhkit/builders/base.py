@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builder import Builder, Terms
+from snhkit.checks import positive, whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 from snhkit.geometry.grid import MAX_CELLS
@@ -28,7 +29,9 @@ __all__ = [
     "Terms",
     "hyperparameters",
     "noisy_grid",
+    "positive",
     "publish",
+    "whole",
     "with_n",
 ]
 
@@ -131,25 +134,12 @@ def hyperparameters(builder: Builder) -> dict[str, Any]:
     return _plain(asdict(builder))  # pyright: ignore[reportArgumentType]
 
 
-def positive(name: str, value: float) -> None:
-    """Raise InputError unless a hyperparameter is a positive, finite number."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (number and np.isfinite(value) and value > 0):
-        raise InputError(f"{name} must be a positive number, not {value!r}.")
-
-
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
     """Query sizes as numbers; InputError unless they are (l, u) with 0 < l <= u metres."""
     low, high = sizes_m
     if not 0 < low <= high < math.inf:
         raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")
     return float(low), float(high)
-
-
-def whole(name: str, value: int, least: int) -> None:
-    """Raise InputError unless a hyperparameter is a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number, at least {least}, not {value!r}.")
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from snhkit.builders.base import Extra, Terms, noisy_grid, publish
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry.blocks import block_sums
 from snhkit.models.grid_model import GridModel
 from snhkit.progress import steps
 from snhkit.release import Release
@@ -122,7 +123,9 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         ]
         domain = mbi.Domain(cliques[-1], (*sizes, *sizes))
         measured = [
-            mbi.LinearMeasurement(_sums(noisy, k).ravel(), clique, stddev=k**_WEIGHT)
+            mbi.LinearMeasurement(
+                block_sums(noisy, k).astype(float).ravel(), clique, stddev=k**_WEIGHT
+            )
             for k, clique in zip(widths, cliques, strict=True)
         ]
         loss = mbi.marginal_loss.from_linear_measurements(measured, domain)
@@ -143,12 +146,6 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
                 warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),
             )
         return np.array(model.project(cliques[-1]).datavector()).reshape(m, m)
-
-
-def _sums(counts: NDArray, k: int) -> NDArray[np.float64]:
-    """Sums over blocks of k by k cells."""
-    m = len(counts) // k
-    return counts.reshape(m, k, m, k).sum(axis=(1, 3)).astype(float)
 
 
 def _mbi() -> ModuleType:

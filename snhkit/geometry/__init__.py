@@ -1,7 +1,8 @@
 """Regions, points, boxes and grids: what lies where, in metres."""
 
 from snhkit.geometry.counts import exact_counts
-from snhkit.geometry.grid import Grid, Histogram, SummedArea
+from snhkit.geometry.grid import Grid, SummedArea
+from snhkit.geometry.histogram import Histogram
 from snhkit.geometry.partition import Partition
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
+from snhkit.geometry.wavelet import levels
 
 __all__ = ["count_in_boxes", "exact_counts"]
 
@@ -29,9 +30,7 @@ def exact_counts(points: Points, queries: RangeQueries) -> NDArray[np.int64]:
     """
     if points.region != queries.region:
         raise InputError("exact_counts: the points lie in another region than the boxes.")
-    return count_in_boxes(
-        points.xy, queries.x, queries.y, queries.x + queries.width, queries.y + queries.height
-    )
+    return count_in_boxes(points.xy, queries.x, queries.y, queries.x1, queries.y1)
 
 
 def count_in_boxes(
@@ -68,14 +67,6 @@ def _ranked_below(
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)
-    for bit in range(len(ranks).bit_length() - 1, -1, -1):
-        ones = (ranks >> bit & 1).astype(bool)
-        zeros_before = np.concatenate([[0], np.cumsum(~ones)])
-        goes_right = (limit >> bit & 1).astype(bool)
-        a, b = zeros_before[first], zeros_before[last]
-        found += np.where(goes_right, b - a, 0)
-        zeros = zeros_before[-1]
-        first = np.where(goes_right, zeros + first - a, a)
-        last = np.where(goes_right, zeros + last - b, b)
-        ranks = np.concatenate([ranks[~ones], ranks[ones]])
+    for level in levels(ranks, first, last, limit):
+        found += np.where(level.below, level.last - level.first, 0)
     return found

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.geometry.partition import Partition
 from snhkit.geometry.queries import RangeQueries
+from snhkit.geometry.wavelet import levels
 
 __all__ = ["DensityTable"]
 
@@ -57,11 +58,9 @@ class DensityTable:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
-        side = self.region.side_m
-        west, east = np.clip(q.x, 0, side), np.clip(q.x + q.width, 0, side)
-        south, north = np.clip(q.y, 0, side), np.clip(q.y + q.height, 0, side)
-        x = np.concatenate([east, east, west, west])
-        y = np.concatenate([north, south, north, south])
+        q = q.clipped()
+        x = np.concatenate([q.x1, q.x1, q.x, q.x])
+        y = np.concatenate([q.y1, q.y, q.y1, q.y])
         ne, se, nw, sw = self._upto(x, y).reshape(4, -1)
         return (ne - se) - (nw - sw)  # in this order a box without area gets exactly 0
 
@@ -87,21 +86,11 @@ def _dominated(
     last: NDArray[np.int64],
     limit: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Sums of weights[:, :last] where rank[:last] is below limit, shape (k, q)."""
+    """Return the sums of weights[:, :last] where rank[:last] is below limit, shape (k, q)."""
     found = np.zeros((len(weights), len(last)))
-    first = np.zeros_like(last)
-    below = np.zeros((len(weights), len(rank) + 1))
-    for bit in range(int(limit.max(initial=0)).bit_length() - 1, -1, -1):
-        zero = (rank >> bit & 1) == 0
-        zeros_before = np.concatenate([[0], np.cumsum(zero)])
-        right = (limit >> bit & 1).astype(bool)
-        a, b = zeros_before[first], zeros_before[last]
-        left, zeros = np.flatnonzero(zero), int(zeros_before[-1])
-        order = np.concatenate([left, np.flatnonzero(~zero)])
-        rank, weights = rank[order], weights[:, order]
-        # Sorted by this bit, those without it come first and in order: a to b of them are ours.
-        np.cumsum(weights[:, :zeros], axis=1, out=below[:, 1 : zeros + 1])
-        found[:, right] += below[:, b[right]] - below[:, a[right]]
-        first = np.where(right, zeros + first - a, a)
-        last = np.where(right, zeros + last - b, b)
+    upto = np.zeros((len(weights), len(rank) + 1))
+    for level in levels(rank, np.zeros_like(last), last, limit):
+        weights, asked = weights[:, level.order], level.below
+        np.cumsum(weights[:, : level.zeros], axis=1, out=upto[:, 1 : level.zeros + 1])
+        found[:, asked] += upto[:, level.last[asked]] - upto[:, level.first[asked]]
     return found

@@ -2,22 +2,21 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.checks import positive, whole
 from snhkit.errors import InputError
+from snhkit.geometry.histogram import Histogram
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
-if TYPE_CHECKING:
-    from snhkit.geometry.partition import Partition
-
-__all__ = ["Grid", "Histogram", "Merged", "SummedArea"]
+__all__ = ["Grid", "SummedArea"]
 
 MAX_CELLS = 2**26
+_MAX_SIDE = math.isqrt(MAX_CELLS)
 _CHUNK = 65_536  # boxes at a time: their corners stay in cache
 
 
@@ -50,28 +49,28 @@ class Grid:
     m: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer)):
-            raise InputError(f"Grid: m must be a whole number of cells a side, not {self.m!r}.")
-        if not 1 <= self.m <= math.isqrt(MAX_CELLS):
-            raise InputError(
-                f"Grid: {self.m:,} cells a side asked for; "
-                f"between 1 and {math.isqrt(MAX_CELLS):,} are possible."
-            )
+        m = whole("Grid: m", self.m, least=1, most=_MAX_SIDE)
+        object.__setattr__(self, "m", m)
 
     @classmethod
     def of_width(cls, region: Region, cell_m: float) -> "Grid":
         """Cells as wide as possible up to ``cell_m`` metres that tile the region."""
-        if not (math.isfinite(cell_m) and cell_m > 0):
-            raise InputError(f"cell_m must be a positive number of metres, not {cell_m}.")
+        positive("cell_m", cell_m, unit="metres")
         # A width that divides the side must not be refined by a rounding error.
-        return cls(region, max(1, math.ceil(region.side_m / cell_m * (1 - 1e-12))))
+        needed = max(1.0, region.side_m / cell_m * (1 - 1e-12))
+        if needed > _MAX_SIDE:
+            raise InputError(
+                f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells a side; "
+                f"at most {_MAX_SIDE:,} are possible."
+            )
+        return cls(region, math.ceil(needed))
 
     @property
     def cell_m(self) -> float:
         """Width of a cell in metres."""
         return self.region.side_m / self.m
 
-    def count(self, points: Points) -> "Histogram":
+    def count(self, points: Points) -> Histogram:
         """Count the points of each cell."""
         if points.region != self.region:
             raise InputError("Grid: the points lie in another region than the grid.")
@@ -93,70 +92,6 @@ class Grid:
         """The cells as boxes, in the order of ``corners``."""
         low, width = self.corners(), np.full(self.m**2, self.cell_m)
         return RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Histogram:
-    """True counts of the cells of a partition; each point is in exactly one cell.
-
-    Only this type may claim parallel composition, and only ``Grid.count`` and ``Partition.count``
-    make it, and ``merged`` from theirs.
-
-    Parameters
-    ----------
-    partition : Grid, Partition or Merged
-        The cells.
-    counts : ndarray of int, shape (m, m) or (c,)
-        For a grid ``counts[i, j]`` is for the i-th column from the west and j-th row from the
-        south; otherwise one number a cell.
-    """
-
-    partition: Union[Grid, "Partition", "Merged"]
-    counts: NDArray[np.int64]
-
-    def merged(self, group: NDArray[np.int64]) -> "Histogram":
-        """Counts of unions of cells, shape (groups,): each cell is in the one group named for it.
-
-        Parameters
-        ----------
-        group : ndarray of int, in the shape of ``counts``
-            The groups' numbers, from 0; chosen without looking at records but through noise.
-
-        Raises
-        ------
-        InputError
-            If not every cell is given one whole number from 0.
-
-        Examples
-        --------
-        >>> city = Region.around(lat=0, lon=0, side_m=2)
-        >>> four = Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]]))
-        >>> four.merged(np.array([[0, 0], [1, 0]])).counts
-        array([2, 1])
-        """
-        if group.shape != self.counts.shape or group.dtype.kind not in "iu" or group.min() < 0:
-            raise InputError(
-                f"merged: give each of the {self.counts.shape} cells a whole number from 0."
-            )
-        sums = np.zeros(int(group.max()) + 1, np.int64)
-        np.add.at(sums, group.ravel(), self.counts.ravel())
-        return Histogram(Merged(self.partition, group), sums)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Merged:
-    """Unions of a partition's cells, which are a partition again.
-
-    Parameters
-    ----------
-    cells : Grid, Partition or Merged
-        What was put together.
-    group : ndarray of int
-        For each cell the number of its union.
-    """
-
-    cells: Union[Grid, "Partition", "Merged"]
-    group: NDArray[np.int64]
 
 
 class SummedArea:
@@ -192,7 +127,7 @@ class SummedArea:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
-        (i, u), (j, v) = self._place(q.x, q.width), self._place(q.y, q.height)
+        (i, u), (j, v) = self._place(q.x, q.x1), self._place(q.y, q.y1)
         west_south, west_north, east_south, east_north = self._upto(
             (i[:, None], u[:, None]), (j, v)
         ).reshape(4, -1)
@@ -200,10 +135,10 @@ class SummedArea:
         return (east_north - west_north) - (east_south - west_south)
 
     def _place(
-        self, low: NDArray[np.float64], width: NDArray[np.float64]
+        self, low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Cell and fraction of it below both ends along an axis, each of shape (2, q)."""
-        t = np.stack([low, low + width]) / self.grid.cell_m
+        t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
         cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
         return cell, t - cell

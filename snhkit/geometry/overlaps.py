@@ -14,8 +14,7 @@ def spans(queries: RangeQueries) -> tuple[NDArray[np.float64], NDArray[np.float6
     In sides of the region; what sticks out is cut off.
     """
     side = queries.region.side_m
-    x = np.stack([queries.x, queries.x + queries.width])
-    y = np.stack([queries.y, queries.y + queries.height])
+    x, y = np.stack([queries.x, queries.x1]), np.stack([queries.y, queries.y1])
     return np.clip(x / side, 0, 1), np.clip(y / side, 0, 1)
 
 

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry.counts import count_in_boxes
-from snhkit.geometry.grid import Grid, Histogram
+from snhkit.geometry.grid import Grid
+from snhkit.geometry.histogram import Histogram
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region

@@ -78,6 +78,38 @@ class RangeQueries:
             self.region, self.x[rows], self.y[rows], self.width[rows], self.height[rows]
         )
 
+    @property
+    def x1(self) -> NDArray[np.float64]:
+        """Right edges in metres, shape (q,); the boxes end just before their right edges."""
+        return self.x + self.width
+
+    @property
+    def y1(self) -> NDArray[np.float64]:
+        """Upper edges in metres, shape (q,); the boxes end just before their upper edges."""
+        return self.y + self.height
+
+    def clipped(self) -> "RangeQueries":
+        """Return the parts of the boxes inside the region.
+
+        Returns
+        -------
+        RangeQueries
+            q boxes, in the same order. A box outside the region becomes a box without area on the
+            region's border.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=100)
+        >>> boxes = RangeQueries(city, x=[-10, 200], y=[20, 20], width=[30, 5], height=[90, 5])
+        >>> inside = boxes.clipped()
+        >>> inside.x, inside.width, inside.height
+        (array([  0., 100.]), array([20.,  0.]), array([80.,  5.]))
+        """
+        side = self.region.side_m
+        x, y = np.clip(self.x, 0, side), np.clip(self.y, 0, side)
+        x1, y1 = np.clip(self.x1, 0, side), np.clip(self.y1, 0, side)
+        return RangeQueries(self.region, x, y, x1 - x, y1 - y)
+
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
         """Squares of ``side_m`` metres (one, or shape (q,)) around ``centres``, shape (q, 2)."""
@@ -191,8 +223,8 @@ class RangeQueries:
 
     def corners_in_degrees(self) -> NDArray[np.float64]:
         """Latitude and longitude of each box's corners, anticlockwise; shape (q, 4, 2)."""
-        x1, y1 = self.x + self.width, self.y + self.height
-        ring = [(self.x, self.y), (x1, self.y), (x1, y1), (self.x, y1)]
+        x0, y0, x1, y1 = self.x, self.y, self.x1, self.y1
+        ring = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         xy = np.stack([np.stack(corner, axis=1) for corner in ring], axis=1)
         return np.stack(self.region.to_latlon(xy), axis=-1)
 

@@ -4,5 +4,6 @@ from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
 from snhkit.models.model import Model
 from snhkit.models.partition_model import PartitionModel
+from snhkit.models.unknown_noise import UnknownNoise
 
-__all__ = ["BlockNoise", "GridModel", "Model", "PartitionModel"]
+__all__ = ["BlockNoise", "GridModel", "Model", "PartitionModel", "UnknownNoise"]

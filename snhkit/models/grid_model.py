@@ -12,6 +12,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.axis_noise import AxisNoise
 from snhkit.models.grid_noise import BlockNoise, GridNoise
+from snhkit.models.unknown_noise import unknown_variance
 
 __all__ = ["GridModel"]
 
@@ -61,7 +62,7 @@ class GridModel:
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
         if self.noise is None:
-            return np.full(len(queries), np.nan)
+            return unknown_variance(queries)
         # Where terms cancel, rounding may leave less than nothing.
         return np.maximum(self.noise.variance(self.grid, queries), 0)
 

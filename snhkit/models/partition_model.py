@@ -12,6 +12,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Partition, RangeQueries, Region
 from snhkit.geometry.densities import DensityTable
 from snhkit.models.cell_noise import CellNoise
+from snhkit.models.unknown_noise import unknown_variance
 
 __all__ = ["PartitionModel"]
 
@@ -59,7 +60,7 @@ class PartitionModel:
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
         if self.noise is None:
-            return np.full(len(queries), np.nan)
+            return unknown_variance(queries)
         return self.noise.of(self.partition, queries)
 
     @property

@@ -105,7 +105,7 @@ def test_cells_are_no_wider_than_asked(side_m, share):
 
 @pytest.mark.parametrize("m", [0, -1, 8_193])
 def test_sizes_that_cannot_be_are_refused(m):
-    with pytest.raises(InputError, match=r"between 1 and 8,192"):
+    with pytest.raises(InputError, match="m must be a whole number from 1 to 8,192"):
         Grid(CITY, m)
 
 
@@ -155,5 +155,10 @@ def test_merged_cells_are_a_partition_again(m, data):
     "group", [np.zeros((2, 3), int), np.zeros(4, int), np.zeros((2, 2)), -np.eye(2, dtype=int)]
 )
 def test_a_cell_without_a_group_is_refused(group):
-    with pytest.raises(InputError, match="each of the"):
+    with pytest.raises(InputError, match="for each cell"):
         Grid(CITY, 2).count(Points(CITY, [[1, 1]])).merged(group)
+
+
+def test_cells_that_are_too_narrow_are_refused_with_the_number_needed():
+    with pytest.raises(InputError, match=r"cell_m = 0\.001 .* into 64,000 cells"):
+        Grid.of_width(CITY, 0.001)

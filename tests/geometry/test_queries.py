@@ -1,6 +1,7 @@
 import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from shapely import Polygon, box
@@ -38,6 +39,22 @@ def test_some_of_the_boxes():
     assert boxes[np.array([2, 0])].width.tolist() == [9, 7]
     assert [len(part) for part in boxes.chunks(2)] == [2, 1]
     assert np.concatenate([part.x for part in boxes.chunks(2)]).tolist() == [1, 2, 3]
+
+
+def test_upper_edges():
+    boxes = RangeQueries(CITY, [1, 2], [4, 5], [7, 8], [1, 0])
+    assert (boxes.x1.tolist(), boxes.y1.tolist()) == ([8, 10], [5, 5])
+
+
+@given(st.lists(st.tuples(*[st.floats(-20_000, 20_000)] * 2, *[st.floats(0, 40_000)] * 2)))
+def test_what_is_clipped_away_holds_no_point(rows):
+    boxes = RangeQueries(CITY, *np.array(rows).reshape(-1, 4).T)
+    inside = boxes.clipped()
+    edges = np.stack([inside.x, inside.y, inside.x1, inside.y1])
+    assert ((edges >= 0) & (edges <= CITY.side_m * (1 + 1e-15))).all()
+    asked = shapely.box(boxes.x, boxes.y, boxes.x1, boxes.y1)
+    shared = shapely.area(shapely.intersection(asked, shapely.box(0, 0, 13_200, 13_200)))
+    np.testing.assert_allclose(inside.width * inside.height, shared, rtol=1e-9, atol=1e-3)
 
 
 def test_squares_lie_around_their_centres():

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms
 from snhkit.geometry import Grid, Points
+from snhkit.geometry.blocks import block_sums
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
 from snhkit.privacy import Spend, noise_variance, noisy_histogram
@@ -71,18 +72,12 @@ def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray
         cut = len(best[-1]) // len(own)
         of_sum = cut**2 * variance
         weight = of_sum / (of_sum + spread)
-        best.append(weight * own + (1 - weight) * _sums(best[-1], cut))
+        best.append(weight * own + (1 - weight) * block_sums(best[-1], cut))
         variance = weight * spread
     counts = best.pop()
     while best:
         below = best.pop()
         cut = len(below) // len(counts)
-        lacking = (counts - _sums(below, cut)) / cut**2
+        lacking = (counts - block_sums(below, cut)) / cut**2
         counts = below + lacking.repeat(cut, axis=0).repeat(cut, axis=1)
     return counts
-
-
-def _sums(level: NDArray[np.float64], cut: int) -> NDArray[np.float64]:
-    """Of blocks of ``cut`` by ``cut``."""
-    side = len(level) // cut
-    return level.reshape(side, cut, side, cut).sum(axis=(1, 3))

@@ -121,8 +121,7 @@ def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[n
         past = (at.maxx > east + slack) | (at.minx < west - slack)
         return (past | (at.maxy > north + slack) | (at.miny < south - slack)).to_numpy()
     side = region.side_m + 1
-    past = (np.minimum(queries.x, queries.y) < -1) | (queries.x + queries.width > side)
-    return past | (queries.y + queries.height > side)
+    return (np.minimum(queries.x, queries.y) < -1) | (np.maximum(queries.x1, queries.y1) > side)
 
 
 def _csv(table: pd.DataFrame) -> str:

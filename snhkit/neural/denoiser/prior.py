@@ -12,6 +12,7 @@ from safetensors.numpy import load
 
 from snhkit.builders.base import MOST_CELLS, whole
 from snhkit.errors import InputError
+from snhkit.geometry.blocks import block_sums
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
 from snhkit.neural.denoiser.prior_model import CleanedGrid
 from snhkit.neural.denoiser.reconcile import reconciled
@@ -134,7 +135,7 @@ def _by_tiles(
             parts = np.repeat(np.repeat(presence, SPLIT, axis=1), SPLIT, axis=2) / SPLIT**2
             out = np.concatenate([counts, parts])[:, inner, inner]
             if split == 1:
-                out = out.reshape(2, core, SPLIT, core, SPLIT).sum(axis=(2, 4))
+                out = block_sums(out, SPLIT)
             planes[:, split * i : split * (i + core), split * j : split * (j + core)] = out
             level = float(told[0])  # whatever the tile
     return planes[:, : split * m, : split * m], level

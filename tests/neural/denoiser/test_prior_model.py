@@ -214,9 +214,9 @@ class TestFile:
         [
             ({"m": 3}, "not those of 3 by 3 cells"),
             ({"m": 1}, "not those of 1 by 1 cells"),
-            ({"m": 0}, "between 1 and 8,192"),
-            ({"m": 8_193}, "between 1 and 8,192"),
-            ({"m": 10**9}, "between 1 and 8,192"),
+            ({"m": 0}, "from 1 to 8,192"),
+            ({"m": 8_193}, "from 1 to 8,192"),
+            ({"m": 10**9}, "from 1 to 8,192"),
             ({"m": 2.0}, "whole number"),
             ({"m": True}, "whole number"),
             ({"m": "2"}, "whole number"),

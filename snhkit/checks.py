@@ -1,0 +1,94 @@
+"""Guards for single arguments, shared by all rooms."""
+
+import math
+import numbers
+import operator
+from typing import Any
+
+from snhkit.errors import InputError
+
+__all__ = ["positive", "whole"]
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return ``value`` as an int, provided that it is a whole number within bounds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        The argument. Python's and numpy's integers are whole numbers; booleans and floats are not.
+    least : int
+        Smallest allowed value.
+    most : int, optional
+        Largest allowed value; unlimited by default.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InputError
+        If ``value`` is not a whole number from ``least`` to ``most``.
+
+    Examples
+    --------
+    >>> whole("max_depth", 12, least=0)
+    12
+    >>> whole("max_depth", 2.5, least=0)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: max_depth must be a whole number, at least 0, not 2.5.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    fits = number is not None and least <= number and (most is None or number <= most)
+    if number is None or isinstance(value, bool) or not fits:
+        bounds = f", at least {least}" if most is None else f" from {least:,} to {most:,}"
+        raise InputError(f"{name} must be a whole number{bounds}, not {value!r}.")
+    return number
+
+
+def positive(name: str, value: Any, unit: str = "") -> float:
+    """Return ``value``, provided that it is a positive, finite number.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        The argument.
+    unit : str, optional
+        Unit of the argument, for the message, such as "metres".
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    InputError
+        If ``value`` is not a real number, or is not greater than 0, or is not finite.
+
+    Examples
+    --------
+    >>> positive("cell_m", 30)
+    30.0
+    >>> positive("cell_m", -1, unit="metres")
+    Traceback (most recent call last):
+    snhkit.errors.InputError: cell_m must be a positive number of metres, not -1.
+    """
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    try:
+        number = float(value) if real else math.nan
+    except OverflowError:
+        number = math.inf
+    if not 0 < number < math.inf:
+        of_unit = f" of {unit}" if unit else ""
+        raise InputError(f"{name} must be a positive number{of_unit}, not {value!r}.")
+    return number

@@ -1,0 +1,106 @@
+"""True counts of the cells of a partition, the only data that may claim parallel composition."""
+
+from dataclasses import dataclass
+from typing import Protocol, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry.points import Points
+from snhkit.geometry.region import Region
+
+__all__ = ["Cells", "Histogram", "Merged"]
+
+
+class Cells(Protocol):
+    """A region cut into cells that do not overlap: a ``Grid`` or a ``Partition``."""
+
+    @property
+    def region(self) -> Region:
+        """The region that is cut into cells."""
+        ...
+
+    def count(self, points: Points) -> "Histogram":
+        """Count the points in each cell."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histogram:
+    """True counts of the cells of a partition; each point is in exactly one cell.
+
+    Noise functions claim parallel composition for this type only. ``Grid.count`` and
+    ``Partition.count`` make histograms, and ``merged`` makes coarser ones from these.
+
+    Parameters
+    ----------
+    partition : Grid, Partition or Merged
+        The cells.
+    counts : ndarray of int, shape (m, m) or (c,)
+        Records in each cell. For a grid ``counts[i, j]`` is the count of the i-th column from the
+        west and the j-th row from the south; otherwise the array has one count for each cell.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Grid, Points, Region
+    >>> city = Region.around(lat=0, lon=0, side_m=2)
+    >>> Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]])).counts
+    array([[1, 0],
+           [1, 1]])
+    """
+
+    partition: Union[Cells, "Merged"]
+    counts: NDArray[np.int64]
+
+    def merged(self, group: NDArray[np.int64]) -> "Histogram":
+        """Return the counts of unions of cells.
+
+        Parameters
+        ----------
+        group : ndarray of int, in the shape of ``counts``
+            The number of the union that each cell belongs to, from 0. The numbers may depend on
+            records only through noise.
+
+        Returns
+        -------
+        Histogram
+            With ``counts`` of shape (groups,).
+
+        Raises
+        ------
+        InputError
+            If ``group`` does not hold one whole number from 0 for each cell.
+
+        Examples
+        --------
+        >>> from snhkit.geometry import Grid, Points, Region
+        >>> city = Region.around(lat=0, lon=0, side_m=2)
+        >>> four = Grid(city, 2).count(Points(city, [[0, 0], [1, 0], [1, 1]]))
+        >>> four.merged(np.array([[0, 0], [1, 0]])).counts
+        array([2, 1])
+        """
+        if group.shape != self.counts.shape or group.dtype.kind not in "iu" or group.min() < 0:
+            raise InputError(
+                f"merged: group must hold a whole number from 0 for each cell, in the shape "
+                f"{self.counts.shape}."
+            )
+        sums = np.zeros(int(group.max()) + 1, np.int64)
+        np.add.at(sums, group.ravel(), self.counts.ravel())
+        return Histogram(Merged(self.partition, group), sums)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Merged:
+    """Unions of a partition's cells, which form a partition again.
+
+    Parameters
+    ----------
+    cells : Grid, Partition or Merged
+        The cells that are merged.
+    group : ndarray of int, in the shape of the cells' counts
+        The number of the union that each cell belongs to.
+    """
+
+    cells: Union[Cells, "Merged"]
+    group: NDArray[np.int64]

@@ -1,0 +1,33 @@
+"""Models whose noise no theory describes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.geometry import RangeQueries
+
+__all__ = ["UnknownNoise", "unknown_variance"]
+
+
+def unknown_variance(queries: RangeQueries) -> NDArray[np.float64]:
+    """Return nan for each box, shape (q,): the noise variance where no theory gives one.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> unknown_variance(RangeQueries(Region.around(lat=0, lon=0, side_m=9), [1], [2], [3], [4]))
+    array([nan])
+    """
+    return np.full(len(queries), np.nan)
+
+
+class UnknownNoise:
+    """The part of ``Model`` that describes noise, for models such as neural networks."""
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return nan for each box, shape (q,): the variance of the noise is unknown."""
+        return unknown_variance(queries)
+
+    @property
+    def separate(self) -> bool:
+        """False: the cells are not known to have independent noise."""
+        return False

@@ -1,0 +1,35 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit.checks import positive, whole
+from snhkit.errors import InputError
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
+def test_whole_numbers_of_python_and_numpy_become_int(value):
+    assert type(whole("k", value, least=3, most=3)) is int
+
+
+@pytest.mark.parametrize("value", [2, 8, 3.0, np.float64(3), True, np.True_, "3", None, np.nan])
+def test_other_values_are_no_whole_numbers_in_bounds(value):
+    with pytest.raises(InputError, match="k must be a whole number from 3 to 7, not "):
+        whole("k", value, least=3, most=7)
+
+
+@pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), Fraction(1, 2)])
+def test_positive_numbers_become_float(value):
+    assert positive("c", value) == float(value)
+    assert type(positive("c", value)) is float
+
+
+@pytest.mark.parametrize("value", [0, -1, np.inf, np.nan, True, "1", None, 1j, [1]])
+def test_other_values_are_not_positive(value):
+    with pytest.raises(InputError, match="c must be a positive number of metres, not "):
+        positive("c", value, unit="metres")
+
+
+def test_a_number_too_large_for_a_float_is_refused():
+    with pytest.raises(InputError, match="c must be a positive number, not 1000"):
+        positive("c", 10**400)
