@@ -3,6 +3,7 @@
 from snhkit.data.cities import CITIES, City, city
 from snhkit.data.reading.readers import read_points
 from snhkit.data.reading.report import ReadReport, ReadWarning
+from snhkit.data.stay_points import stay_points
 from snhkit.data.synthetic.synthetic import synthetic_points
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "ReadWarning",
     "city",
     "read_points",
+    "stay_points",
     "synthetic_points",
 ]
