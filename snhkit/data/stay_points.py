@@ -72,8 +72,9 @@ def stay_points(
     by = ["user", "time"] if "user" in trace.columns else ["time"]
     trace = trace.reset_index(drop=True)
     for name in (*_NEEDED, *by):
-        if trace[name].isna().any():
-            row = int(np.flatnonzero(trace[name].isna())[0])
+        gone = np.asarray(trace[name].isna(), bool)
+        if gone.any():
+            row = int(np.argmax(gone))
             raise InputError(f"stay_points: row {row}: {name} is missing.")
     trace = trace.sort_values(by, kind="stable", ignore_index=True)
     seconds = _seconds(trace["time"])
