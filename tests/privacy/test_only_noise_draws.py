@@ -158,5 +158,5 @@ def test_only_noisy_gradients_are_drawn_in_floating_point(path: Path):
         relative in {"privacy/__init__.py", "privacy/gradients.py"}
     )
     assert ("gradient_noise" in names(tree)) == (
-        relative in {"privacy/__init__.py", "neural/dpsgd.py"}
+        relative in {"privacy/__init__.py", "neural/dpsgd/dpsgd.py"}
     )
