@@ -54,7 +54,7 @@ class Noise:
     """Gives every test and every shared fixture its own repeatable noise, or fresh noise."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.seed = config.getoption("noise_seed")
+        self.seed: Any = config.getoption("noise_seed")
         self.repeats = config.getoption("chance")
         self.bits: np.random.PCG64 | None = None
         self.drawn_fresh = 0
