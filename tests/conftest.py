@@ -1,18 +1,122 @@
-"""A small city with records of a few people, for the tests of builders and releases."""
+"""No test fails by chance, but for those that say how rarely; and records that many tests use.
+
+A test's noise comes from a seed of its own, which its name gives. A test that is about the noise
+itself is marked ``@pytest.mark.chance(rate)``: its noise is fresh, and ``rate`` is the probability
+with which it fails though the program is right. All the rates add up to less than ``MAX_CHANCE``.
+``pytest --chance 100`` repeats these tests and runs no others; ``pytest --noise-seed 7`` gives the
+others other noise.
+"""
 
 import os
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import settings
+from numpy.typing import NDArray
 
 from snhkit.geometry import Points, Region
+from snhkit.privacy import SystemEntropy
 
-# A busy machine is no failure.
-settings.register_profile("snhkit", deadline=None)
+MAX_CHANCE = 1e-5
+
+# A busy machine is no failure, and what is tried is the same in every run. To try other examples:
+# pytest --hypothesis-profile=explore
+settings.register_profile("snhkit", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
 settings.load_profile("snhkit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("noise")
+    group.addoption(
+        "--chance", type=int, metavar="N", help="run the tests marked chance, each N times"
+    )
+    group.addoption(
+        "--noise-seed", type=int, default=0, metavar="SEED", help="other noise for the other tests"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Registered here, the hooks are called for the examples in docstrings as well.
+    noise = Noise(config)
+    config.pluginmanager.register(noise, "noise")
+    fresh = SystemEntropy.words
+    SystemEntropy.words = lambda self, count: noise.words(count, fresh)
+    config.add_cleanup(lambda: setattr(SystemEntropy, "words", fresh))
+
+
+class Noise:
+    """Gives every test and every shared fixture its own repeatable noise, or fresh noise."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.seed: Any = config.getoption("noise_seed")
+        self.repeats = config.getoption("chance")
+        self.bits: np.random.PCG64 | None = None
+        self.drawn_fresh = 0
+
+    def words(self, count: int, fresh: Any) -> NDArray[np.uint64]:
+        if self.bits is not None:
+            return self.bits.random_raw(count)
+        self.drawn_fresh += count
+        return fresh(SystemEntropy(), count)
+
+    @contextmanager
+    def seeded(self, name: str) -> Iterator[None]:
+        before = self.bits
+        self.bits = np.random.PCG64([self.seed, zlib.crc32(name.encode())])
+        try:
+            yield
+        finally:
+            self.bits = before
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self.drawn_fresh = 0
+        if item.get_closest_marker("chance"):
+            return (yield)
+        with self.seeded(item.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """What tests share is the same whichever of them is run first."""
+        if fixturedef.scope == "function":
+            return (yield)
+        name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
+        with self.seeded(name):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
+        yield
+        if item.get_closest_marker("chance") and not self.drawn_fresh:
+            pytest.fail("is marked chance, but drew no noise")
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if self.repeats and metafunc.definition.get_closest_marker("chance"):
+            metafunc.fixturenames.append("_repeat")
+            metafunc.parametrize("_repeat", range(self.repeats))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        marked = [(item, mark) for item in items if (mark := item.get_closest_marker("chance"))]
+        rates = [mark.args[0] for _, mark in marked]
+        if any(not 0 < rate < 1 for rate in rates) or sum(rates) / (self.repeats or 1) > MAX_CHANCE:
+            told = "".join(f"\n{mark.args[0]:g} {item.nodeid}" for item, mark in marked)
+            raise pytest.UsageError(f"all chances must add up to less than {MAX_CHANCE}:{told}")
+        if self.repeats:
+            kept = [item for item, _ in marked]
+            config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+            items[:] = kept
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -172,10 +172,11 @@ def law(counts: ArrayLike, price: int, scale: float) -> np.ndarray:
     return np.bincount(best.ravel(), weight.ravel(), minlength=3)
 
 
+@pytest.mark.chance(FALSE_ALARM)
 def test_the_noise_is_as_wide_as_its_price():
     counts, epsilon, price = [0, 9, 3, 2], Fraction(1), Fraction(3)
     args = np.arange(4), 4, price, epsilon, 1, SystemEntropy()
-    seen = [len(noisy_buckets(counted(counts), *args)[0]) == 1 for _ in range(2_000)]
+    seen = [len(noisy_buckets(counted(counts), *args)[0]) == 1 for _ in range(1_500)]
     half, right, twice = (
         binomtest(sum(seen), len(seen), law(counts, 3, scale)[2]).pvalue for scale in (1, 2, 4)
     )

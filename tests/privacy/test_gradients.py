@@ -63,6 +63,7 @@ def test_the_multiplier_is_finite_wherever_a_dataset_allows_a_release(epsilon):
     assert 0 < noise_multiplier(epsilon, MILLIONTH, 10_000) < 1e18
 
 
+@pytest.mark.chance(1.1 * FALSE_ALARM)
 def test_the_normal_law():
     draws = gaussian_for_demonstration(200_001, 5.0, SystemEntropy())
     assert draws.shape == (200_001,)
@@ -79,6 +80,7 @@ def test_the_largest_and_smallest_words_give_finite_numbers(scripted):
     assert np.isfinite(gaussian_for_demonstration(8, 1.0, scripted(words))).all()
 
 
+@pytest.mark.chance(FALSE_ALARM)
 def test_the_noise_is_as_wide_as_sensitivity_and_price_say():
     """300,000 draws: their variance, by the chi-square law."""
     noise, spend = gradient_noise(3, 100_000, 40.0, Fraction(1), MILLIONTH, SystemEntropy())

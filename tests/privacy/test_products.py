@@ -60,6 +60,7 @@ def test_the_noise_is_as_wide_as_that_change(monkeypatch):
     assert scales == [4**2, 5 * 4**2 / 2]
 
 
+@pytest.mark.chance(FALSE_ALARM)
 def test_the_noise_follows_its_law():
     """72,000 draws of scale 60^2 pass; they would not as ones of a tenth less or more.
 

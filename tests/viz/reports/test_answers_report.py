@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.release import Release
 from snhkit.viz.reports.answers_report import answers_html
 
 
@@ -24,12 +26,18 @@ def page(releases, boxes, data, **more):
     return answers_html(releases, boxes, data.ledger, title="A & B", about="Of a test.", **more)
 
 
-def test_answers_with_their_errors_cards_ledger_and_code(city, data, releases):
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1234.56, "1,234.6"), (-0.06, "-0.1"), (-0.04, "0.0")]
+)
+def test_answers_with_their_errors_cards_ledger_and_code(
+    city, data, releases, count, shown, monkeypatch
+):
     boxes = snh.RangeQueries(city, [10], [20], [100], [50])
+    monkeypatch.setattr(Release, "answer", lambda _, boxes: np.full(len(boxes), count))
     text = page(releases, boxes, data, code="a < b")
     (release,) = releases.values()
-    count, error = release.answer(boxes)[0], release.standard_error(boxes)[0]
-    assert f"<td>100 × 50</td><td>{count:,.1f} ± {error:,.1f}</td>" in text
+    (error,) = release.standard_error(boxes)
+    assert f"<td>100 × 50</td><td>{shown} ± {error:,.1f}</td>" in text
     for told in ("<title>A &amp; B</title>", "&lt;b&gt;UG, ε = 1", "a &lt; b", "spent 1, left 4"):
         assert told in text
     assert "UniformGrid" in text
