@@ -1,13 +1,16 @@
-"""Writing files so that nobody ever finds half of one."""
+"""Writing files in one step, so that no reader ever sees half of one."""
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 from snhkit.errors import InputError
 
-__all__ = ["write_whole"]
+__all__ = ["refuse_unwritable", "write_whole"]
+
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -16,19 +19,21 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
     Parameters
     ----------
     path : str or path
-        Where; an existing file is replaced.
+        The file to write. An existing file is replaced and keeps its permissions; a symbolic link
+        stays, and the file that it points to is replaced. Devices and pipes cannot be replaced:
+        the content is written into them.
     content : bytes or str
-        All of it; text is written as UTF-8.
+        The whole content; text is written as UTF-8.
 
     Returns
     -------
     Path
-        The file.
+        The given path.
 
     Raises
     ------
     InputError
-        If the place cannot be written; what was there before is untouched.
+        If the file cannot be written, or is read-only; an existing file is left as it was.
 
     Examples
     --------
@@ -37,23 +42,102 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
     ...     write_whole(Path(folder) / "a.txt", "whole").read_text()
     'whole'
     """
-    target = Path(path)
+    path = Path(path)
     data = content.encode() if isinstance(content, str) else content
+    refuse_unwritable(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        if _is_stream(path):
+            with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
+                stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror}).") from None
+        raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+    return path
+
+
+def refuse_unwritable(path: str | os.PathLike[str]) -> None:
+    """Raise if ``write_whole`` could not write a file; nothing is written.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to be written later, after work that would be lost.
+
+    Raises
+    ------
+    InputError
+        If the path is a folder or a read-only file, or its folder is missing or read-only.
+
+    Examples
+    --------
+    >>> refuse_unwritable("nowhere/a.csv")
+    Traceback (most recent call last):
+    ...
+    snhkit.errors.InputError: nowhere/a.csv: cannot be written (there is no folder 'nowhere').
+    """
+    path = Path(path)
+    try:
+        reason = _obstacle(path)
+    except OSError as error:
+        reason = error.strerror
+    if reason is not None:
+        raise InputError(f"{path}: cannot be written ({reason}).")
+
+
+def _obstacle(path: Path) -> str | None:
+    if _is_stream(path):
+        return None
+    target = Path(os.path.realpath(path))
+    folder = target.parent if path.is_symlink() else path.parent
+    if path.is_dir():
+        return "it is a folder"
+    if target.exists() and not _has_write_permission(target):
+        return "the file is read-only"
+    if not folder.is_dir():
+        return f"there is no folder {str(folder)!r}"
+    if not os.access(folder, os.W_OK):
+        return f"the folder {str(folder)!r} is read-only"
+    return None
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path names a device, a pipe or an open file, which cannot be replaced."""
+    if str(path.absolute()).startswith(_STREAMS):
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _has_write_permission(target: Path) -> bool:
+    # The administrator may write to any file: for that account the permission bits decide.
+    return os.access(target, os.W_OK) and bool(target.stat().st_mode & 0o222)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=".snhkit-", dir=target.parent)
+    written = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _copy_permissions(target, written)
+        written.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            written.unlink()
+        raise
+
+
+def _copy_permissions(target: Path, written: Path) -> None:
+    """Give a new file the permissions and the owner of the file that it replaces."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        if isinstance(error, OSError):
-            raise InputError(f"{target}: cannot be written ({error.strerror}).") from None
-        raise
-    return target
+        written.chmod(0o666 & ~umask)
+        return
+    with contextlib.suppress(OSError, AttributeError):  # only an administrator may
+        os.chown(written, old.st_uid, old.st_gid)
+    written.chmod(stat.S_IMODE(old.st_mode))

@@ -1,4 +1,5 @@
 // The map page's half of DrawMap.  Expects Leaflet, Leaflet.draw, the furniture of viz, and panes.
+// biome-ignore lint/correctness/noUnusedVariables: the script that draw_map.py writes calls it.
 function drawBridge(map, drawn, token, boxStyle, legend) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
   const round = (x) => Math.round(x * 1e6) / 1e6;
@@ -32,7 +33,7 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     theme(value) {
       for (const name of ["paper", "ink"]) {
         if (CSS.supports("color", value[name])) {
-          document.documentElement.style.setProperty("--snhkit-" + name, value[name]);
+          document.documentElement.style.setProperty(`--snhkit-${name}`, value[name]);
         }
       }
     },

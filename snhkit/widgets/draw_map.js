@@ -11,7 +11,7 @@ function render({ model, el }) {
     frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
   const push = {
     _html: () => { ready = false; view = null; frame.srcdoc = model.get("_html"); },
-    height: () => { frame.style.height = model.get("height") + "px"; },
+    height: () => { frame.style.height = `${model.get("height")}px`; },
     boxes: () => {
       const boxes = JSON.stringify(model.get("boxes"));
       if (boxes === shown) return;  // our own change, coming back
@@ -49,14 +49,14 @@ function render({ model, el }) {
   const themes = new MutationObserver(() => setTimeout(pushTheme, 200));  // after its CSS arrived
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name"] });
   window.addEventListener("message", onMessage);
-  for (const name in push) model.on("change:" + name, push[name]);
+  for (const name in push) model.on(`change:${name}`, push[name]);
   push.height();
   push._html();
   el.appendChild(frame);
   return () => {
     themes.disconnect();
     window.removeEventListener("message", onMessage);
-    for (const name in push) model.off("change:" + name, push[name]);
+    for (const name in push) model.off(`change:${name}`, push[name]);
   };
 }
 export default { render };

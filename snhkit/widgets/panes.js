@@ -1,5 +1,6 @@
 // One to three maps side by side on one page: each shows a layer, and they move together.
 // Expects Leaflet and the furniture of viz.  A layer is {image, bounds, alt, legend, cells, districts}.
+// biome-ignore lint/correctness/noUnusedVariables: draw_bridge.js calls it.
 function snhkitPanes(first, legend) {
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = [];
@@ -124,7 +125,7 @@ const SnhkitCells = L.Layer.extend({
     const map = this._map, size = map.getSize(), sharp = window.devicePixelRatio || 1;
     L.DomUtil.setPosition(this.canvas, map.containerPointToLayerPoint([0, 0]));
     Object.assign(this.canvas, { width: size.x * sharp, height: size.y * sharp });
-    Object.assign(this.canvas.style, { width: size.x + "px", height: size.y + "px", visibility: "" });
+    Object.assign(this.canvas.style, { width: `${size.x}px`, height: `${size.y}px`, visibility: "" });
     const pen = this.canvas.getContext("2d"), path = new Path2D(), leastPixels = 5;
     pen.scale(sharp, sharp);
     const at = (k) => map.latLngToContainerPoint([

@@ -1,4 +1,5 @@
 // What every map of snhkit carries: its first view, a graticule that follows the zoom, a legend.
+// biome-ignore lint/correctness/noUnusedVariables: the scripts of maps and panes.js call its functions.
 const snhkit = {
   // Fits the box into the map, again when the map's size changes, until someone moves it.
   // A page in a hidden tab has no size at first: a map fitted then would be lost.
@@ -30,7 +31,7 @@ const snhkit = {
     };
     const name = (value, step, halves) => {
       const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-      return Math.abs(value).toFixed(digits) + "°" + (value < 0 ? halves[1] : halves[0]);
+      return `${Math.abs(value).toFixed(digits)}°${value < 0 ? halves[1] : halves[0]}`;
     };
     const wrap = (lon) => ((((lon + 180) % 360) + 360) % 360) - 180;
     const write = (at, text, side) =>
