@@ -46,12 +46,16 @@ def run(notebook: Path, page: Path) -> Path:
     folder = {"metadata": {"path": os.fspath(page.parent)}}
     NotebookClient(content, timeout=LONGEST_S, kernel_name="python3", resources=folder).execute()
     widgets = content.metadata.pop("widgets", {})
-    states = {key: model["state"] for view in widgets.values() for key, model in view["state"].items()}
+    states = {
+        key: model["state"] for view in widgets.values() for key, model in view["state"].items()
+    }
     picture = ROOT / "docs" / "gallery" / f"{notebook.stem}.png"
     for cell in content.cells:
         if cell.cell_type == "code":
             cell.outputs = [
-                still for output in cell.outputs for still in without_kernel(output, states, picture)
+                still
+                for output in cell.outputs
+                for still in without_kernel(output, states, picture)
             ]
     nbformat.write(content, page)
     return notebook
