@@ -94,7 +94,7 @@ def served(notebook: Path) -> Iterator[str]:
         log = Path(folder) / "voila.log"
         words = ["--token", "--no-browser", "--Voila.ip=127.0.0.1", "--show_tracebacks=True"]
         words += ["--VoilaConfiguration.template=snhkit"]
-        ours = {"JUPYTER_PATH": str(ROOT / "snhkit" / "_jupyter"), "PYTHONPATH": str(ROOT)}
+        ours = {"JUPYTER_PATH": str(ROOT / "snhkit" / "cli" / "_jupyter"), "PYTHONPATH": str(ROOT)}
         with log.open("wb") as out:
             voila = subprocess.Popen(  # noqa: S603 - our own interpreter and words
                 [sys.executable, "-m", "voila", *words, str(copy)],

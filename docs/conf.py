@@ -1,0 +1,61 @@
+"""Sphinx's settings for the documentation: sphinx-build -W docs docs/_build/html.
+
+The site opens from a folder, without a network: the theme brings its fonts, formulas are MathML,
+and the lectures are pages with outputs (``extensions/lectures.py``).
+"""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+project = "snhkit"
+author = "The snhkit developers"
+project_copyright = author
+version = release = version_of("snhkit")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_codeautolink",
+    "lectures",
+    "mathml",
+]
+exclude_patterns = ["_build", "_templates", "extensions"]
+templates_path = ["_templates"]
+nitpick_ignore = []
+
+html_theme = "pydata_sphinx_theme"
+html_title = "snhkit"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 8,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # extensions/lectures.py runs them
+nb_ipywidgets_js = {}  # MyST-NB's would come from the network
+nb_number_source_lines = False
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's parameter sections say them
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = {"of", "or", "optional", "shape", "default", "number", "numbers"}
+
+# What docstring examples take as given, so that names in them are links.
+codeautolink_global_preface = "import snhkit as snh\nfrom snhkit import *"
