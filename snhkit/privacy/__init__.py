@@ -1,15 +1,13 @@
-"""Privacy: budgets, the ledger, the unit that is hidden, and the noise that hides it."""
+"""Privacy accounting and noise: budgets, the ledger, units of privacy and noise mechanisms."""
 
 from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.gradients import gradient_noise, noisy_gradient
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.noise import (
-    Entropy,
-    ReplayableEntropy,
-    SystemEntropy,
     discrete_laplace,
     gaussian_for_demonstration,
     noisy_count,

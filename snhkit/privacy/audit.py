@@ -1,4 +1,4 @@
-"""What a mechanism gives away, measured from its outputs alone."""
+"""Audits: lower bounds on a mechanism's epsilon, measured from its outputs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from snhkit.errors import InputError
 
 __all__ = ["audited_epsilon", "epsilon_lower_bound"]
 
-_THRESHOLDS = 200
+_MAX_THRESHOLDS = 200
 
 
 def audited_epsilon(
@@ -23,32 +23,43 @@ def audited_epsilon(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> float:
-    """Run a mechanism on two neighbouring inputs, and bound its epsilon from below.
+    """Return a lower bound on a mechanism's epsilon, from many runs on two neighbouring inputs.
 
-    A bound above the promised epsilon disproves the promise. One below proves nothing: an attacker
-    may look more cleverly, or at other neighbours.
+    A bound above the claimed epsilon disproves the claim. A bound below proves nothing, since
+    another event or another pair of neighbours may reveal more.
 
     Parameters
     ----------
     mechanism : callable
-        From an input to what everyone may see: numbers, always as many.
+        A function of one input that returns the published numbers, always equally many.
     one, other : any
-        Inputs that differ in one unit of privacy.
+        Two inputs that differ in one unit of privacy.
     runs : int
-        Of each; half of them look for the most telling event, the others measure it.
+        The number of runs on each input, at least 4. One half selects the event that distinguishes
+        the inputs best, the other half estimates the event's probabilities.
     confidence : float
-        With which the bound holds.
+        The probability, between 0 and 1, with which the bound holds.
     delta : float
-        Of a promise of (epsilon, delta).
+        The delta of the claim; 0 for pure differential privacy.
+
+    Returns
+    -------
+    float
+        The lower bound, 0 or more.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 4 runs.
 
     Examples
     --------
     >>> from fractions import Fraction
     >>> from snhkit.privacy import ReplayableEntropy, noisy_count
-    >>> dice = ReplayableEntropy(1)
-    >>> def told(count):
-    ...     return noisy_count(count, Fraction(1), 1, dice, "people")[0]
-    >>> 0.5 < audited_epsilon(told, 3, 4, 1_000) < 1
+    >>> entropy = ReplayableEntropy(1)
+    >>> def published(count):
+    ...     return noisy_count(count, Fraction(1), 1, entropy, "people")[0]
+    >>> 0.5 < audited_epsilon(published, 3, 4, 1_000) < 1
     True
 
     Notes
@@ -64,14 +75,14 @@ def audited_epsilon(
             outputs.append(np.ravel(np.asarray(mechanism(given), float)))
     a, b = (np.array(outputs) for outputs in seen)
     half = runs // 2
-    # The direction that tells them apart best, were they normal (Fisher's discriminant).
+    # Fisher's discriminant, the direction that separates normal outputs best.
     spread = np.atleast_2d(np.cov(a[:half], rowvar=False) + np.cov(b[:half], rowvar=False))
     ridge = 1e-9 * max(np.trace(spread) / len(spread), 1e-9) * np.eye(len(spread))
     direction = np.linalg.solve(spread + ridge, (a[:half] - b[:half]).mean(axis=0))
     a, b = a @ direction, b @ direction
     thresholds = _between(np.concatenate([a[:half], b[:half]]))
-    guesses = _bounds(a[:half], b[:half], thresholds, confidence, delta)
-    kind, at = np.unravel_index(guesses.argmax(), guesses.shape)
+    estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
+    kind, at = np.unravel_index(estimates.argmax(), estimates.shape)
     return float(_bounds(a[half:], b[half:], thresholds[at : at + 1], confidence, delta)[kind, 0])
 
 
@@ -81,23 +92,24 @@ def epsilon_lower_bound(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> NDArray[np.float64]:
-    """The least epsilon at which events could be so much likelier from the first input.
+    """Return the smallest epsilon that is compatible with how often events occurred.
 
     Parameters
     ----------
     hits : (array, array)
-        How often each was seen, from either input, shapes (e,).
+        The number of runs in which each event occurred, for the first and for the second input,
+        shapes (e,). Each event is taken to be more probable for the first input.
     runs : (int, int)
-        Of how many.
+        The number of runs on each input.
     confidence : float
-        With which each bound holds.
+        The probability, between 0 and 1, with which each bound holds by itself.
     delta : float
-        Of a promise of (epsilon, delta).
+        The delta of the claim; 0 for pure differential privacy.
 
     Returns
     -------
     ndarray, shape (e,)
-        Zero where the events tell nothing.
+        The lower bounds; 0 where the frequencies are compatible with equal probabilities.
 
     Examples
     --------
@@ -106,8 +118,9 @@ def epsilon_lower_bound(
 
     Notes
     -----
-    Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934, with half of
-    the error for either probability.
+    The bound is log((p - delta) / q), where p and q are Clopper-Pearson limits of the two
+    probabilities ("The use of confidence or fiducial limits", Biometrika 1934), each with half of
+    the error.
     """
     from scipy.special import betaincinv
 
@@ -119,10 +132,10 @@ def epsilon_lower_bound(
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Thresholds halfway between neighbouring values, of which rounding moves none across."""
+    """Return thresholds halfway between neighbouring values, where rounding cannot matter."""
     values = np.unique(values)
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
-    return middles[:: max(len(middles) // _THRESHOLDS, 1)]
+    return middles[:: max(len(middles) // _MAX_THRESHOLDS, 1)]
 
 
 def _bounds(
@@ -132,7 +145,10 @@ def _bounds(
     confidence: float,
     delta: float,
 ) -> NDArray[np.float64]:
-    """Bounds by the events of lying above or below, likelier from a or from b, shape (4, t)."""
+    """Return bounds from the events above and below each threshold, shape (4, t).
+
+    Rows: above and likelier for a, above and likelier for b, then the same for below.
+    """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]
     found = [

@@ -1,4 +1,4 @@
-"""Where to cut a line of cells into buckets that are nearly uniform inside."""
+"""A private partition of a line of cells into buckets of nearly uniform counts (DAWA, stage 1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,47 +9,62 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram
-from snhkit.privacy.budget import Epsilon
-from snhkit.privacy.noise import Entropy, discrete_laplace, noise_scale, share_of
+from snhkit.privacy.budget import Epsilon, epsilon_share
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.noise import discrete_laplace, noise_scale
 from snhkit.privacy.spend import Spend
 
 __all__ = ["BucketCosts", "noisy_buckets"]
 
-_FINEST = 20
+_MAX_BITS = 20  # of the units of a record
 
 
 @dataclass(frozen=True)
 class BucketCosts:
-    """What buckets cost, in whole numbers: parts of a record.
+    """The costs by which ``noisy_buckets`` compares partitions, as integers.
+
+    Costs are integer multiples of a unit, a fraction of one record, so that sums are exact.
 
     Parameters
     ----------
-    parts : int
-        Of a record.
-    bucket : int
-        What each bucket costs by itself, in such parts.
+    units_per_record : int
+        The number of units that make one record.
+    bucket_cost : int
+        The cost of each bucket apart from its deviation, in units.
     scale : Fraction
-        Of the noise that deviations get, in records.
+        The scale of the noise on deviations, in records.
+
+    Examples
+    --------
+    >>> BucketCosts(units_per_record=4, bucket_cost=10, scale=Fraction(2)).bucket_cost
+    10
     """
 
-    parts: int
-    bucket: int
+    units_per_record: int
+    bucket_cost: int
     scale: Fraction
 
     @classmethod
     def of(cls, cells: int, price: Fraction, epsilon: Fraction, sensitivity: int) -> "BucketCosts":
-        """With up to 2^20 parts a record, so many that no sum of costs can overflow.
+        """Return costs with the smallest unit for which no sum of costs can overflow.
+
+        The unit is at least 2^-20 records.
 
         Parameters
         ----------
         cells : int
-            On the line.
+            The number of cells on the line.
         price : Fraction
-            Of a bucket, in records.
+            The cost of a bucket, in records.
         epsilon : Fraction
-            For the cuts.
+            The cost of the private partition.
         sensitivity : int
-            Records of one unit of privacy.
+            The number of records of one unit of privacy.
+
+        Returns
+        -------
+        BucketCosts
+            The costs, which follow from public numbers alone.
 
         Raises
         ------
@@ -59,18 +74,18 @@ class BucketCosts:
         Examples
         --------
         >>> BucketCosts.of(2**20, Fraction(5), Fraction(1, 20), sensitivity=1)
-        BucketCosts(parts=1048576, bucket=5242880, scale=Fraction(40, 1))
+        BucketCosts(units_per_record=1048576, bucket_cost=5242880, scale=Fraction(40, 1))
         """
         scale = noise_scale(epsilon, 2 * sensitivity)
-        # Of 2^40 records, with noise up to 2^10 times its scale, twice; from public numbers alone.
-        most = 2 * (2**40 + cells * 2**10 * scale) + cells * (price + 1)
-        parts = min(2**62 // int(most), 2**_FINEST)
-        if not parts:
+        # The largest possible cost for 2^40 records and noise of up to 2^10 times its scale.
+        max_cost = 2 * (2**40 + cells * 2**10 * scale) + cells * (price + 1)
+        units = min(2**62 // int(max_cost), 2**_MAX_BITS)
+        if not units:
             raise InputError(
                 "noisy_buckets: sensitivity / epsilon is too large for 64-bit integers. "
                 "Give a larger epsilon, or a smaller max_per_user."
             )
-        return cls(parts, max(1, round(price * parts)), scale)
+        return cls(units, max(1, round(price * units)), scale)
 
 
 def noisy_buckets(
@@ -82,69 +97,98 @@ def noisy_buckets(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Cut a line of cells so that the noisy cost of all buckets together is least.
+    """Partition a line of cells privately into buckets of least total cost.
 
-    A bucket costs twice its deviation, the sum of abs(count - median) over its cells, and a price.
-    The line falls into blocks, and a block into equal buckets; the lengths of both are powers of
-    two, and they begin at multiples of their lengths.
+    The cost of a bucket is its price and twice its deviation, the sum of abs(count - median) over
+    its cells; the deviation gets noise. The line is divided into blocks, and each block into equal
+    buckets. The lengths of blocks and buckets are powers of two, and each begins at a multiple of
+    its length.
 
     Parameters
     ----------
     histogram : Histogram
-        True counts of a power of two of cells.
+        The true counts; the number of cells is a power of two.
     along : ndarray of int, shape (cells,)
-        The cells' numbers in the order of the line, each once.
+        The cells' flat indices in the order of the line, each once.
     block : int
-        Cells of the smallest block, a power of two.
+        The number of cells of the smallest block, a power of two.
     price : Fraction
-        Of a bucket, in records: what noise its count will get.
-    epsilon : Fraction
-        What the cuts may cost.
+        The cost of a bucket apart from its deviation, in records; usually the scale of the noise
+        that its count will get.
+    epsilon : int, float, str, Decimal or Fraction
+        The cost of the partition.
     sensitivity : int
-        Records of one unit of privacy.
+        The number of records of one unit of privacy.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
 
     Returns
     -------
     length : ndarray of int, shape (buckets,)
-        Cells of each bucket, along the line.
+        The number of cells of each bucket, in the order of the line.
     spend : Spend
-        Of epsilon.
+        The cost.
 
     Raises
     ------
     InputError
-        If a cell is missing on the line or lies on it twice, or a number is out of its range.
+        If a cell is missing on the line or occurs twice, if the number of cells or ``block`` is not
+        a power of two, or if epsilon or sensitivity is out of range.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Grid, Points, Region
+    >>> from snhkit.privacy import SystemEntropy
+    >>> city = Region.around(lat=0, lon=0, side_m=2)
+    >>> counts = Grid(city, 2).count(Points(city, [[0, 0]] * 9))
+    >>> length, spend = noisy_buckets(
+    ...     counts, np.arange(4), 4, Fraction(1), Fraction(10_000), 1, SystemEntropy()
+    ... )
+    >>> length, str(spend)
+    (array([1, 1, 1, 1]), '10000 for bucket boundaries')
 
     Notes
     -----
-    The first stage of Li, Hay, Miklau and Wang, PVLDB 2014 (Sec. 3), with other candidates and
-    more noise: docs/privacy.md has the argument.
+    The first stage of DAWA (Li, Hay, Miklau and Wang, PVLDB 2014, Sec. 3), with other candidates
+    and more noise; docs/privacy.md has the proof.
     """
-    epsilon = share_of(epsilon)
+    epsilon = epsilon_share(epsilon)
     if not isinstance(histogram, Histogram):
-        raise InputError("noisy_buckets: give a Histogram: each record must be in one cell only.")
+        raise InputError(
+            "noisy_buckets: each record must be in one cell only; give the Histogram that "
+            f"Grid.count makes, not a {type(histogram).__name__}."
+        )
     cells = histogram.counts.size
     if not np.array_equal(np.sort(along), np.arange(cells)):
-        raise InputError("noisy_buckets: the line must lead through each cell once.")
-    if not _power_of_two(cells) or not _power_of_two(block):
-        raise InputError("noisy_buckets: cells and block must be powers of two.")
+        raise InputError(f"noisy_buckets: along must hold each of 0 .. {cells - 1} once.")
+    if not _is_power_of_two(cells) or not _is_power_of_two(block):
+        raise InputError(
+            "noisy_buckets: the number of cells and block must be powers of two, "
+            f"not {cells} and {block}."
+        )
     costs = BucketCosts.of(cells, price, epsilon, sensitivity)
     true = candidates(histogram.counts.ravel()[along], min(block, cells))
     noise = discrete_laplace(sum(d.size for d in true), costs.scale, entropy)
     ends = np.cumsum([d.size for d in true])[:-1]
     noisy = [d + z.reshape(d.shape) for d, z in zip(true, np.split(noise, ends), strict=True)]
-    return least_cost(noisy, costs), Spend(epsilon, "where to cut")
+    return least_cost(noisy, costs), Spend(epsilon, "bucket boundaries")
 
 
 def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]:
-    """Deviations of blocks, smallest blocks first, each for buckets of 1, 2, 4, ... cells.
+    """Return the deviation of every block that a partition may use, for each bucket length.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (cells,)
+        The counts in the order of the line.
+    block : int
+        The number of cells of the smallest block.
 
     Returns
     -------
     list of ndarray, shape (levels, blocks)
-        For blocks of ``block``, 2 ``block``, ... cells.
+        One array for each length of block: ``block``, 2 ``block``, ... cells. Row k is for buckets
+        of 2^k cells.
 
     Examples
     --------
@@ -156,7 +200,7 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
     while True:
         length = ordered.shape[1]
         ordered = np.sort(ordered, axis=1)
-        # Twice as many cells as one: half of them lie above the median, and half below.
+        # Half of a bucket's cells lie above the median, and half below.
         high, low = ordered[:, length - length // 2 :], ordered[:, : length // 2]
         sums = np.vstack([sums, high.sum(axis=1) - low.sum(axis=1)])
         if length >= block:
@@ -168,19 +212,31 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
 
 
 def least_cost(noisy: Sequence[NDArray[np.int64]], costs: BucketCosts) -> NDArray[np.int64]:
-    """The buckets' lengths along the line that cost least, for noisy ``candidates``.
+    """Return the bucket lengths of the cheapest partition, given noisy deviations.
+
+    Parameters
+    ----------
+    noisy : sequence of ndarray, shape (levels, blocks)
+        The deviations that ``candidates`` returns, with noise.
+    costs : BucketCosts
+        The costs to compare.
+
+    Returns
+    -------
+    ndarray of int, shape (buckets,)
+        The number of cells of each bucket, in the order of the line.
 
     Examples
     --------
     >>> by_level = candidates(np.array([5, 5, 0, 3]), block=2)
-    >>> least_cost(by_level, BucketCosts(parts=1, bucket=2, scale=Fraction(1)))
+    >>> least_cost(by_level, BucketCosts(units_per_record=1, bucket_cost=2, scale=Fraction(1)))
     array([2, 1, 1])
     """
     choices, best = [], np.zeros(0, np.int64)
     for deviation in noisy:
         levels = len(deviation)
         buckets = 1 << np.arange(levels)[::-1, None]  # in a block
-        cost = 2 * costs.parts * deviation + costs.bucket * buckets
+        cost = 2 * costs.units_per_record * deviation + costs.bucket_cost * buckets
         choice, own = cost.argmin(axis=0), cost.min(axis=0)
         if choices:
             halves = best[::2] + best[1::2]
@@ -197,5 +253,6 @@ def least_cost(noisy: Sequence[NDArray[np.int64]], costs: BucketCosts) -> NDArra
     return np.repeat(1 << level, np.where(begins, np.maximum(block >> level, 1), 0))
 
 
-def _power_of_two(number: int) -> bool:
+def _is_power_of_two(number: int) -> bool:
+    """Return whether an integer is 1, 2, 4, 8, ..."""
     return number > 0 and number & (number - 1) == 0

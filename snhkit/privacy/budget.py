@@ -1,4 +1,4 @@
-"""Epsilon as an exact number: ten times 0.1 is 1."""
+"""Epsilon as an exact fraction, so that ten times 0.1 is 1."""
 
 import math
 from dataclasses import dataclass
@@ -10,28 +10,37 @@ import numpy as np
 
 from snhkit.errors import InputError
 
-__all__ = ["MAX_PART", "Budget", "Epsilon", "exact", "written"]
+__all__ = ["MAX_PART", "Budget", "Epsilon", "epsilon_share", "exact", "written"]
 
 Epsilon = int | float | str | Decimal | Fraction
-"""What may be given where an epsilon is asked."""
+"""The types that are accepted as an epsilon; a str is a decimal or a fraction such as "1/3"."""
 
 MAX_PART = 2**62
-"""Numerators and denominators stay below this: the noise is drawn with 64-bit integers."""
+"""The limit of numerators and denominators, because the noise is drawn with 64-bit integers."""
 
-_MAX_TEXT = 64
-_MAX_EXPONENT = 40
+_MAX_TEXT = 64  # characters
+_MAX_EXPONENT = 40  # decimal
 
 
 def exact(epsilon: Epsilon) -> Fraction:
-    """The epsilon that was written, as an exact fraction.
+    """Return an epsilon as the exact fraction that was written.
 
-    A float counts as the shortest decimal that prints it: 0.1 is one tenth.
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        A positive number. A float stands for the shortest decimal that prints it, so 0.1 is one
+        tenth. A str is a decimal such as "0.1" or a fraction such as "1/3".
+
+    Returns
+    -------
+    Fraction
+        Epsilon, with a numerator and a denominator below 2**62.
 
     Raises
     ------
     InputError
         If epsilon is not a number, not finite, not positive, or has more digits than the integer
-        arithmetic of the noise takes (18 or so).
+        arithmetic of the noise holds (about 18).
 
     Examples
     --------
@@ -46,7 +55,16 @@ def exact(epsilon: Epsilon) -> Fraction:
     return value
 
 
+def epsilon_share(epsilon: Epsilon) -> Fraction:
+    """Return epsilon as an exact fraction, where a positive Fraction may have any length.
+
+    A share of a user's epsilon can have more digits than ``exact`` accepts.
+    """
+    return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
+
+
 def _fraction(epsilon: object) -> Fraction:
+    """Return any number, or text that is one, as a fraction."""
     if isinstance(epsilon, (bool, np.bool_)):
         raise InputError(f"epsilon must be a number, not {epsilon}.")
     if isinstance(epsilon, Rational):
@@ -63,6 +81,7 @@ def _fraction(epsilon: object) -> Fraction:
 
 
 def _from_text(text: str) -> Fraction:
+    """Read a decimal or a fraction."""
     if len(text) > _MAX_TEXT:
         raise _too_many_digits(text)
     try:
@@ -78,9 +97,10 @@ def _from_text(text: str) -> Fraction:
 
 
 def _from_decimal(value: Decimal, given: object) -> Fraction:
+    """Return a decimal as a fraction; ``given`` is what the message quotes."""
     if not value.is_finite():
         raise InputError(f"epsilon must be finite, not {_short(given)}.")
-    # Before it is made a fraction: 1e999999999 would fill the memory.
+    # Checked on the decimal: as a fraction, 1e999999999 would fill the memory.
     if value and abs(value.adjusted()) > _MAX_EXPONENT:
         raise _too_many_digits(given)
     return Fraction(value)
@@ -89,7 +109,7 @@ def _from_decimal(value: Decimal, given: object) -> Fraction:
 def _too_many_digits(given: object) -> InputError:
     return InputError(
         f"epsilon {_short(given)} has too many digits: the noise is drawn with 64-bit integers, so "
-        "as a fraction both its numbers must be below 2**62 (18 digits or so). "
+        "its numerator and denominator must be below 2**62 (about 18 digits). "
         "Round it, for instance to '0.0123'."
     )
 
@@ -100,7 +120,17 @@ def _short(given: object) -> str:
 
 
 def written(value: Fraction) -> str:
-    """A fraction as people write it: a decimal where that is exact, else a fraction.
+    """Return a fraction as a decimal if that is exact, and as "p/q" otherwise.
+
+    Parameters
+    ----------
+    value : Fraction
+        Any fraction.
+
+    Returns
+    -------
+    str
+        Text from which ``Fraction`` reads the same value.
 
     Examples
     --------
@@ -123,17 +153,17 @@ def written(value: Fraction) -> str:
 
 @dataclass(frozen=True, order=True)
 class Budget:
-    """An amount of epsilon: exact, comparable, and printed as it was written.
+    """An exact amount of epsilon, which can be compared, added, multiplied, divided and printed.
 
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        Greater than 0; kept as an exact fraction.
+        The amount, greater than 0; stored as an exact fraction (see ``exact``).
 
     Raises
     ------
     InputError
-        Where ``exact`` refuses epsilon.
+        If epsilon is not a number, not finite, not positive, or has too many digits.
 
     Examples
     --------

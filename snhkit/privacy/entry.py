@@ -1,4 +1,4 @@
-"""One line of the ledger."""
+"""The entries of a ledger."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,28 +12,38 @@ __all__ = ["Entry"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A charge, and what became of it; it counts in full in every state.
+    """One charge of a ledger and its outcome; the charge counts in full in every state.
+
+    Entries are made by ``Ledger.charge`` and closed by ``Ledger.settle`` or ``Ledger.fail``.
 
     Parameters
     ----------
     number : int
-        Its place in the ledger, from 1.
+        The entry's place in the ledger, from 1.
     when : datetime
-        UTC.
+        The time of the charge, in UTC.
     who : str
-        Whom it was charged to.
+        The name of the method that was charged.
     epsilon : Fraction
-        How much was charged.
+        The epsilon that was charged.
     delta : Fraction
-        Charged beside it: the chance that the promise fails; 0 where it is pure.
+        The delta that was charged; 0 for pure differential privacy.
     replayable : bool
-        Whether a seed repeats the noise, which voids the promise.
+        Whether a seed repeats the noise, so that whoever knows the seed can remove the noise.
     state : "open", "settled" or "failed"
-        Charged; built, with its breakdown; or charged and not built.
+        "open" until the build ends, then "settled" or "failed".
     spends : tuple of Spend
         The breakdown of a settled entry.
     reason : str
-        The name of the exception a failed one ended in, never its text: that may quote records.
+        For a failed entry, the type name of the exception. The exception's text is not kept,
+        because it may quote records.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import Ledger
+    >>> entry = Ledger(1).charge("0.2", "UG")
+    >>> entry.number, entry.who, entry.epsilon, entry.state
+    (1, 'UG', Fraction(1, 5), 'open')
     """
 
     number: int

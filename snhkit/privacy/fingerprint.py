@@ -1,4 +1,4 @@
-"""Recognising a dataset without saying anything about its records."""
+"""Keyed fingerprints, by which a stored ledger recognises its dataset without revealing it."""
 
 import hashlib
 import hmac
@@ -16,19 +16,25 @@ _KEY_BYTES = 32
 
 
 def secret_key(path: Path, *, create: bool) -> bytes:
-    """Return the secret key in a file; without one, draw a key and write the file.
+    """Return the secret key in a file, and create the file if it is missing and this is allowed.
 
     Parameters
     ----------
-    path : path
-        Readable and writable by its owner only; to be kept with the private records.
+    path : Path
+        The file, which only its owner can read and write. Keep it with the private records.
     create : bool
-        Whether a missing file is created.
+        Whether a missing file is created, with a key from the operating system's entropy.
+
+    Returns
+    -------
+    bytes
+        The key.
 
     Raises
     ------
     InputError
-        If the file is missing and not to be created, or is not a key.
+        If the file is missing and ``create`` is false, or if it cannot be read or written or does
+        not hold a key.
     """
     if create and not path.exists():
         try:
@@ -46,8 +52,8 @@ def secret_key(path: Path, *, create: bool) -> bytes:
         key = path.read_bytes()
     except OSError as error:
         raise InputError(
-            f"{path}: the key of the ledger cannot be read ({error.strerror}). It lies beside the "
-            "ledger; copy both files together."
+            f"{path}: the key of the ledger cannot be read ({error.strerror}). The key is a file "
+            "beside the ledger; copy both files together."
         ) from None
     if len(key) != _KEY_BYTES:
         raise InputError(f"{path}: not the key of a ledger, which has {_KEY_BYTES} bytes.")
@@ -55,17 +61,16 @@ def secret_key(path: Path, *, create: bool) -> bytes:
 
 
 def fingerprint(points: Points, key: bytes) -> str:
-    """Return a code of records that is the same for the same records in any order.
+    """Return a keyed hash (HMAC-SHA-256) of records, which does not depend on their order.
 
-    A keyed hash: whoever does not hold the key learns nothing from the code, not even by trying
-    out records.
+    Without the key, the hash reveals nothing about the records, and guesses cannot be tested.
 
     Parameters
     ----------
     points : Points
-        Private records; their region, places and users enter.
+        The private records. Their region, coordinates and users are hashed.
     key : bytes
-        As ``secret_key`` returns it.
+        The key that ``secret_key`` returns.
 
     Returns
     -------

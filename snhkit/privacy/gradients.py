@@ -1,4 +1,4 @@
-"""Noisy gradients, and what all of them cost: for a demonstration, not to publish."""
+"""The Gaussian mechanism on sums of gradients, for a demonstration that is not published."""
 
 from fractions import Fraction
 from functools import cache
@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.privacy.noise import Entropy, gaussian_for_demonstration
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.noise import gaussian_for_demonstration
 from snhkit.privacy.spend import Spend
 
 __all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient"]
@@ -15,10 +16,11 @@ __all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient"]
 
 @cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Standard deviation over sensitivity that ``steps`` Gaussian sums need for (epsilon, delta).
+    """Return the standard deviation, over the sensitivity, of ``steps`` private Gaussian sums.
 
-    Each step may be chosen after seeing those before it. Nothing is gained from a random choice of
-    training queries: every record is looked at in every step.
+    With this noise all sums together are (epsilon, delta)-differentially private, even if each sum
+    is chosen after seeing the ones before. There is no amplification by subsampling, because every
+    step uses every record.
 
     Raises
     ------
@@ -51,23 +53,47 @@ def gradient_noise(
     delta: Fraction,
     entropy: Entropy,
 ) -> tuple[NDArray[np.float32], Spend]:
-    """Gaussian noise for ``steps`` sums of gradients, shape (steps, size), and what they cost.
+    """Draw the Gaussian noise of a number of gradient sums, and return the sums' cost.
 
     Parameters
     ----------
-    steps, size : int
-        How many sums, and of how many numbers.
+    steps : int
+        The number of sums.
+    size : int
+        The number of components of a sum.
     sensitivity : float
-        By how much, in L2 norm, one unit of privacy can change a sum.
+        The largest change of a sum, in L2 norm, when one unit of privacy is added or removed.
     epsilon, delta : Fraction
-        The cost of all the sums.
+        The cost of all sums together.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
+
+    Returns
+    -------
+    noise : ndarray of float32, shape (steps, size)
+        One row of noise for each sum.
+    spend : Spend
+        The cost of all sums.
 
     Raises
     ------
     ImportError
         If dp-accounting is not installed.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import SystemEntropy
+    >>> noise, spend = gradient_noise(
+    ...     2, 3, sensitivity=1.0, epsilon=Fraction(1), delta=Fraction(1, 10**6),
+    ...     entropy=SystemEntropy(),
+    ... )
+    >>> noise.shape, str(spend)
+    ((2, 3), '1 (delta = 0.000001) for 2 noisy sums of gradients, in floating point')
+
+    Notes
+    -----
+    The noise is drawn in floating point, whose rounding can reveal private values (Mironov 2012),
+    so results are for demonstrations only.
     """
     std = sensitivity * noise_multiplier(epsilon, delta, steps)
     noise = np.empty((steps, size), np.float32)
@@ -78,5 +104,23 @@ def gradient_noise(
 
 
 def noisy_gradient(total: Any, noise: Any) -> Any:
-    """A sum of clipped gradients with its row of ``gradient_noise``: all that training may see."""
+    """Return a sum of clipped gradients with noise added, the only gradient training may use.
+
+    Parameters
+    ----------
+    total : array, shape (size,)
+        The sum of clipped gradients.
+    noise : array, shape (size,)
+        One row of ``gradient_noise``, which accounts for the cost.
+
+    Returns
+    -------
+    array, shape (size,)
+        The noisy sum.
+
+    Examples
+    --------
+    >>> noisy_gradient(np.array([1.0, 2.0]), np.array([0.5, -0.5]))
+    array([1.5, 1.5])
+    """
     return total + noise

@@ -1,4 +1,4 @@
-"""An append-only file of events that many processes share and that survives a crash."""
+"""An append-only, checksummed file of events that processes can share."""
 
 import contextlib
 import hashlib
@@ -17,17 +17,17 @@ _MAX_BYTES = 64 * 2**20
 
 
 class Journal:
-    """Lines of JSON in a file, each checksummed together with all lines before it.
+    """An append-only file of JSON events, each checksummed together with all events before it.
 
-    A line is on the disk before ``append`` returns. A process that is killed while it writes
-    leaves at most an incomplete last line, which the next process removes: the event of that line
-    had not been reported as written. Locks are those of the operating system, so a killed process
-    leaves none behind.
+    An event is on the disk before ``append`` returns. A process that is killed while it writes
+    leaves at most an incomplete last line, which the next process removes; that event was never
+    reported as written. The file lock is the operating system's, which releases it when a process
+    ends.
 
     Parameters
     ----------
-    path : path
-        The file. It is created if there is none, readable and writable by its owner only.
+    path : str or Path
+        The file. A missing file is created, readable and writable by its owner only.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class Journal:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[list[dict[str, Any]]]:
-        """Hold the file alone, and give the events that were written since the last time."""
+        """Lock the file in a with statement, and yield the events added since the last lock."""
         try:
             import fcntl
         except ImportError:  # Windows has no such lock
@@ -62,7 +62,8 @@ class Journal:
                 f"{self.path}: a ledger in a file needs the file locks of Linux or macOS."
             ) from None
         try:
-            # Opened anew each time: a forked process would share the lock of an inherited one.
+            # Opened anew each time, because a forked process shares the lock of a descriptor that
+            # it inherits.
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise self._failure(error) from None
@@ -74,7 +75,7 @@ class Journal:
             self._descriptor = None
 
     def append(self, event: dict[str, Any]) -> None:
-        """Write one event to the disk; only inside ``locked``."""
+        """Write one event to the disk; to be called inside ``locked`` only."""
         if self._descriptor is None:
             raise RuntimeError("append is for use inside locked()")
         text = json.dumps(event)
@@ -95,12 +96,15 @@ class Journal:
         self._read, self._checksum = before + len(line), checksum
 
     def _new_events(self) -> list[dict[str, Any]]:
+        """Read and check the lines that were added, and remove an incomplete last line."""
         assert self._descriptor is not None  # noqa: S101
         size = os.fstat(self._descriptor).st_size
         if size < self._read:
             raise InputError(f"{self.path}: the ledger became shorter; restore it from a copy.")
         if size > _MAX_BYTES:
-            raise InputError(f"{self.path}: {size:,} bytes are too many for a ledger.")
+            raise InputError(
+                f"{self.path}: a ledger must have at most {_MAX_BYTES:,} bytes, not {size:,}."
+            )
         data = os.pread(self._descriptor, size - self._read, self._read)
         complete = data.rfind(b"\n") + 1
         if complete < len(data):
@@ -109,6 +113,7 @@ class Journal:
         return [self._checked(line) for line in data[:complete].splitlines()]
 
     def _checked(self, line: bytes) -> dict[str, Any]:
+        """Return the event of a line whose checksum is right."""
         try:
             checksum, _, text = line.decode().partition(" ")
             event = json.loads(text)
@@ -127,11 +132,12 @@ class Journal:
 
 
 def _next(checksum: str, text: str) -> str:
+    """Return the checksum of an event that follows one with the given checksum."""
     return hashlib.sha256(f"{checksum} {text}".encode()).hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the folder's own entry of a new file to the disk."""
+    """Flush a folder to the disk, so that a file created in it survives a crash."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

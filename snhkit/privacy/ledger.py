@@ -1,4 +1,4 @@
-"""The account of a dataset's privacy: who spent what, and what is left."""
+"""The ledger of a dataset's privacy budget."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -23,15 +23,15 @@ _NONE = Fraction(0)
 
 
 class Ledger:
-    """An exact account of one dataset's epsilon; many threads may charge it.
+    """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
-    Charges compose sequentially: they add up. What was charged stays charged. Deltas add up as
-    well, and are shown; there is no budget for them.
+    Charges add up (sequential composition), and no charge is ever taken back. Deltas add up and
+    are shown as well, but they have no budget.
 
     Parameters
     ----------
-    budget : Budget or number
-        All that may ever be spent.
+    budget : Budget, int, float, str, Decimal or Fraction
+        The largest epsilon that all charges together may reach.
 
     Raises
     ------
@@ -57,58 +57,58 @@ class Ledger:
 
     @property
     def total(self) -> Fraction:
-        """The whole budget."""
+        """The budget's epsilon, as a Fraction."""
         return self._budget.epsilon
 
     @property
     def spent(self) -> Fraction:
-        """The sum of all charges, failed ones included."""
+        """The epsilon of all charges together, failed ones included, as a Fraction."""
         return sum((entry.epsilon for entry in self.entries), Fraction(0))
 
     @property
     def remaining(self) -> Fraction:
-        """What may still be charged."""
+        """The epsilon that can still be charged, as a Fraction."""
         return self.total - self.spent
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All charges in order, as they are now."""
+        """All entries in the order of their charges, in their current states."""
         return self._entries
 
     def charge(
         self, epsilon: Epsilon, who: str, *, delta: Fraction = _NONE, replayable: bool = False
     ) -> Entry:
-        """Spend epsilon and delta, before any noise is drawn.
+        """Charge epsilon and delta before any noise is drawn, and return the open entry.
 
         Parameters
         ----------
         epsilon : int, float, str, Decimal or Fraction
-            How much.
+            The epsilon to charge.
         who : str
-            What for: a method's name, one printable line.
+            The name of the method that is charged, one printable line.
         delta : Fraction
-            From 0 to below 1.
+            The delta to charge, from 0 to below 1.
         replayable : bool
             Whether the noise will come from a seed.
 
         Returns
         -------
         Entry
-            To be handed to ``settle`` or ``fail``.
+            The open entry, which ``settle`` or ``fail`` closes.
 
         Raises
         ------
         BudgetExceeded
-            If less than epsilon is left; names the shortfall, and spends nothing.
+            If less than epsilon is left. The message names the shortfall, and nothing is charged.
         InputError
-            If epsilon is not a positive, finite number, delta none from 0 to below 1, or ``who``
+            If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
             is empty or not printable.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
             raise InputError(f"who must be one line of printable text, not {who!r}.")
         if not 0 <= delta < 1:
-            raise InputError(f"{who}: delta must be a number from 0 to below 1, not {delta!r}.")
+            raise InputError(f"{who}: delta must be at least 0 and below 1, not {delta!r}.")
         with self._alone():
             left = self.total - sum((entry.epsilon for entry in self._entries), Fraction(0))
             if asked > left:
@@ -123,14 +123,27 @@ class Ledger:
         return entry
 
     def settle(self, entry: Entry, spends: Iterable[Spend]) -> Entry:
-        """Write down what a charge has bought, and return the settled entry.
+        """Record the breakdown of a charge after a successful build.
+
+        Parameters
+        ----------
+        entry : Entry
+            An open entry of this ledger.
+        spends : iterable of Spend
+            The costs of the noise that the build drew.
+
+        Returns
+        -------
+        Entry
+            The settled entry.
 
         Raises
         ------
         BudgetExceeded
-            If the spends add up to more than was charged; the entry stays open, to be failed.
+            If the spends add up to more than was charged. The entry stays open; pass it to
+            ``fail``.
         InputError
-            If the entry is not an open one of this ledger.
+            If the entry is not an open entry of this ledger.
         """
         spends = tuple(spends)
         for name, used, charged in (
@@ -145,45 +158,69 @@ class Ledger:
         return self._close(entry, replace(entry, state="settled", spends=spends))
 
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:
-        """Write down that a charge bought nothing, and return the failed entry.
+        """Record that the build of a charge failed; the charge stays spent.
 
-        It stays spent: noise may have been drawn. Of the reason only the type's name is kept.
+        Noise may have been drawn before the failure, so nothing is refunded.
+
+        Parameters
+        ----------
+        entry : Entry
+            An open entry of this ledger.
+        reason : BaseException, optional
+            The exception that ended the build. Only the name of its type is kept, because its text
+            may quote records.
+
+        Returns
+        -------
+        Entry
+            The failed entry.
 
         Raises
         ------
         InputError
-            If the entry is not an open one of this ledger.
+            If the entry is not an open entry of this ledger.
         """
         name = "" if reason is None else type(reason).__name__
         return self._close(entry, replace(entry, state="failed", reason=name))
 
     def _close(self, entry: Entry, closed: Entry) -> Entry:
+        """Replace an open entry by its closed form."""
         with self._alone():
             at = entry.number - 1
             if not (0 <= at < len(self._entries) and self._entries[at] is entry) or (
                 entry.state != "open"
             ):
-                raise InputError("This is not an open entry of this ledger.")
+                raise InputError(
+                    f"{entry.who}: entry {entry.number} is not an open entry of this ledger; an "
+                    "entry is closed once, by the ledger that made it."
+                )
             self._store(closed)
             self._entries = (*self._entries[:at], closed, *self._entries[at + 1 :])
         return closed
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep all others from changing the ledger."""
+        """Lock the ledger, so that no other thread or process changes it meanwhile."""
         with self._lock:
             yield
 
     def _store(self, entry: Entry) -> None:
-        """Write an entry, new or changed, before it counts; in memory there is nothing to do."""
+        """Make an entry durable before it takes effect; a ledger in memory stores nothing."""
 
     @property
     def summary(self) -> str:
-        """Return one line: the budget, what was spent and what is left."""
+        """One line of text: the budget, the epsilon spent and the epsilon left."""
         return ledger_table.summary(self._budget, self.entries)
 
     def to_frame(self) -> "pd.DataFrame":
-        """The entries as a pandas DataFrame, one row each; epsilon, delta as floats."""
+        """Return the entries as a DataFrame with one row per entry.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns number, when, who, epsilon, delta, state, replayable, bought and reason; epsilon
+            and delta as floats.
+        """
         return ledger_table.as_frame(self.entries)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How a ledger looks: in a terminal, in a notebook, as a DataFrame."""
+"""A ledger as text, as HTML and as a DataFrame."""
 
 from fractions import Fraction
 from html import escape
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["as_frame", "as_html", "as_text", "summary"]
 
 _COLUMNS = ("#", "when (UTC)", "who", "epsilon", "state", "bought")
-_NUMBERS = (0, 3)  # columns set flush right
-# White on red is legible whatever the notebook's theme.
+_RIGHT_ALIGNED = (0, 3)  # columns of numbers
+# White on red is legible in light and dark notebook themes.
 _RED = "background:#b3261e;color:#fff;padding:0 .4em;border-radius:.3em"
 
 
 def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
-    """An aligned table under a line that sums it up."""
+    """Return a summary line and a table with aligned columns, for a terminal."""
     rows = [_COLUMNS, *(_cells(entry) for entry in entries)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
     lines = [
         "  ".join(
-            cell.rjust(width) if k in _NUMBERS else cell.ljust(width)
+            cell.rjust(width) if k in _RIGHT_ALIGNED else cell.ljust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
@@ -33,7 +33,7 @@ def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
-    """A captioned table; replayable entries carry the word in red."""
+    """Return an HTML table whose caption is the summary; the word "replayable" is shown in red."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
     body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
     return (
@@ -43,7 +43,7 @@ def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
-    """One row an entry; epsilon and delta as floats."""
+    """Return a DataFrame with one row per entry, and epsilon and delta as floats."""
     import pandas as pd
 
     columns = [
@@ -58,7 +58,7 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
 
 
 def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
-    """Return one line: the budget, what was spent and what is left."""
+    """Return the line that says how much of the budget is spent and left."""
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     left = written(budget.epsilon - spent)
     delta = sum((entry.delta for entry in entries), Fraction(0))
@@ -67,6 +67,7 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
+    """Return the text of an entry's cells, one for each of ``_COLUMNS``."""
     state = entry.state + (f" ({entry.reason})" if entry.reason else "")
     return (
         str(entry.number),
@@ -79,6 +80,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _html_cells(entry: Entry) -> str:
+    """Return an entry's cells as HTML, escaped."""
     number, when, who, epsilon, state, bought = map(escape, _cells(entry))
     if entry.replayable:
         state = state.removesuffix(", replayable") + f' <strong style="{_RED}">replayable</strong>'
@@ -87,4 +89,5 @@ def _html_cells(entry: Entry) -> str:
 
 
 def _bought(entry: Entry) -> str:
+    """Return the breakdown of an entry in one line."""
     return "; ".join(map(str, entry.spends))

@@ -1,118 +1,74 @@
-"""The only place that draws privacy noise: exact, on integers, from the system's entropy.
+"""The noise mechanisms: the only module that draws privacy noise.
 
-The one exception says in its name that it is for a demonstration.
+Noise is drawn exactly, in integer arithmetic, from words of an ``Entropy``. The exception,
+``gaussian_for_demonstration``, uses floating point and must not protect published results.
 """
 
 import math
-import operator
-import os
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.checks import whole
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Histogram
-from snhkit.privacy.budget import MAX_PART, Epsilon, exact
+from snhkit.privacy.budget import MAX_PART, Epsilon, epsilon_share
+from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.spend import Spend
 
 __all__ = [
-    "Entropy",
-    "ReplayableEntropy",
-    "SystemEntropy",
     "discrete_laplace",
     "gaussian_for_demonstration",
     "noise_scale",
     "noisy_count",
     "noisy_histogram",
-    "share_of",
     "uniform_below",
-    "whole_number",
 ]
 
-# No loop below needs this many rounds but with a probability under exp(-690), whatever the data:
-# then the source of entropy is broken. It also bounds the noise, so that no integer overflows.
-_ROUNDS = 1_000
+# Whatever the data, a loop below takes this many rounds with a probability under exp(-690) only, so
+# the source of entropy is then called broken. The limit also keeps the noise from overflowing.
+_MAX_ROUNDS = 1_000
 _MAX_SCALE = 2**50
-_CHUNK = 65_536  # draws at a time: they stay in cache
-
-
-class Entropy(Protocol):
-    """A source of random 64-bit words."""
-
-    @property
-    def replayable(self) -> bool:
-        """Whether someone who knows a seed can draw the same words again."""
-        ...
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """``count`` independent words, each uniform on 0 .. 2**64 - 1."""
-        ...
-
-
-class SystemEntropy:
-    """The operating system's entropy: the one that protects people."""
-
-    replayable = False
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """``count`` words from ``os.urandom``."""
-        return np.frombuffer(os.urandom(8 * count), np.uint64)
-
-
-class ReplayableEntropy:
-    """Words that a seed repeats: for research; who knows the seed can take the noise away.
-
-    Parameters
-    ----------
-    seed : int
-        Not negative.
-
-    Examples
-    --------
-    >>> same = ReplayableEntropy(7).words(2) == ReplayableEntropy(7).words(2)
-    >>> bool(same.all()), ReplayableEntropy(7).replayable
-    (True, True)
-    """
-
-    replayable = True
-
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(np.random.SeedSequence(whole_number(seed, "seed", least=0)))
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """The next ``count`` words of the seed's sequence."""
-        return self._bits.random_raw(count)
+_CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
 
 
 def noisy_histogram(
     histogram: Histogram, epsilon: Epsilon, sensitivity: int, entropy: Entropy
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Counts of a partition's cells with noise, in their shape, and what they cost together.
+    """Return the counts of a partition's cells with discrete Laplace noise, and their cost.
 
-    A record lies in one cell only, so all the cells cost epsilon once (parallel composition).
+    Each record lies in one cell only, so all the cells together cost epsilon once (parallel
+    composition).
 
     Parameters
     ----------
     histogram : Histogram
-        True counts, made by ``Grid.count`` or ``Partition.count``.
-    epsilon : Fraction
+        The true counts, made by ``Grid.count`` or ``Partition.count``.
+    epsilon : int, float, str, Decimal or Fraction
         The cost of the whole histogram.
     sensitivity : int
-        By how much one unit of privacy can change all the counts in total.
+        The largest change of all counts in total when one unit of privacy is added or removed.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape of ``histogram.counts``
+        The noisy counts, each with independent noise of scale ``sensitivity / epsilon``.
+    spend : Spend
+        The cost, with parallel composition.
 
     Raises
     ------
     InputError
-        If this is not a Histogram, epsilon or sensitivity is not positive, or their quotient is
-        above 2**50.
+        If ``histogram`` is not a Histogram, if epsilon or sensitivity is not positive, or if
+        ``sensitivity / epsilon`` is above 2**50.
 
     Examples
     --------
     >>> from snhkit.geometry import Grid, Points, Region
+    >>> from snhkit.privacy import SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> exact_counts = Grid(city, 2).count(Points(city, [[1, 1], [99, 99]]))
     >>> counts, spend = noisy_histogram(exact_counts, Fraction(1, 5), 1, SystemEntropy())
@@ -124,7 +80,7 @@ def noisy_histogram(
             "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
-    epsilon = share_of(epsilon)
+    epsilon = epsilon_share(epsilon)
     counts = histogram.counts
     noise = discrete_laplace(counts.shape, noise_scale(epsilon, sensitivity), entropy)
     what = "count of one cell" if counts.size == 1 else f"counts of {counts.size:,} cells"
@@ -134,33 +90,41 @@ def noisy_histogram(
 def noisy_count(
     count: int, epsilon: Epsilon, sensitivity: int, entropy: Entropy, what: str
 ) -> tuple[int, Spend]:
-    """One count with noise, and what it cost.
+    """Return one count with discrete Laplace noise, and its cost.
 
     Parameters
     ----------
     count : int
         The true count.
-    epsilon : Fraction
-        What it may cost.
+    epsilon : int, float, str, Decimal or Fraction
+        The cost of the count.
     sensitivity : int
-        By how much one unit of privacy can change the count.
+        The largest change of the count when one unit of privacy is added or removed.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
     what : str
-        What is counted, for the ledger; without a private number.
+        A description of the count for the ledger, which must not depend on private records.
+
+    Returns
+    -------
+    noisy : int
+        The count with noise of scale ``sensitivity / epsilon``; it may be negative.
+    spend : Spend
+        The cost.
 
     Raises
     ------
     InputError
-        If epsilon or sensitivity is not positive, or their quotient is above 2**50.
+        If epsilon or sensitivity is not positive, or if ``sensitivity / epsilon`` is above 2**50.
 
     Examples
     --------
+    >>> from snhkit.privacy import SystemEntropy
     >>> noisy, spend = noisy_count(100, Fraction(1), 1, SystemEntropy(), "number of records")
     >>> type(noisy).__name__, str(spend)
     ('int', '1 for number of records')
     """
-    epsilon = share_of(epsilon)
+    epsilon = epsilon_share(epsilon)
     noise = discrete_laplace(1, noise_scale(epsilon, sensitivity), entropy)
     return int(count) + int(noise[0]), Spend(epsilon, what)
 
@@ -168,64 +132,72 @@ def noisy_count(
 def discrete_laplace(
     shape: int | tuple[int, ...], scale: Fraction, entropy: Entropy
 ) -> NDArray[np.int64]:
-    """Integers drawn with probability proportional to exp(-abs(x) / scale), exactly.
+    """Draw integers x with probability exactly proportional to exp(-abs(x) / scale).
 
     Parameters
     ----------
     shape : int or tuple of int
-        How many, or the shape of the result.
+        The shape of the result.
     scale : Fraction
         Sensitivity divided by epsilon.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape ``shape``
+        Independent draws.
 
     Raises
     ------
     InputError
-        If scale is not positive, is above 2**50, or has more digits than 64-bit integers hold.
+        If ``scale`` is not positive, is above 2**50, or has a numerator or denominator of 2**62 or
+        more.
     SnhkitError
         If the source of entropy is broken.
 
     Examples
     --------
+    >>> from snhkit.privacy import SystemEntropy
     >>> discrete_laplace((2, 3), Fraction(5), SystemEntropy()).shape
     (2, 3)
 
     Notes
     -----
     Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020),
-    Algorithms 1 and 2. No floating-point number occurs, whose rounding would betray the count
-    (Mironov 2012).
+    Algorithms 1 and 2. Only integers are used, since the rounding of floating-point noise reveals
+    the count (Mironov, "On significance of the least significant bits for differential privacy",
+    2012).
     """
     scale = Fraction(scale)
     if scale <= 0:
         raise InputError(f"discrete_laplace: scale must be greater than 0, not {scale}.")
     if scale > _MAX_SCALE or max(scale.numerator, scale.denominator) >= MAX_PART:
         raise InputError(
-            "discrete_laplace: sensitivity / epsilon must be at most 2**50, and as a fraction both "
-            "its numbers below 2**62, for the 64-bit integers the noise is drawn with. "
+            "discrete_laplace: sensitivity / epsilon must be at most 2**50, with a numerator and a "
+            "denominator below 2**62, since the noise is drawn with 64-bit integers. "
             "Give a larger epsilon, or a smaller max_per_user."
         )
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
-        # A third of the candidates or more is accepted.
-        some = _candidates(min(2 * (flat.size - filled) + 16, _CHUNK), scale, entropy)
-        some = some[: flat.size - filled]
-        flat[filled : filled + some.size] = some
-        filled += some.size
+        # At least a third of the candidates is accepted.
+        draws = _accepted(min(2 * (flat.size - filled) + 16, _CHUNK), scale, entropy)
+        draws = draws[: flat.size - filled]
+        flat[filled : filled + draws.size] = draws
+        filled += draws.size
     return out
 
 
-def _candidates(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
-    """At most ``count`` draws: Algorithm 2, without those it rejects."""
+def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+    """Run Algorithm 2 on ``count`` candidates and return the draws that it accepts."""
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
     u = u[_bernoulli_exp(u, t, entropy)]
-    # (u + t * successes) // s, carried as quotient and remainder so that it cannot overflow.
+    # (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
     quotient, remainder = np.divmod(u, s)
     alive = np.arange(u.size)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         alive = alive[_bernoulli_exp(np.ones(alive.size, np.int64), 1, entropy)]
         if not alive.size:
             break
@@ -234,66 +206,81 @@ def _candidates(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int
         remainder[alive] = rest - s * carry
         quotient[alive] += t // s + carry
     else:
-        raise _broken()
+        raise _broken_entropy()
     words = entropy.words(math.ceil(u.size / 64))
     negative = np.unpackbits(words.view(np.uint8), count=u.size).astype(bool)
     return np.where(negative, -quotient, quotient)[~negative | (quotient > 0)]
 
 
 def _bernoulli_exp(u: NDArray[np.int64], t: int, entropy: Entropy) -> NDArray[np.bool_]:
-    """True with probability exp(-u / t) for each 0 <= u <= t: Algorithm 1."""
+    """Draw True with probability exp(-u / t) for each 0 <= u <= t (Algorithm 1)."""
     accepted = np.empty(u.size, np.bool_)
     alive = np.arange(u.size)
-    for k in range(1, _ROUNDS):
+    for k in range(1, _MAX_ROUNDS):
         if not alive.size:
             return accepted
-        # A chance of u / (t k) is one of 1 / k and one of u / t: the product t k might overflow.
+        # An event of probability u / (t k) is drawn as two, of 1 / k and of u / t, because the
+        # product t k might overflow.
         goes_on = uniform_below(k, alive.size, entropy) == 0
         trying = alive[goes_on]
         goes_on[goes_on] = uniform_below(t, trying.size, entropy) < u[trying]
         accepted[alive[~goes_on]] = k % 2 == 1
         alive = alive[goes_on]
-    raise _broken()
+    raise _broken_entropy()
 
 
 def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """``count`` integers uniform on 0 .. n - 1, for 1 <= n < 2**62, without modulo bias.
+    """Draw integers that are uniform on 0 .. n - 1, without modulo bias, shape (count,).
+
+    ``n`` must lie between 1 and 2**62.
 
     Examples
     --------
+    >>> from snhkit.privacy import SystemEntropy
     >>> bool((uniform_below(6, 1_000, SystemEntropy()) < 6).all())
     True
     """
     if n == 1:
         return np.zeros(count, np.int64)
     words = entropy.words(count)
-    last = np.uint64(2**64 - 2**64 % n - 1)  # of the words that fall evenly on 0 .. n - 1
-    for _ in range(_ROUNDS):
+    last = np.uint64(2**64 - 2**64 % n - 1)  # words up to here fall evenly on 0 .. n - 1
+    for _ in range(_MAX_ROUNDS):
         uneven = np.flatnonzero(words > last)
         if not uneven.size:
             return (words % np.uint64(n)).astype(np.int64)
         words = words.copy()
         words[uneven] = entropy.words(uneven.size)
-    raise _broken()
+    raise _broken_entropy()
 
 
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
-    """``count`` numbers of the normal law in floating point: for a demonstration, not to publish.
+    """Draw normal numbers in floating point, for demonstrations whose results are not published.
 
-    Their rounding can betray what they hide (Mironov 2012), so nothing drawn with them is safe.
+    The rounding of floating-point noise can reveal what it should hide (Mironov 2012).
 
     Parameters
     ----------
     count : int
-        How many.
+        The number of draws.
     std : float
-        Standard deviation.
+        The standard deviation.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of float32, shape (count,)
+        Independent draws.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import SystemEntropy
+    >>> gaussian_for_demonstration(5, std=2.0, entropy=SystemEntropy()).shape
+    (5,)
 
     Notes
     -----
-    Box and Muller (1958): two numbers from two uniform ones.
+    The transform of Box and Muller (1958), which makes two normal numbers of two uniform ones.
     """
     words = entropy.words(2 * math.ceil(count / 2)) >> np.uint64(11)
     even, turn = ((words + np.uint64(1)).astype(np.float64) * 2.0**-53).reshape(2, -1)
@@ -303,17 +290,13 @@ def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDAr
     return both[:count].astype(np.float32)
 
 
-def share_of(epsilon: Epsilon) -> Fraction:
-    """A part of an epsilon, which may have more digits than the epsilon that was asked for."""
-    return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
-
-
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Sensitivity / epsilon; rounded up by a part in 2**40 or so where it has too many digits.
+    """Return sensitivity / epsilon as a fraction that 64-bit integers hold.
 
-    Then there is that little more noise than was paid for, never less.
+    A quotient of too many digits is rounded up by about one part in 2**40, so the noise is never
+    smaller than what was paid for.
     """
-    scale = whole_number(sensitivity, "sensitivity", least=1) / epsilon
+    scale = whole("sensitivity", sensitivity, least=1) / epsilon
     if max(scale.numerator, scale.denominator) < MAX_PART:
         return scale
     size = scale.numerator.bit_length() - scale.denominator.bit_length()
@@ -321,16 +304,5 @@ def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     return Fraction(math.ceil(scale * parts), parts)
 
 
-def whole_number(value: int, name: str, least: int) -> int:
-    """``value`` as an int; InputError unless it is a whole number of at least ``least``."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        whole = least - 1
-    if isinstance(value, bool) or whole < least:
-        raise InputError(f"{name} must be a whole number, at least {least}, not {value!r}.")
-    return whole
-
-
-def _broken() -> SnhkitError:
+def _broken_entropy() -> SnhkitError:
     return SnhkitError("The source of entropy is broken: it repeats itself. Nothing was released.")

@@ -1,20 +1,22 @@
-"""Weighted sums of a grid's counts with noise: for methods that measure more than cells."""
+"""Noisy weighted sums of a grid's counts, for methods that measure other queries than cells."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, sparray
 
+from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram
-from snhkit.privacy.budget import Epsilon
-from snhkit.privacy.noise import Entropy, discrete_laplace, noise_scale, share_of, whole_number
+from snhkit.privacy.budget import Epsilon, epsilon_share
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.noise import discrete_laplace, noise_scale
 from snhkit.privacy.spend import Spend
 
 __all__ = ["column_norm", "noisy_products"]
 
-# No sum over fewer than 2**32 records can overflow with them, noise included. More records wrap
-# around, which gives nothing away: a refusal would tell something of their number.
-_MOST_WEIGHT = 2**15
+# With these weights no sum over fewer than 2**32 records overflows, noise included. Sums over more
+# records wrap around; raising an error would reveal something about the number of records.
+_MAX_WEIGHT = 2**15
 
 
 def noisy_products(
@@ -24,38 +26,38 @@ def noisy_products(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], Spend]:
-    """The weighted sums A X A^T of a grid's counts X with noise, and what they cost together.
+    """Return the weighted sums A X A^T of a grid's counts X with noise, and their cost.
 
-    A record in cell (i, j) counts ``A[a, i] * A[b, j]`` in the sum (a, b), so in all of them
-    together at most the square of the largest column sum of abs(A). That, exactly, is what the
-    noise hides.
+    A record in cell (i, j) adds ``A[a, i] * A[b, j]`` to the sum (a, b). One record therefore
+    changes all sums in total by at most ``column_norm(A)**2``.
 
     Parameters
     ----------
     histogram : Histogram
-        True counts X, shape (m, m), made by ``Grid.count``.
+        The true counts X, shape (m, m), made by ``Grid.count``.
     weights : array of int, or sparse array of int, shape (r, m)
-        A; public. Real numbers must be rounded to a lattice by the caller, who then computes with
-        what was really measured.
-    epsilon : Fraction
-        The cost of all the sums.
+        The public matrix A, with entries of at most 2**15 in absolute value. The caller rounds real
+        weights to integers, and uses the rounded ones in what follows.
+    epsilon : int, float, str, Decimal or Fraction
+        The cost of all sums together.
     sensitivity : int
-        By how much one unit of privacy can change all the counts in total.
+        The largest change of all counts in total when one unit of privacy is added or removed.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
 
     Returns
     -------
     sums : ndarray of int64, shape (r, r)
-        A X A^T and noise of scale ``sensitivity * column_norm(A)**2 / epsilon`` in each.
+        A X A^T, each with noise of scale ``sensitivity * column_norm(A)**2 / epsilon``.
     spend : Spend
-        Of epsilon.
+        The cost of all sums.
 
     Raises
     ------
     InputError
-        If this is not a grid's Histogram, the weights are no integers, larger than 2**15 or do not
-        fit it, or the noise would be too large to be drawn. Never because of the counts.
+        If ``histogram`` is not a grid's Histogram, if the weights are not integers, are larger than
+        2**15 or have another number of columns than the grid, or if the scale of the noise is above
+        2**50. Errors never depend on the counts.
 
     Examples
     --------
@@ -71,16 +73,20 @@ def noisy_products(
     '10000 for 4 weighted sums of counts of 4 cells'
     """
     if not isinstance(histogram, Histogram) or not isinstance(histogram.partition, Grid):
-        raise InputError("noisy_products: give the Histogram that Grid.count makes.")
+        raise InputError(
+            "noisy_products: give the Histogram that Grid.count makes, "
+            f"not a {type(histogram).__name__}."
+        )
     matrix, counts = _integers(weights), histogram.counts
     rows, columns = matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
     if columns != len(counts):
         raise InputError(
-            f"noisy_products: weights of {columns:,} columns for {len(counts):,} cells a side."
+            f"noisy_products: weights must have {len(counts):,} columns, one for each column of "
+            f"the grid, not {columns:,}."
         )
-    epsilon = share_of(epsilon)
-    change = whole_number(sensitivity, "sensitivity", least=1) * column_norm(matrix) ** 2
-    # Drawn first: what cannot be hidden is not computed.
+    epsilon = epsilon_share(epsilon)
+    change = whole("sensitivity", sensitivity, least=1) * column_norm(matrix) ** 2
+    # Drawn before the sums, so that nothing is computed if the noise cannot be drawn.
     noise = discrete_laplace((rows, rows), noise_scale(epsilon, change), entropy)
     half = matrix @ counts
     sums = np.ascontiguousarray((matrix @ np.ascontiguousarray(half.T)).T)
@@ -89,7 +95,22 @@ def noisy_products(
 
 
 def column_norm(weights: NDArray[np.int64] | sparray) -> int:
-    """The largest column sum of absolute values of an integer matrix.
+    """Return the largest column sum of absolute values of an integer matrix.
+
+    Parameters
+    ----------
+    weights : array of int, or sparse array of int, shape (r, m)
+        The matrix, with entries of at most 2**15 in absolute value.
+
+    Returns
+    -------
+    int
+        The L1 sensitivity of the weighted sums to one record.
+
+    Raises
+    ------
+    InputError
+        If the weights are not integers, are all 0, or are larger than 2**15.
 
     Examples
     --------
@@ -100,11 +121,12 @@ def column_norm(weights: NDArray[np.int64] | sparray) -> int:
 
 
 def _integers(weights: NDArray[np.int64] | sparray) -> csr_array:
-    """The weights as 64-bit integers, one entry a place, small enough to be added."""
+    """Return weights as a sparse matrix of 64-bit integers without duplicate entries."""
     matrix = csr_array(weights, copy=True)
     if matrix.dtype.kind not in "iu" or matrix.ndim != 2 or not matrix.count_nonzero():
-        raise InputError("weights must be a matrix of whole numbers, not all of them 0.")
+        raise InputError("weights must be a matrix of whole numbers that are not all 0.")
     matrix.sum_duplicates()
-    if max(-int(matrix.min()), int(matrix.max())) > _MOST_WEIGHT:
-        raise InputError("weights must be at most 2**15.")
+    largest = max(-int(matrix.min()), int(matrix.max()))
+    if largest > _MAX_WEIGHT:
+        raise InputError(f"weights must be at most 2**15 in absolute value, not {largest:,}.")
     return csr_array(matrix, dtype=np.int64)

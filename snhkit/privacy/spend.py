@@ -1,4 +1,4 @@
-"""What a noisy number has cost."""
+"""The cost of noisy results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ __all__ = ["Spend", "total", "total_delta"]
 
 @dataclass(frozen=True)
 class Spend:
-    """The epsilon, and the delta if any, that one call of a noise function has used.
+    """The privacy loss of one call of a noise function.
 
     Parameters
     ----------
     epsilon : Fraction
         The cost of the whole call.
     what : str
-        What was bought, in plain words and without a private number.
+        A description of what was bought, which must not depend on private records.
     composition : "sequential" or "parallel"
-        Parallel where many numbers cost epsilon once, since a record is in only one of them.
-        Only ``noisy_histogram`` says so.
+        "parallel" if each record is in one of the noisy numbers only, so that all of them cost
+        epsilon once. Only ``noisy_histogram`` claims it.
     delta : Fraction
-        0 where the noise keeps the pure promise, as all but Gaussian noise does here.
+        The delta of the call; 0 for pure differential privacy, which only Gaussian noise lacks.
 
     Raises
     ------
     InputError
-        If epsilon is not a fraction above 0, delta not one from 0 to below 1, or composition is
+        If epsilon is not a positive Fraction, delta is not a Fraction in [0, 1), or composition is
         another word.
 
     Examples
@@ -46,14 +46,14 @@ class Spend:
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
-            raise InputError(f"Spend: epsilon must be a Fraction above 0, not {self.epsilon!r}.")
+            raise InputError(f"Spend: epsilon must be a positive Fraction, not {self.epsilon!r}.")
         if self.composition not in ("sequential", "parallel"):
             raise InputError(
                 f"Spend: composition must be 'sequential' or 'parallel', not {self.composition!r}."
             )
         if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
             raise InputError(
-                f"Spend: delta must be a Fraction from 0 to below 1, not {self.delta!r}."
+                f"Spend: delta must be a Fraction, at least 0 and below 1, not {self.delta!r}."
             )
 
     def __str__(self) -> str:
@@ -63,7 +63,17 @@ class Spend:
 
 
 def total(spends: Iterable[Spend]) -> Fraction:
-    """The cost of several calls on the same records: the sum (sequential composition).
+    """Return the epsilon of several calls on the same records, their sum.
+
+    Parameters
+    ----------
+    spends : iterable of Spend
+        The costs of the calls.
+
+    Returns
+    -------
+    Fraction
+        The sum, by sequential composition; 0 for no calls.
 
     Examples
     --------
@@ -74,7 +84,17 @@ def total(spends: Iterable[Spend]) -> Fraction:
 
 
 def total_delta(spends: Iterable[Spend]) -> Fraction:
-    """The delta of several calls on the same records: the sum, as for epsilon.
+    """Return the delta of several calls on the same records, their sum.
+
+    Parameters
+    ----------
+    spends : iterable of Spend
+        The costs of the calls.
+
+    Returns
+    -------
+    Fraction
+        The sum, by sequential composition; 0 for no calls.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which squares of a quadtree are split, at one price for all depths."""
+"""The private quadtree of PrivTree, whose cost does not depend on its depth."""
 
 import math
 from dataclasses import dataclass
@@ -7,32 +7,34 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 from snhkit.geometry.dyadic import square_of
-from snhkit.privacy.budget import Epsilon
-from snhkit.privacy.noise import Entropy, discrete_laplace, share_of
+from snhkit.privacy.budget import Epsilon, epsilon_share
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.spend import Spend
 
 __all__ = ["Lattice", "noisy_splits"]
 
-_FINEST = 20
+_MAX_BITS = 20  # of the units of a record
 _MAX_SCALE = 2**49
 _LN_4 = Fraction(13863, 10000)  # rounded up
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """Biased counts as whole numbers, and the noise they get.
+    """The constants of PrivTree as integer multiples of a unit, a fraction of one record.
 
     Parameters
     ----------
     step : int
-        What one record counts.
+        One record, in units.
     scale : int
-        Of the noise: the paper's lambda, in steps' parts.
+        The scale of the noise, in units (the paper's lambda).
     decay : int
-        What is taken off at each depth: the paper's delta, likewise.
+        The amount by which counts are lowered at each depth, in units (the paper's delta).
     """
 
     step: int
@@ -41,19 +43,24 @@ class Lattice:
 
     @classmethod
     def of(cls, epsilon: Fraction, sensitivity: int) -> "Lattice":
-        """The finest, up to 2^20 parts a record, whose noise can be drawn.
+        """Return the constants with the smallest unit whose noise can be drawn.
+
+        The unit is at least 2^-20 records.
+
+        Raises
+        ------
+        InputError
+            If ``sensitivity`` is not a positive integer, or ``sensitivity / epsilon`` is 2**47 or
+            more.
 
         Examples
         --------
         >>> Lattice.of(Fraction(7, 3), sensitivity=1)
         Lattice(step=1048576, scale=1048578, decay=1453644)
         """
-        if isinstance(sensitivity, bool) or not isinstance(sensitivity, int) or sensitivity < 1:
-            raise InputError(
-                f"sensitivity must be a whole number, at least 1, not {sensitivity!r}."
-            )
-        for bits in range(_FINEST, -1, -1):
-            # Two more than the paper's lambda make up for the lattice: docs/privacy.md.
+        sensitivity = whole("sensitivity", sensitivity, least=1)
+        for bits in range(_MAX_BITS, -1, -1):
+            # The 2 units added to the paper's lambda make up for rounding: see docs/privacy.md.
             scale = math.ceil(Fraction(7, 3) * sensitivity * 2**bits / epsilon) + 2
             if scale <= _MAX_SCALE:
                 return cls(2**bits, scale, math.ceil(_LN_4 * scale))
@@ -63,67 +70,87 @@ class Lattice:
         )
 
     def biased(self, counts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-        """The paper's b(v) for squares of one depth, below those that are asked first."""
+        """Return the biased counts of squares at one depth, in units (the paper's b(v))."""
         return np.maximum(counts * self.step - depth * self.decay, -self.decay)
 
 
 def noisy_splits(
     points: Points,
     max_depth: int,
-    most: int,
+    max_squares: int,
     epsilon: Epsilon,
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Spend]:
-    """The undivided squares of a private quadtree, and what they cost however deep they lie.
+    """Build a private quadtree and return its leaf squares, at one cost for all depths.
 
-    A square is split if its biased, noisy count is above 0. The bias grows with depth, so that the
-    deeper squares around a record hardly depend on it, and the cost of a whole path stays bounded.
-    The root is split unasked, which tells nothing, and the bias begins at its quarters.
+    A square is split if its count, lowered by a bias and with noise, is above 0. The bias grows
+    with depth, so the privacy loss of a record along its path from the root stays bounded. The root
+    is always split, which depends on no record, and the bias begins at its quarters.
 
     Parameters
     ----------
     points : Points
-        The records; each is in one square of each depth.
+        The records; each lies in one square of each depth.
     max_depth : int
-        Squares of this depth are not split.
-    most : int
-        No further depth is begun that could lead to more squares than this.
-    epsilon : Fraction
+        The depth at which squares are no longer split.
+    max_squares : int
+        The largest number of leaf squares. No squares of a depth are split if splitting all of them
+        would exceed it.
+    epsilon : int, float, str, Decimal or Fraction
         The cost of the whole tree.
     sensitivity : int
-        Records of one unit of privacy.
+        The number of records of one unit of privacy.
     entropy : Entropy
-        Where the randomness comes from.
+        The source of randomness.
 
     Returns
     -------
     depth, number : ndarray of int, shape (c,)
-        Of the undivided squares, numbered as ``square_of`` does.
+        The depth of each leaf square, and its number as in ``square_of``.
     spend : Spend
-        Of epsilon.
+        The cost.
+
+    Raises
+    ------
+    InputError
+        If epsilon or sensitivity is not positive, or ``sensitivity / epsilon`` is 2**47 or more.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> from snhkit.privacy import SystemEntropy
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> crowd = Points(city, [[1, 1]] * 9)
+    >>> depth, number, spend = noisy_splits(
+    ...     crowd, 1, 100, Fraction(10_000), 1, SystemEntropy()
+    ... )
+    >>> depth, number, str(spend)
+    (array([1, 1, 1, 1]), array([0, 1, 2, 3]), '10000 for splits of a quadtree')
 
     Notes
     -----
-    Zhang, Xiao and Xie, "PrivTree", SIGMOD 2016, Algorithm 2 and Theorem 3.1.
+    Zhang, Xiao and Xie, "PrivTree", SIGMOD 2016, Algorithm 2 and Theorem 3.1; docs/privacy.md has
+    the proof for integer noise.
     """
-    epsilon = share_of(epsilon)
+    epsilon = epsilon_share(epsilon)
     lattice = Lattice.of(epsilon, sensitivity)
     finest = np.sort(square_of(points, max_depth))
-    unasked = 1 if max_depth and most >= 4 else 0
-    nodes, kept = np.arange(4**unasked), 0
+    first_depth = 1 if max_depth and max_squares >= 4 else 0
+    nodes, kept = np.arange(4**first_depth), 0
     depths, numbers = [], []
-    for depth in range(unasked, max_depth + 1):
+    for depth in range(first_depth, max_depth + 1):
         split = np.zeros(nodes.size, bool)
-        if depth < max_depth and kept + 4 * nodes.size <= most:
+        if depth < max_depth and kept + 4 * nodes.size <= max_squares:
             bits = 2 * (max_depth - depth)
             counts = np.subtract(*np.searchsorted(finest, [nodes + 1 << bits, nodes << bits]))
             noise = discrete_laplace(nodes.shape, Fraction(lattice.scale), entropy)
-            split = lattice.biased(counts, depth - unasked) + noise > 0
+            split = lattice.biased(counts, depth - first_depth) + noise > 0
         numbers.append(nodes[~split])
         depths.append(np.full(numbers[-1].size, depth))
         kept += numbers[-1].size
         nodes = (4 * nodes[split][:, None] + np.arange(4)).ravel()
         if not nodes.size:
             break
-    return np.concatenate(depths), np.concatenate(numbers), Spend(epsilon, "where to split")
+    spend = Spend(epsilon, "splits of a quadtree")
+    return np.concatenate(depths), np.concatenate(numbers), spend

@@ -1,4 +1,4 @@
-"""A ledger in a file, which outlives the process and is shared by all that open the file."""
+"""A ledger in a file, shared by all processes that open it."""
 
 import os
 from collections.abc import Iterator
@@ -24,27 +24,41 @@ _FORMAT = 1
 
 
 class StoredLedger(Ledger):
-    """The account of a dataset's epsilon in a file; every charge is on the disk before it counts.
+    """A ledger in a file, where every charge is on the disk before it takes effect.
 
-    Notebooks, restarts and forked processes that open the same file share one budget. A charge
-    that a killed process left open stays spent.
+    All notebooks and processes that open the same file share one budget, also after a restart. A
+    charge that a killed process left open stays spent.
 
     Parameters
     ----------
-    path : str or path
-        The file. A second file, with ``.key`` added to its name, holds the secret that the
-        fingerprint of the records is made with; keep both beside the private records.
+    path : str or Path
+        The file, which is created if it is missing. A second file, with ``.key`` added to its name,
+        holds the secret key of the records' fingerprint. Keep both with the private records.
     records : Points
-        The private records; the ledger refuses others.
+        The private records. A ledger that was made for other records is refused.
     unit : PrivacyUnit
-        What is hidden; the same at every opening.
-    budget : Budget or number, optional
-        All that may ever be spent; said when the file is made, and later either left out or equal.
+        The unit of privacy, the same at every opening.
+    budget : Budget, int, float, str, Decimal or Fraction, optional
+        The largest epsilon that all charges together may reach; required for a new file. For an
+        existing file, leave it out or give the same budget.
 
     Raises
     ------
     InputError
-        If the file is of other records, another unit or another budget, or was changed.
+        If the file belongs to other records, another unit or another budget, if it was changed or
+        damaged, if it cannot be read or written, or if a new file is given no budget.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from snhkit.geometry import Region
+    >>> records = Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1], [2, 2]])
+    >>> unit = PrivacyUnit.of("record")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "trips.ledger"
+    ...     entry = StoredLedger(file, records, unit, budget=1).charge(0.2, "UG")
+    ...     print(StoredLedger(file, records, unit).summary)
+    Privacy budget: epsilon 1, spent 0.2, left 0.8
     """
 
     def __init__(
@@ -67,7 +81,7 @@ class StoredLedger(Ledger):
                 budget = self._checked(opening, events[0], budget)
             elif budget is None:
                 raise InputError(
-                    f"{path}: a new ledger needs a budget: all the epsilon that may ever be spent."
+                    f"{path}: a new ledger needs a budget, the epsilon that may be spent in total."
                 )
             else:
                 budget = _as_budget(budget)
@@ -77,12 +91,12 @@ class StoredLedger(Ledger):
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the ledger's file."""
         return self._journal.path
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All charges in order, those of other processes included, as they are now."""
+        """All entries in the order of their charges, including those of other processes."""
         with self._alone():
             return self._entries
 
@@ -108,39 +122,60 @@ class StoredLedger(Ledger):
         _refuse_other_formats(path, found)
         if found.get("records") != opening["records"]:
             raise InputError(
-                f"{path}: the ledger is of other records, or of these in another region. Name "
-                "another file for these records; their budgets add up where people are in both."
+                f"{path}: the ledger belongs to other records, or to these records in another "
+                "region. Use another file for these records. For people who are in both datasets, "
+                "the spent budgets add up."
             )
         if found.get("unit") != opening["unit"]:
             unit = PrivacyUnit(**found["unit"])
-            raise InputError(f"{path}: the ledger hides {unit.sentence}; open it with that unit.")
+            raise InputError(
+                f"{path}: the ledger's unit of privacy is {unit.sentence}; open it with that unit."
+            )
         stored = Budget(found["budget"])
         if budget is not None and _as_budget(budget) != stored:
             raise InputError(
-                f"{path}: the budget is {stored}, said when the ledger was made, "
-                f"and cannot become {_as_budget(budget)}."
+                f"{path}: the budget was set to {stored} when the ledger was made, "
+                f"and cannot be changed to {_as_budget(budget)}."
             )
         return stored
 
 
 def read_ledger(path: str | os.PathLike[str]) -> Ledger:
-    """Return the ledger in a file, to be looked at; charging the copy changes no file.
+    """Return a copy of the ledger in a file, for inspection without the private records.
+
+    Charges to the copy do not change the file.
 
     Parameters
     ----------
-    path : str or path
+    path : str or Path
         A file that ``PrivateDataset(..., ledger=path)`` made.
+
+    Returns
+    -------
+    Ledger
+        The copy, in memory.
 
     Raises
     ------
     InputError
-        If the file is missing, or is not an unchanged ledger.
+        If the file is missing, cannot be read, is not a ledger, or was changed or damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from snhkit.geometry import Region
+    >>> records = Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1], [2, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "trips.ledger"
+    ...     entry = StoredLedger(file, records, PrivacyUnit.of("record"), 1).charge(0.2, "UG")
+    ...     print(read_ledger(file).summary)
+    Privacy budget: epsilon 1, spent 0.2, left 0.8
     """
     if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such ledger.")
+        raise InputError(f"{path}: there is no such file.")
     with Journal(path).locked() as events:
         if not events:
-            raise InputError(f"{path}: not a ledger.")
+            raise InputError(f"{path}: the file is empty, and so is not a ledger.")
         _refuse_other_formats(Path(path), events[0])
         ledger = Ledger(Budget(events[0]["budget"]))
         entries = {entry.number: entry for entry in map(_entry, events[1:])}
@@ -158,7 +193,7 @@ def _key_path(path: Path) -> Path:
 
 def _refuse_other_formats(path: Path, opening: dict[str, Any]) -> None:
     if opening.get("event") != "opened" or opening.get("format") != _FORMAT:
-        raise InputError(f"{path}: not a ledger that this version of snhkit reads.")
+        raise InputError(f"{path}: this version of snhkit does not read this format of ledger.")
 
 
 def _event(entry: Entry) -> dict[str, Any]:

@@ -1,33 +1,35 @@
-"""Whose presence is hidden: one record, or all the records of one person."""
+"""The unit of privacy: one record, or all records of one person."""
 
-import operator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Points
-from snhkit.privacy.noise import Entropy
+from snhkit.privacy.entropy import Entropy
 
 __all__ = ["PrivacyUnit"]
 
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """The unit of privacy: what may be added or removed without the results telling.
+    """The unit of privacy, whose presence or absence a release hides.
 
     Parameters
     ----------
     kind : "record" or "user"
-        One record, or all the records of one person.
+        "record" for one record, "user" for all records of one person.
     max_per_user : int, optional
-        For "user": how many records of a person are kept at most.
+        The largest number of records of a person that are kept, at least 1; required for "user",
+        not allowed for "record".
 
     Raises
     ------
     InputError
-        If kind is another word, "user" comes without ``max_per_user``, or "record" with it.
+        If ``kind`` is another word, if ``max_per_user`` is missing for "user" or given for
+        "record", or if it is not a whole number of at least 1.
 
     Examples
     --------
@@ -48,47 +50,65 @@ class PrivacyUnit:
             raise InputError(f"unit must be 'record' or 'user', not {self.kind!r}.")
         if self.max_per_user is None:
             raise InputError("unit='user' needs max_per_user: how many records of a person count?")
-        try:
-            most = operator.index(self.max_per_user)
-        except TypeError:
-            most = 0
-        if isinstance(self.max_per_user, bool) or most < 1:
-            raise InputError(
-                f"max_per_user must be a whole number, at least 1, not {self.max_per_user!r}."
-            )
+        most = whole("max_per_user", self.max_per_user, least=1)
         object.__setattr__(self, "max_per_user", most)
 
     @classmethod
     def of(cls, unit: str, max_per_user: int | None = None) -> "PrivacyUnit":
-        """The unit said in the words of ``PrivateDataset``."""
+        """Return the unit that the arguments of ``PrivateDataset`` describe.
+
+        Parameters
+        ----------
+        unit : str
+            "record" or "user".
+        max_per_user : int, optional
+            The largest number of records of a person that are kept, for "user".
+
+        Returns
+        -------
+        PrivacyUnit
+            The unit.
+
+        Raises
+        ------
+        InputError
+            If the arguments do not describe a unit, as for the class.
+        """
         return cls(unit, max_per_user)  # pyright: ignore[reportArgumentType]
 
     @property
     def sensitivity(self) -> int:
-        """By how much one unit can change the counts of a partition, all together."""
+        """The largest total change of a partition's counts when one unit is added or removed."""
         return 1 if self.max_per_user is None else self.max_per_user
 
     @property
     def sentence(self) -> str:
-        """The unit in plain words."""
+        """A description of what may be added or removed, for people."""
         if self.max_per_user is None:
             return "one record added or removed"
         return f"all (at most {self.max_per_user:,}) records of one person"
 
     def bound(self, points: Points, entropy: Entropy) -> Points:
-        """The points that count: of each user at most ``max_per_user``, every one as likely.
+        """Return the points with at most ``max_per_user`` records of each user.
+
+        The records that are kept are a uniformly random choice, in the given order.
 
         Parameters
         ----------
         points : Points
-            Records; for the unit "user" they say whose they are.
+            The records; for the unit "user" they need user identifiers.
         entropy : Entropy
-            Where the randomness of the choice comes from.
+            The source of the random choice.
+
+        Returns
+        -------
+        Points
+            The records that are kept; all of them for the unit "record".
 
         Raises
         ------
         InputError
-            If the unit is "user" and the points do not say whose they are.
+            If the unit is "user" and the points have no user identifiers.
 
         Examples
         --------
@@ -103,7 +123,7 @@ class PrivacyUnit:
             return points
         if points.user is None:
             raise InputError(
-                "unit='user' needs to know whose each record is, and these points do not say: "
+                "unit='user' needs the user of each record, and these points have none: "
                 "read them with their user column, or promise less with unit='record'."
             )
         key = entropy.words(len(points))

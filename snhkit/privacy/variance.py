@@ -1,4 +1,4 @@
-"""How wide the noise is; nothing is drawn here."""
+"""The variance of the noise, which is public; no noise is drawn here."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,19 @@ __all__ = ["noise_variance"]
 
 
 def noise_variance(epsilon: Fraction, sensitivity: int) -> float:
-    """The variance of the noise in each count that ``noisy_histogram`` gives for these.
+    """Return the variance of the noise in each count of ``noisy_histogram`` or ``noisy_count``.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The cost of the histogram or count.
+    sensitivity : int
+        The largest change of all counts in total when one unit of privacy is added or removed.
+
+    Returns
+    -------
+    float
+        The variance, in squared counts.
 
     Examples
     --------
@@ -16,7 +28,8 @@ def noise_variance(epsilon: Fraction, sensitivity: int) -> float:
 
     Notes
     -----
-    Of the discrete Laplace law of scale s: 2 e^(-1/s) / (1 - e^(-1/s))^2, nearly 2 s^2 - 1/6.
+    The discrete Laplace distribution of scale s = sensitivity / epsilon has the variance
+    2 e^(-1/s) / (1 - e^(-1/s))^2, which is nearly 2 s^2 - 1/6.
     """
     inverse = float(epsilon / sensitivity)
     return 2 * math.exp(-inverse) / math.expm1(-inverse) ** 2

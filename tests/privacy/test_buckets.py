@@ -47,8 +47,8 @@ def cost(noisy, block: int, costs: BucketCosts, structure) -> int:
     total = 0
     for atom in structure:
         which, row, column = entry(noisy, block, atom)
-        total += 2 * costs.parts * int(noisy[which][row, column])
-        total += costs.bucket * (atom[1] // atom[2])
+        total += 2 * costs.units_per_record * int(noisy[which][row, column])
+        total += costs.bucket_cost * (atom[1] // atom[2])
     return total
 
 
@@ -205,7 +205,7 @@ def test_hardly_any_noise_gives_the_least_true_cost():
     )
     expected = least_cost(candidates(np.array(counts)[along], 4), BucketCosts(1, 3, Fraction(1)))
     assert length.tolist() == expected.tolist()
-    assert spend == Spend(Fraction(10**6), "where to cut")
+    assert spend == Spend(Fraction(10**6), "bucket boundaries")
 
 
 @given(st.integers(-13, 20), st.sampled_from([1, 1_000]))
@@ -214,8 +214,11 @@ def test_costs_never_overflow(power, sensitivity):
     cells, price = 4**13, sensitivity / epsilon
     costs = BucketCosts.of(cells, price, epsilon, sensitivity)
     assert costs.scale >= 2 * sensitivity / epsilon
-    assert costs.bucket >= 1
-    worst = 2 * costs.parts * (2**40 + cells * 1_001 * costs.scale) + costs.bucket * cells
+    assert costs.bucket_cost >= 1
+    worst = (
+        2 * costs.units_per_record * (2**40 + cells * 1_001 * costs.scale)
+        + costs.bucket_cost * cells
+    )
     assert worst < 2**63
 
 
@@ -228,12 +231,12 @@ def test_costs_by_hand():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"along": np.array([0, 1, 2, 2])}, "each cell once"),
-        ({"along": np.arange(3)}, "each cell once"),
-        ({"along": np.arange(1, 5)}, "each cell once"),
+        ({"along": np.array([0, 1, 2, 2])}, "along must hold each of 0 .. 3 once"),
+        ({"along": np.arange(3)}, "along must hold each of 0 .. 3 once"),
+        ({"along": np.arange(1, 5)}, "along must hold each of 0 .. 3 once"),
         ({"block": 3}, "powers of two"),
         ({"block": 0}, "powers of two"),
-        ({"histogram": np.zeros(4, int)}, "give a Histogram"),
+        ({"histogram": np.zeros(4, int)}, "not a ndarray"),
         ({"epsilon": 0}, "epsilon must be greater"),
         ({"sensitivity": 0}, "sensitivity must be"),
         ({"epsilon": Fraction(1, 10**17)}, "larger epsilon"),

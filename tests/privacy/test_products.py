@@ -114,8 +114,8 @@ def test_large_numbers_stay_exact():
     [
         (np.eye(4), "whole numbers"),
         (np.eye(4, dtype=bool), "whole numbers"),
-        (np.zeros((4, 4), int), "not all of them 0"),
-        (np.eye(3, dtype=int), "3 columns for 4 cells"),
+        (np.zeros((4, 4), int), "that are not all 0"),
+        (np.eye(3, dtype=int), "must have 4 columns, one for each column of the grid, not 3"),
         (np.full((1, 4), 2**15 + 1), "at most 2"),
         (np.full((1, 4), -(2**63)), "at most 2"),
         (np.full((1, 4), 2**63, np.uint64), "at most 2"),

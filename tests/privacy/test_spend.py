@@ -23,13 +23,13 @@ def test_deltas_add_up_exactly_and_are_told():
 
 @pytest.mark.parametrize("delta", [Fraction(1), Fraction(-1, 5), 0.1, 0])
 def test_a_delta_is_a_fraction_below_1(delta):
-    with pytest.raises(InputError, match="delta must be a Fraction from 0 to below 1"):
+    with pytest.raises(InputError, match="delta must be a Fraction, at least 0 and below 1"):
         Spend(Fraction(1), "a sum", delta=delta)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1, 5), 0.1, 1])
 def test_a_spend_is_a_fraction_above_0(epsilon):
-    with pytest.raises(InputError, match="a Fraction above 0"):
+    with pytest.raises(InputError, match="a positive Fraction"):
         Spend(epsilon, "a count")
 
 

@@ -107,7 +107,7 @@ def test_with_hardly_any_noise_squares_are_split_until_the_deepest():
     assert set(number[counts > 0]) == set(square_of(points, 3))
     # An empty square lies at the floor, and is split once in eight times whatever the noise.
     assert len(depth) >= 2 + 2 * 3 + 2 * 4
-    assert spend == Spend(Fraction(10**6), "where to split")
+    assert spend == Spend(Fraction(10**6), "splits of a quadtree")
 
 
 @given(st.integers(0, 5), st.integers(1, 300), st.integers(0, 50))

@@ -1,0 +1,90 @@
+"""Sources of random words: the operating system's, and one that a seed repeats."""
+
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.checks import whole
+
+__all__ = ["Entropy", "ReplayableEntropy", "SystemEntropy"]
+
+
+class Entropy(Protocol):
+    """The interface of a source of random 64-bit words.
+
+    See Also
+    --------
+    SystemEntropy : The operating system's entropy, for releases that protect people.
+    ReplayableEntropy : Words that follow from a seed, for research.
+    """
+
+    @property
+    def replayable(self) -> bool:
+        """Whether someone who knows a seed can draw the same words again."""
+        ...
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return independent random words.
+
+        Parameters
+        ----------
+        count : int
+            The number of words.
+
+        Returns
+        -------
+        ndarray of uint64, shape (count,)
+            Words that are uniform on 0 .. 2**64 - 1.
+        """
+        ...
+
+
+class SystemEntropy:
+    """The operating system's entropy, which nobody can repeat; the default of every release.
+
+    Examples
+    --------
+    >>> SystemEntropy().words(3).shape, SystemEntropy().replayable
+    ((3,), False)
+    """
+
+    replayable = False
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return words from ``os.urandom``, shape (count,)."""
+        return np.frombuffer(os.urandom(8 * count), np.uint64)
+
+
+class ReplayableEntropy:
+    """Random words that follow from a seed, for research only.
+
+    Anyone who knows the seed can subtract the noise, so a release that used this source protects
+    nobody. The release, its file and the ledger say "replayable".
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the generator (PCG64), 0 or more.
+
+    Raises
+    ------
+    InputError
+        If the seed is not a whole number, or is negative.
+
+    Examples
+    --------
+    >>> same = ReplayableEntropy(7).words(2) == ReplayableEntropy(7).words(2)
+    >>> bool(same.all()), ReplayableEntropy(7).replayable
+    (True, True)
+    """
+
+    replayable = True
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(np.random.SeedSequence(whole("seed", seed, least=0)))
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next words of the seed's sequence, shape (count,)."""
+        return self._bits.random_raw(count)
