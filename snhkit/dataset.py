@@ -70,10 +70,20 @@ class PrivateDataset:
         if not isinstance(records, Points):
             kind = type(records).__name__
             raise InputError(f"records must be Points, as read_points gives them, not a {kind}.")
-        self.unit = PrivacyUnit.of(unit, max_per_user)
-        self.ledger = Ledger(budget)
+        self._unit = PrivacyUnit.of(unit, max_per_user)
+        self._ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())
         self._n_is_public = n == "public"
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The privacy unit: whose presence every release hides."""
+        return self._unit
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account of every look at the records, and of the budget that is left."""
+        return self._ledger
 
     @property
     def region(self) -> Region:
