@@ -78,15 +78,25 @@ class PrivateDataset:
         if not isinstance(records, Points):
             kind = type(records).__name__
             raise InputError(f"records must be Points, as read_points gives them, not a {kind}.")
-        self.unit = PrivacyUnit.of(unit, max_per_user)
+        self._unit = PrivacyUnit.of(unit, max_per_user)
         if ledger is not None:
-            self.ledger: Ledger = StoredLedger(ledger, records, self.unit, budget)
+            self._ledger: Ledger = StoredLedger(ledger, records, self._unit, budget)
         elif budget is None:
             raise InputError("budget is missing: all the epsilon that may ever be spent.")
         else:
-            self.ledger = Ledger(budget)
+            self._ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())
         self._n_is_public = n == "public"
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The privacy unit: whose presence every release hides."""
+        return self._unit
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account of every look at the records, and of the budget that is left."""
+        return self._ledger
 
     @property
     def region(self) -> Region:

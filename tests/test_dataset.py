@@ -8,7 +8,7 @@ from snhkit.builders import Identity, UniformGrid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, RangeQueries, Region
-from snhkit.privacy import Budget, Spend
+from snhkit.privacy import Budget, PrivacyUnit, Spend
 
 
 def dataset(records, **changes) -> PrivateDataset:
@@ -154,6 +154,23 @@ def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(records):
     with pytest.raises(InputError, match="too small"):
         data.release(Identity(100), epsilon="0.0000000000001")
     assert data.ledger.spent == 0
+
+
+@pytest.mark.parametrize("name", ["unit", "ledger", "n", "region"])
+def test_the_terms_of_a_dataset_cannot_be_reassigned(records, name):
+    data = dataset(records)
+    before = getattr(data, name)
+    with pytest.raises(AttributeError):
+        setattr(data, name, PrivacyUnit.of("user", 1))
+    assert getattr(data, name) == before
+
+
+def test_moved_records_do_not_change_the_data(records):
+    xy = records.xy.copy()
+    data = dataset(Points(records.region, xy), budget=10**7)
+    xy[:] = 1
+    corner = RangeQueries(records.region, [0], [0], [5], [5])
+    assert data.release(Identity(5), epsilon=10**6).answer(corner)[0] < 300
 
 
 def test_a_path_is_no_records_and_a_name_no_builder():

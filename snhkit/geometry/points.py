@@ -1,4 +1,4 @@
-"""Records: where they are and, if known, whose they are."""
+"""Records: their positions and, if known, the person that each belongs to."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
+from snhkit.geometry.arrays import floats, frozen
 from snhkit.geometry.region import Region
 
 __all__ = ["Points"]
@@ -15,29 +16,34 @@ __all__ = ["Points"]
 class Points:
     """Records inside a region.
 
+    The arrays are read-only copies: later changes to the arrays passed in do not change the
+    records.
+
     Parameters
     ----------
     region : Region
-        The declared square.
-    xy : ndarray, shape (n, 2)
-        Metres from the region's lower-left corner; every row inside the region.
-    user : ndarray of int, shape (n,), optional
-        Whose record each is.
+        The declared region.
+    xy : array_like, shape (n, 2)
+        Positions in metres from the region's lower-left corner, all of them inside the region.
+    user : array_like of int, shape (n,), optional
+        The person that each record belongs to.
 
     Raises
     ------
     InputError
-        If shapes disagree or a row is not inside the region.
+        If the shapes disagree, a position is not inside the region, or users are not whole
+        numbers.
 
     Examples
     --------
+    >>> from snhkit import Region
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> len(Points(city, [[1.0, 2.0], [99.0, 0.0]]))
     2
 
     Notes
     -----
-    The repr tells no number of records: that may be private.
+    The paper's D (Sec. 2.2). The repr does not show the number of records, which may be private.
     """
 
     region: Region
@@ -45,31 +51,21 @@ class Points:
     user: NDArray[np.int64] | None = None
 
     def __init__(self, region: Region, xy: ArrayLike, user: ArrayLike | None = None) -> None:
-        xy = np.asarray(xy, dtype=np.float64).reshape(-1, 2) if np.size(xy) == 0 else np.asarray(xy)
-        if xy.ndim != 2 or xy.shape[1] != 2:
-            raise InputError(f"Points: xy must have shape (n, 2), not {xy.shape}.")
-        xy = xy.astype(np.float64, copy=False)
-        outside = np.flatnonzero(~region.contains(xy))
+        places = floats("Points: xy", xy)
+        if places.size == 0:
+            places = places.reshape(-1, 2)
+        if places.ndim != 2 or places.shape[1] != 2:
+            raise InputError(f"Points: xy must have shape (n, 2), not {places.shape}.")
+        places = frozen(places)
+        outside = np.flatnonzero(~region.contains(places))
         if outside.size:
             raise InputError(
                 f"Points: row {outside[0]} is not inside the region "
                 f"(and {outside.size - 1} more); read_points drops such rows and counts them."
             )
-        if user is not None:
-            user = np.asarray(user)
-            if user.shape != (len(xy),):
-                raise InputError(
-                    f"Points: user must have shape ({len(xy)},) like xy's rows, not {user.shape}."
-                )
-            if user.size and user.dtype.kind not in "iu":
-                raise InputError(
-                    "Points: user must be whole numbers, one a person and none missing; number "
-                    "names with numpy.unique(names, return_inverse=True)[1]."
-                )
-            user = user.astype(np.int64)
         object.__setattr__(self, "region", region)
-        object.__setattr__(self, "xy", xy)
-        object.__setattr__(self, "user", user)
+        object.__setattr__(self, "xy", places)
+        object.__setattr__(self, "user", None if user is None else _users(user, len(places)))
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -77,3 +73,15 @@ class Points:
     def __repr__(self) -> str:
         users = "unknown" if self.user is None else "known"
         return f"Points(region={self.region!r}, users={users})"
+
+
+def _users(user: ArrayLike, n: int) -> NDArray[np.int64]:
+    array = np.asarray(user)
+    if array.shape != (n,):
+        raise InputError(f"Points: user must have shape ({n},) like xy's rows, not {array.shape}.")
+    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(user):
+        raise InputError(
+            "Points: user must be whole numbers, one for each person and none missing; number "
+            "names with numpy.unique(names, return_inverse=True)[1]."
+        )
+    return frozen(array.astype(np.int64))

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from snhkit.checks import whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
+from snhkit.geometry.arrays import floats
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
@@ -53,10 +55,14 @@ class RangeQueries:
         self, region: Region, x: ArrayLike, y: ArrayLike, width: ArrayLike, height: ArrayLike
     ) -> None:
         given = {"x": x, "y": y, "width": width, "height": height}
-        arrays = {name: np.atleast_1d(np.asarray(a, dtype=np.float64)) for name, a in given.items()}
+        arrays = {
+            name: np.atleast_1d(floats(f"RangeQueries: {name}", a)) for name, a in given.items()
+        }
         if len({a.shape for a in arrays.values()}) > 1 or arrays["x"].ndim != 1:
             shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items())
-            raise InputError(f"RangeQueries: x, y, width and height must be as long: {shapes}.")
+            raise InputError(
+                f"RangeQueries: x, y, width and height must have equal lengths, not {shapes}."
+            )
         for name, a in arrays.items():
             bad = ~np.isfinite(a) if name in "xy" else ~(np.isfinite(a) & (a >= 0))
             if bad.any():
@@ -113,10 +119,13 @@ class RangeQueries:
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
         """Squares of ``side_m`` metres (one, or shape (q,)) around ``centres``, shape (q, 2)."""
-        centres = np.asarray(centres, float).reshape(-1, 2)
-        side = np.asarray(side_m, float)
+        centres = floats("squares: centres", centres).reshape(-1, 2)
+        side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
-            raise InputError(f"squares: {len(centres)} centres, but {side.size} sides.")
+            raise InputError(
+                f"squares: side_m must be one number or as many as there are centres "
+                f"({len(centres)}), not {side.size}."
+            )
         side = np.broadcast_to(side, len(centres))
         low = centres - side[:, None] / 2
         return cls(region, low[:, 0], low[:, 1], side, side)
@@ -146,9 +155,7 @@ class RangeQueries:
         """
         low, high = map(float, sizes_m)
         region = near if isinstance(near, Region) else near.region
-        for name, value in (("count", count), ("seed", seed)):
-            if not isinstance(value, (int, np.integer)) or value < 0:
-                raise InputError(f"sample: {name} must be a whole number from 0, not {value!r}.")
+        count, seed = whole("sample: count", count, least=0), whole("sample: seed", seed, least=0)
         if not 0 < low <= high <= region.side_m:
             raise InputError(
                 f"sample: sizes_m must be (low, high) with 0 < low <= high <= {region.side_m:g} "
@@ -180,9 +187,14 @@ class RangeQueries:
             Naming the first box with south above north, a width over 180 degrees, or a latitude
             or longitude that does not exist.
         """
-        s, w, n, e = (np.atleast_1d(np.asarray(v, float)) for v in (south, west, north, east))
-        if not len(s) == len(w) == len(n) == len(e):
-            raise InputError("from_degrees: south, west, north and east must be as long.")
+        bounds = {"south": south, "west": west, "north": north, "east": east}
+        s, w, n, e = (np.atleast_1d(floats(name, value)) for name, value in bounds.items())
+        lengths = len(s), len(w), len(n), len(e)
+        if len(set(lengths)) > 1:
+            raise InputError(
+                "from_degrees: south, west, north and east must have equal lengths, "
+                f"not {', '.join(map(str, lengths))}."
+            )
         _refuse(~((s >= -90) & (s <= 90)), "south", s, "a latitude in [-90, 90]")
         _refuse(~((n >= -90) & (n <= 90)), "north", n, "a latitude in [-90, 90]")
         _refuse(~((w >= -180) & (w <= 540)), "west", w, "a longitude in [-180, 180]")

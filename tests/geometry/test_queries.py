@@ -29,7 +29,7 @@ def test_the_first_bad_box_is_named(name, value, wanted):
 
 
 def test_columns_must_be_as_long():
-    with pytest.raises(InputError, match=r"as long: x \(2,\), y \(1,\)"):
+    with pytest.raises(InputError, match=r"equal lengths, not x \(2,\), y \(1,\)"):
         RangeQueries(CITY, [1, 2], [1], [1], [1])
 
 
@@ -169,7 +169,7 @@ class TestDegrees:
             RangeQueries.from_degrees(CITY, **columns)
 
     def test_columns_must_be_as_long(self):
-        with pytest.raises(InputError, match="as long"):
+        with pytest.raises(InputError, match="equal lengths, not 2, 1, 1, 1"):
             RangeQueries.from_degrees(CITY, [37.7, 37.7], [-122.5], [37.8], [-122.4])
 
 
