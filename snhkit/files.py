@@ -47,7 +47,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
     refuse_unwritable(path)
     try:
         if _is_stream(path):
-            with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
                 stream.write(data)
         else:
             _replace(Path(os.path.realpath(path)), data)

@@ -45,7 +45,7 @@ class TestWhatMustBeSaid:
 
     def test_users_must_be_known(self, records):
         nobody = Points(records.region, records.xy)
-        with pytest.raises(InputError, match="whose each record is"):
+        with pytest.raises(InputError, match="needs the user of each record"):
             dataset(nobody, unit="user", max_per_user=3)
 
 
