@@ -1,9 +1,11 @@
 """Writing files in one step, so that no reader ever sees half of one."""
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from snhkit.errors import InputError
@@ -11,6 +13,7 @@ from snhkit.errors import InputError
 __all__ = ["refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
+_TRIES, _SECONDS = 100, 10.0  # to find the reader of a pipe
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -47,7 +50,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
     refuse_unwritable(path)
     try:
         if _is_stream(path):
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
+            with os.fdopen(_opened(path), "wb") as stream:
                 stream.write(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
@@ -106,6 +109,21 @@ def _is_stream(path: Path) -> bool:
     if str(path.absolute()).startswith(_STREAMS):
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _opened(path: Path) -> int:
+    """Return a handle to write into a device or a pipe; wait a while for the pipe's reader."""
+    for _ in range(_TRIES):
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            time.sleep(_SECONDS / _TRIES)
+        else:
+            os.set_blocking(handle, True)
+            return handle
+    raise OSError(errno.ENXIO, "no program reads from the pipe")
 
 
 def _has_write_permission(target: Path) -> bool:

@@ -121,6 +121,14 @@ def test_a_pipe_is_written_through(tmp_path):
 
 
 @needs_posix
+def test_a_pipe_without_a_reader_is_an_error_not_a_hang(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr("snhkit.files._SECONDS", 0.01)
+    with pytest.raises(InputError, match=r"pipe: cannot be written \(no program reads from"):
+        write_whole(tmp_path / "pipe", "x")
+
+
+@needs_posix
 def test_devices_are_written_through(tmp_path):
     write_whole("/dev/null", "x" * 100_000)
     assert Path("/dev/null").is_char_device()

@@ -1,16 +1,18 @@
-"""The command line: compare, release, answer, cities, explore."""
+"""The commands of the command line."""
 
 import json
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
+from snhkit.cli import compile_cache
+from snhkit.cli.output import STANDARD_OUTPUT, say, table_text, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
-from snhkit.cli.types import Epsilons, InputFile, Methods, OutputFile, Range
+from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import SnhkitError
-from snhkit.files import write_whole
 
 __all__ = ["app", "main"]
 
@@ -18,11 +20,11 @@ __all__ = ["app", "main"]
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="snhkit")
 def app() -> None:
-    """Range counts over private locations, under differential privacy."""
+    """Count private locations in boxes, under differential privacy."""
 
 
 @app.command()
-@click.option("--city", help="A synthetic city [default: milwaukee]; not with --data.")
+@click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
 @records_options
 @click.option("--epsilon", type=Epsilons(), default="0.2", show_default=True)
 @click.option(
@@ -30,7 +32,7 @@ def app() -> None:
     type=Methods(),
     default=",".join(DEFAULT_METHODS),
     show_default=True,
-    help="Short names, or all; all leaves out snh-paper, which is slow.",
+    help="Short names of methods, or all; all leaves out snh-paper, which is slow.",
 )
 @click.option(
     "--queries",
@@ -38,35 +40,40 @@ def app() -> None:
     metavar="N",
     default=5000,
     show_default=True,
-    help="How many squares to ask.",
+    help="Number of square queries.",
 )
 @click.option(
     "--sizes-m",
     type=Range(),
     default=DEFAULT_SIZES_M,
     show_default="25,100",
-    help="Their sides, in metres.",
+    help="Smallest and largest side of the squares, in metres.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     metavar="S",
-    help="Repeat all of it, the noise too; then nothing may be published.",
+    help="Repeat the comparison exactly, noise included; for research, not to publish.",
 )
-@click.option("--json", "json_path", type=OutputFile(), help="Write the table here, as JSON.")
+@click.option(
+    "--json",
+    "json_path",
+    type=OutputFile(),
+    help="Where to write the table as JSON; - is standard output.",
+)
 @click.option(
     "--report",
     type=OutputFile(),
     default="snhkit-report.html",
     show_default=True,
-    help="Write a page with map, plot and table here.",
+    help="Where to write an HTML page with map, plot and table.",
 )
 def compare(
     city, data, epsilon, methods, queries, sizes_m, seed, json_path, report, **where
 ) -> None:
-    """Build several methods and measure each against the true records.
+    """Build several methods and measure their errors against the true records.
 
-    The errors are for the records' owner, and must not be published.
+    The errors are for the owner of the records and must not be published.
 
     \b
     Examples:
@@ -96,59 +103,66 @@ def compare(
     page = report_html(found, title=title, about=about)
     rows = found.table.assign(warning=OWNER_ONLY).to_dict("records")
     if json_path is not None:
-        write_whole(json_path, json.dumps(rows, indent=1) + "\n")
-    write_whole(report, page)
-    click.echo(f"{title}. {about}\n")
-    click.echo(table_for_people(found.table).to_string(index=False))
+        write(json_path, json.dumps(rows, indent=1) + "\n")
+    write(report, page)
+    err = STANDARD_OUTPUT in (json_path, report)  # then words must not get between the data
+    say(f"{title}. {about}\n", err=err)
+    say(table_text(table_for_people(found.table)), err=err)
     for caution in found.cautions:
-        click.echo(f"\n{caution}")
+        say(f"\n{caution}", err=err)
     if seed is not None:
-        click.echo("\nThe noise came from --seed: whoever knows it can take the noise away.")
-    click.echo(f"\n{OWNER_ONLY}\nReport: {report}\nGo on with: snhkit explore")
+        say("\nThe noise came from --seed: whoever knows it can take the noise away.", err=err)
+    say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: snhkit explore", err=err)
 
 
 @app.command()
 @records_options
 @click.option(
-    "--method", type=Methods(), metavar="M", required=True, help="One method's short name."
+    "--method", type=Methods(), metavar="M", required=True, help="Short name of the method."
 )
 @click.option(
-    "--epsilon", type=Epsilons(), metavar="E", required=True, help="The price, all of it."
+    "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
 )
 @click.option(
     "--sizes-m",
     type=Range(),
     default=DEFAULT_SIZES_M,
     show_default="25,100",
-    help="Sides of the boxes to prepare for, in metres.",
+    help="Smallest and largest side of the boxes to prepare for, in metres.",
 )
 @click.option(
     "--n-public",
     is_flag=True,
-    help="The number of records may be known; otherwise a method that needs it buys it.",
+    help="Declare the number of records public; otherwise a method that needs it buys it.",
 )
 @click.option(
-    "--user", metavar="COLUMN", help="Column of users: hide all records of one, not one record."
+    "--user",
+    metavar="COLUMN",
+    help="Column of user ids: hide all records of a user, not one record.",
 )
 @click.option(
     "--max-per-user",
     type=click.IntRange(1),
     metavar="N",
-    help="With --user: records kept of each, chosen at random.",
+    help="With --user: number of records kept of each user, chosen at random.",
 )
 @click.option(
     "--budget",
     type=Epsilons(),
     metavar="E",
-    help="All the epsilon that may ever be spent on these records; said at the first release.",
+    help="All the epsilon that may ever be spent on these records; needed once.",
 )
 @click.option(
     "--ledger",
     type=OutputFile(),
-    help="The account of these records [default: beside --data, with .ledger added].",
+    help="The account of these records [default: the path of --data, with .ledger added].",
 )
-@click.option("--out", type=OutputFile(), required=True, help="The file to publish.")
-@click.option("--force", is_flag=True, help="Replace --out, which may be an earlier release.")
+@click.option(
+    "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
+)
+@click.option(
+    "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
+)
 def release(
     data, method, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget, ledger, out,
     force, **where,
@@ -170,6 +184,8 @@ def release(
         raise click.UsageError("Missing option '--data'.")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user go together.")
+    if ledger == STANDARD_OUTPUT:
+        raise click.UsageError("--ledger is read again later; it cannot be standard output.")
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], out=out, ledger=ledger)
     from snhkit.dataset import PrivateDataset
@@ -185,7 +201,7 @@ def release(
             f"there is no ledger {str(ledger)!r} yet: say --budget E, all the epsilon that may "
             "ever be spent on these records."
         )
-    if out.exists() and not force:
+    if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
     builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
@@ -198,14 +214,14 @@ def release(
         ledger=ledger,
     )
     made = dataset.release(builder, epsilon=epsilon[0], public=public)
-    made.save(out)
-    click.echo(f"{made}\nWritten to {out}\nLedger {ledger}: {dataset.ledger.summary}", err=True)
+    write(out, made.to_bytes())
+    say(f"{made}\nWritten to {out}\nLedger {ledger}: {dataset.ledger.summary}", err=True)
 
 
 @app.command("ledger")
-@click.argument("file", type=InputFile())
+@click.argument("file", type=INPUT_FILE)
 def show_ledger(file) -> None:
-    """Show what was spent on a dataset, and what is left.
+    """Show the spends of a dataset and the budget that is left.
 
     \b
     Example:
@@ -213,22 +229,23 @@ def show_ledger(file) -> None:
     """
     from snhkit.privacy import read_ledger
 
-    click.echo(repr(read_ledger(file)))
+    say(repr(read_ledger(file)))
 
 
 @app.command()
-@click.argument("file", type=InputFile())
+@click.argument("file", type=INPUT_FILE)
 @click.option(
     "--boxes",
-    type=InputFile(),
+    type=INPUT_FILE,
     required=True,
     help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
 )
-@click.option("--out", type=OutputFile(), help="Where to [default: standard output].")
+@click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
 def answer(file, boxes, out) -> None:
-    """Answer boxes or polygons from a released file; costs no privacy.
+    """Count boxes or polygons with a released file; costs no privacy.
 
-    The same rows come back with a column count. Rows of a CSV may be divided by , ; | or tab.
+    The rows are written again with a column count. The columns of a CSV file may be separated by
+    a comma, a semicolon, a | or a tab.
 
     \b
     Example:
@@ -243,24 +260,24 @@ def answer(file, boxes, out) -> None:
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
     text = answered(rows, made.answer(queries), kind.lower())
     if past := int(beyond(queries, made.region).sum()):
-        asked = f"Out of the region reach {past:,} of {len(queries):,} boxes or polygons"
-        click.echo(f"{asked}; what lies out there counts as 0.", err=True)
-    if out is None:
-        click.echo(text)
-    else:
-        write_whole(out, text + "\n")
+        say(
+            f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "
+            "outside counts as 0.",
+            err=True,
+        )
+    write(STANDARD_OUTPUT if out is None else out, text + "\n")
 
 
 @app.command()
 def cities() -> None:
     """List the twelve cities of the paper.
 
-    compare and explore know a synthetic city in the place of each.
+    compare and explore offer a synthetic city in place of each.
     """
     from snhkit.data import CITIES
 
     for key, place in CITIES.items():
-        click.echo(
+        say(
             f"{key:14} {place.name:16} {place.lat:8.3f} {place.lon:9.3f}  "
             f"{place.side_m / 1000:5.2f} km  {place.density} density"
         )
@@ -272,15 +289,17 @@ def cities() -> None:
     type=click.Path(path_type=Path),
     default=Path("snhkit-notebooks"),
     show_default=True,
-    help="Where the copy goes; what is there already stays. Not for --app.",
+    help="Folder for the copy; existing notebooks in it are kept. Not for --app.",
 )
-@click.option("--app", "as_app", is_flag=True, help="The explorer alone, without code (Voila).")
+@click.option(
+    "--app", "as_app", is_flag=True, help="Open the explorer alone, as an app without code (Voila)."
+)
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
 def explore(folder, as_app, browser) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
-    The notebooks are a copy that you can change. Both listen to this machine only, print their
-    address, and end on Ctrl-C.
+    The notebooks are a copy that you can change. The server accepts connections from this machine
+    only, prints its address, and ends on Ctrl-C.
     """
     from snhkit.cli.launch import explore_in_jupyter, explore_in_voila
 
@@ -295,15 +314,21 @@ def _without(options: dict, left_out: str) -> dict:
 
 
 def main() -> None:
-    """Run the command line; a mistake ends in one line and exit code 2."""
+    """Run the command line; a mistake ends in one line on standard error and exit code 2."""
+    compile_cache.switch_on()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.ClickException as error:
-        click.echo(f"snhkit: {error.format_message()}", err=True)
-        sys.exit(2)
+        _fail(error.format_message())
     except SnhkitError as error:
-        click.echo(f"snhkit: {error}", err=True)
-        sys.exit(2)
+        _fail(str(error))
+    except OSError as error:  # such as a full disk behind a redirected --help
+        _fail(f"{error.filename or 'standard output'}: {error.strerror}.")
     except (KeyboardInterrupt, click.Abort):
         click.echo("snhkit: interrupted; no file is left half-written.", err=True)
         sys.exit(130)
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"snhkit: {message}", err=True)
+    sys.exit(2)

@@ -1,4 +1,4 @@
-"""Which records a command is about, and where they lie."""
+"""The records that a command reads, and their region."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from snhkit.cli.types import CellWidth, InputFile, LatLon, Positive
+from snhkit.cli.output import say
+from snhkit.cli.types import INPUT_FILE, CellWidth, LatLon
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,24 +17,29 @@ __all__ = ["read", "records_options", "refuse_same_file", "region_sentence", "sy
 
 
 def records_options(command):
-    """Add the options that say which records, where."""
+    """Add the options that name the records, their region and the cell width."""
     options = [
         click.option(
-            "--data", type=InputFile(), help="Private records: .npy, .csv(.gz), .parquet, ..."
+            "--data", type=INPUT_FILE, help="Private records: .npy, .csv(.gz), .parquet, ..."
         ),
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
-        click.option("--side-km", type=Positive("KM"), help="Side of the region."),
         click.option(
-            "--public", type=InputFile(), help="Public points: where queries are expected."
+            "--side-km",
+            type=click.FloatRange(0, min_open=True),
+            metavar="KM",
+            help="Side of the region.",
+        ),
+        click.option(
+            "--public", type=INPUT_FILE, help="Public points: where queries are expected."
         ),
         click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a usual name."),
         click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a usual name."),
         click.option(
             "--cell-m",
             type=CellWidth(),
-            help="Cell width [default: from n and epsilon]; auto: from --public as well; "
-            "bought: from how evenly records are spread as well, for up to 3 % of epsilon "
-            "[default of snh].",
+            help="Cell width [default: from n and epsilon]; auto: also from --public; bought: "
+            "also from how evenly the records are spread, for up to 3 % of epsilon "
+            "[default of denoised].",
         ),
     ]
     for option in reversed(options):
@@ -42,7 +48,7 @@ def records_options(command):
 
 
 def refuse_same_file(**paths: Path | None) -> None:
-    """Private records are not public ones, and nothing is written over what is read."""
+    """Raise if two options name the same file: no input is overwritten, nothing private public."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
@@ -50,7 +56,7 @@ def refuse_same_file(**paths: Path | None) -> None:
 
 
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":
-    """Private records and public points, a title, and a sentence on where they come from."""
+    """Return records, public points, a title and a sentence on the origin of a synthetic city."""
     from snhkit.data import city as city_of
     from snhkit.data import synthetic_points
 
@@ -70,7 +76,7 @@ def read(
     lon: str | None,
     user: str | None = None,
 ) -> "tuple[Points, Points | None]":
-    """Private records, and public points."""
+    """Return the private records and the public points of the region that the options declare."""
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
@@ -84,12 +90,12 @@ def _points(path: Path, region: "Region", **columns: str | None) -> "Points":
     from snhkit.data import read_points
 
     try:
-        return read_points(path, region, **columns, report=lambda told: click.echo(told, err=True))
-    except InputError as error:  # which speaks Python: lat=1
+        return read_points(path, region, **columns, report=lambda told: say(str(told), err=True))
+    except InputError as error:  # the reader names arguments of Python, such as lat=1
         raise InputError(re.sub(r"\b(lat|lon|user)=", r"--\1 ", str(error))) from None
 
 
 def region_sentence(region: "Region") -> str:
-    """Where the records of a file lie."""
+    """Return a sentence on the region of records from a file."""
     side = f"{region.side_m / 1000:g} km"
     return f"Records of a file, in the {side} square around {region.lat:g}, {region.lon:g}."

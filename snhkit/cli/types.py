@@ -1,88 +1,69 @@
-"""What people type on the command line, checked and turned into values."""
+"""Types of the command line's options, where click has none."""
 
 import math
-import os
 from pathlib import Path
 
 import click
 
+from snhkit.cli.output import STANDARD_OUTPUT
 from snhkit.errors import InputError
+from snhkit.files import refuse_unwritable
 
 __all__ = [
+    "INPUT_FILE",
     "CellWidth",
     "Epsilons",
-    "InputFile",
     "LatLon",
     "Methods",
     "OutputFile",
-    "Positive",
     "Range",
 ]
 
+INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+"""A file that exists and can be read."""
 
-class InputFile(click.ParamType):
-    """A file that exists."""
 
-    name = "FILE"
+class OutputFile(click.Path):
+    """A file that can be written, or ``-`` for standard output."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, allow_dash=True, path_type=Path)
 
     def convert(self, value, param, ctx):
-        """Say so at once, not after other files were read."""
-        path = Path(value).expanduser()
-        if not path.is_file():
-            what = "is not a file" if path.exists() else "does not exist"
-            self.fail(f"{str(path)!r} {what}.", param, ctx)
+        """Return the path; refuse a place that cannot be written before any work is done."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path != STANDARD_OUTPUT:
+            try:
+                refuse_unwritable(path)
+            except InputError as error:
+                self.fail(str(error), param, ctx)
         return path
-
-
-class OutputFile(click.ParamType):
-    """A file that can be written."""
-
-    name = "FILE"
-
-    def convert(self, value, param, ctx):
-        """Say so at once, not after minutes of building."""
-        path = Path(value).expanduser()
-        if path.is_dir():
-            self.fail(f"{str(path)!r} is a folder.", param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"there is no folder {str(path.parent)!r}.", param, ctx)
-        if not os.access(path.parent, os.W_OK):
-            self.fail(f"the folder {str(path.parent)!r} cannot be written.", param, ctx)
-        return path
-
-
-class Positive(click.ParamType):
-    """One number above 0, with its unit for a name."""
-
-    def __init__(self, unit: str) -> None:
-        self.name = unit
-
-    def convert(self, value, param, ctx):
-        """A finite one."""
-        numbers = _numbers(value)
-        if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
-            self.fail(f"{value!r} is not a number greater than 0.", param, ctx)
-        return numbers[0]
 
 
 class CellWidth(click.ParamType):
-    """A number of metres above 0, or a word for how to choose it."""
+    """A number of metres greater than 0, or the word ``bought`` or ``auto``."""
 
     name = "METRES|bought|auto"
 
     def convert(self, value, param, ctx):
-        """What builders take."""
-        words = ("bought", "auto")
-        return value if value in words else Positive("METRES").convert(value, param, ctx)
+        """Return the width as builders take it."""
+        if value in ("bought", "auto"):
+            return value
+        numbers = _numbers(value)
+        if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
+            self.fail(
+                f"{value!r} is not a number of metres greater than 0, bought or auto.", param, ctx
+            )
+        return numbers[0]
 
 
 class LatLon(click.ParamType):
-    """LAT,LON in degrees."""
+    """Latitude and longitude in degrees, separated by a comma."""
 
     name = "LAT,LON"
 
     def convert(self, value, param, ctx):
-        """Two finite numbers."""
+        """Return two finite numbers."""
         if isinstance(value, tuple):
             return value
         numbers = _numbers(value)
@@ -92,12 +73,12 @@ class LatLon(click.ParamType):
 
 
 class Range(click.ParamType):
-    """L,U in metres."""
+    """The smallest and the largest side of a query in metres, separated by a comma."""
 
     name = "L,U"
 
     def convert(self, value, param, ctx):
-        """Two numbers with 0 < L <= U."""
+        """Return two numbers with 0 < L <= U."""
         if isinstance(value, tuple):
             return value
         numbers = _numbers(value)
@@ -107,12 +88,12 @@ class Range(click.ParamType):
 
 
 class Epsilons(click.ParamType):
-    """E[,E...]."""
+    """One or several values of epsilon, separated by commas."""
 
     name = "E[,E...]"
 
     def convert(self, value, param, ctx):
-        """Texts that ``exact`` takes: 0.1 is to mean a tenth."""
+        """Return the texts, which ``exact`` reads as decimal fractions: 0.1 is one tenth."""
         from snhkit.privacy import exact
 
         if isinstance(value, tuple):
@@ -127,12 +108,12 @@ class Epsilons(click.ParamType):
 
 
 class Methods(click.ParamType):
-    """A[,B...], or all that can be built here."""
+    """Short names of methods, separated by commas, or ``all``."""
 
     name = "A[,B...]"
 
     def convert(self, value, param, ctx):
-        """Known short names, each once."""
+        """Return known names of methods that are installed, each once."""
         from snhkit.experiment.methods import METHODS, method
 
         if isinstance(value, tuple):
@@ -141,7 +122,7 @@ class Methods(click.ParamType):
             quick = {name: method for name, method in METHODS.items() if not method.slow}
             lacking = {name: extra for name, method in quick.items() if (extra := method.lacks)}
             for name, extra in lacking.items():
-                click.echo(f"Left out: {name}; {extra.advice} brings it.", err=True)
+                click.echo(f"Left out: {name}; {extra.advice} installs it.", err=True)
             return tuple(name for name in quick if name not in lacking)
         names = tuple(dict.fromkeys(name.strip().lower() for name in value.split(",")))
         try:

@@ -25,7 +25,7 @@ class _Bridge(MacroElement):
     _template = Template(
         "{% macro script(this, kwargs) %}{{ this.js }}\n"
         "drawBridge({{ this.map_name }}, {{ this.group_name }}, {{ this.token|tojson }},"
-        " {{ this.style|tojson }}, snhkitLegend);{% endmacro %}"
+        " {{ this.style|tojson }}, {{ this.map_name }}.snhkitLegend);{% endmacro %}"
     )
 
     def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:

@@ -90,7 +90,7 @@ function snhkitPanes(first, legend) {
       if (panes.length !== before) {
         for (const { map } of panes) map.invalidateSize({ animate: false });
       }
-      wanted.forEach((layer, i) => show(panes[i], layer));
+      for (const [i, layer] of wanted.entries()) show(panes[i], layer);
     },
     // The boxes of the first map, which has the tools, on the others.
     mirror(rectangles, style, sign) {

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import geopandas as gpd
 import numpy as np
@@ -15,6 +16,7 @@ import shapely
 
 import snhkit as snh
 from snhkit.cli.main import main
+from snhkit.cli.output import table_text
 from snhkit.experiment import OWNER_ONLY
 
 CENTER = (43.038, -87.91)
@@ -38,8 +40,10 @@ def trips(tmp_path):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(monkeypatch, capsys, tmp_path):
     """Type a line; get the exit code, standard output and standard error."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path.parent / "jax"))
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "9")
 
     def typed(*words):
         monkeypatch.setattr(sys, "argv", ["snhkit", *map(str, words)])
@@ -93,11 +97,12 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
     _, out, err = run(
         "compare", *trips, "--methods", "ug", "--queries", 5, "--json", "a.json", "--report", "a"
     )
-    assert OWNER_ONLY in out
+    assert OWNER_ONLY in " ".join(out.split())
     rows = json.loads((tmp_path / "a.json").read_text())
     assert [row["warning"] for row in rows] == [OWNER_ONLY]
     assert "For the owner&#x27;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
     assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
+    assert out.endswith("\nReport: a\nNext: snhkit explore\n")
 
 
 def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatch):
@@ -109,7 +114,7 @@ def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatc
     words = ["compare", *trips, "--queries", 5, "--json", "a.json", "--methods"]
     code, _, err = run(*words, "all")
     assert code == 0
-    assert 'Left out: pgm; pip install "snhkit[pgm]" brings it.' in err
+    assert 'Left out: pgm; pip install "snhkit[pgm]" installs it.' in err
     assert [row["method"] for row in json.loads((tmp_path / "a.json").read_text())] == ["ug"]
     code, _, err = run(*words, "ug,pgm")
     assert code == 2
@@ -136,12 +141,13 @@ def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, t
     )
     assert (code, out) == (0, "")
     card = str(snh.load(tmp_path / "u.snh"))
-    assert err.splitlines() == [
+    told = [
         "t.csv: 500 of 500 rows kept. For the eyes of the records' owner only.",
         *card.splitlines(),
         "Written to u.snh",
         "Ledger t.csv.ledger: Privacy budget: epsilon 1, spent 1, left 0",
     ]
+    assert err.split() == " ".join(told).split()  # long lines are broken between words
     assert "0.05 for number of records" in card
     assert "hides" in card
     assert stat.S_IMODE((tmp_path / "u.snh").stat().st_mode) & 0o444
@@ -224,8 +230,8 @@ def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
     assert code == 0
     assert out.splitlines()[2] == "10,10,11,11,0.0"
-    assert err == (
-        "Out of the region reach 2 of 3 boxes or polygons; what lies out there counts as 0.\n"
+    assert " ".join(err.split()) == (
+        "2 of 3 boxes or polygons reach outside the region; the part outside counts as 0."
     )
 
 
@@ -259,7 +265,13 @@ REFUSED = {
     "no option of that name": (["compare", "--metods", "ug"], "Did you mean '--methods'?"),
     "centre missing": (["compare", "--data", "t.csv", "--side-km", "2"], "--center LAT,LON"),
     "side missing": (["compare", "--data", "t.csv", "--center", "43,-87"], "--side-km KM"),
-    "side zero": (["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "0"], "'0'"),
+    "side zero": (
+        ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "0"],
+        "0.0 is not in the range x>0",
+    ),
+    "side not a number": (
+        ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "nan"], "side_m",
+    ),
     "centre of words": (["compare", "--center", "Milwaukee"], "'Milwaukee' is not LAT,LON"),
     "centre swapped": (
         ["compare", "--data", "t.csv", "--center", "-91.5,43", "--side-km", "2"],
@@ -281,7 +293,7 @@ REFUSED = {
     "city": (["compare", "--city", "chicgo"], "did you mean chicago?"),
     "no file": (["compare", "--data", "u.csv", *WHERE], "'u.csv' does not exist"),
     "no public file": (["compare", "--data", "t.csv", "--public", "p.csv", *WHERE], "'p.csv'"),
-    "a folder": (["compare", "--data", ".", *WHERE], "'.' is not a file"),
+    "a folder": (["compare", "--data", ".", *WHERE], "'.' is a directory"),
     "private as public": (
         ["compare", "--data", "t.csv", "--public", "./t.csv", *WHERE],
         "data and public are the same file",
@@ -315,6 +327,12 @@ REFUSED = {
          "--user", "user"],
         "--user and --max-per-user go together",
     ),
+    "release to the ledger's stream": (
+        ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1", "--out", "x",
+         "--budget", "1", "--ledger", "-"],
+        "--ledger is read again later",
+    ),
+    "cell of words": (["compare", "--cell-m", "wide"], "greater than 0, bought or auto"),
     "answer no release": (["answer", "t.csv", "--boxes", "t.csv"], "are the same file"),
     "answer a table": (["answer", "t.csv", "--boxes", "other.csv"], "not a safetensors file"),
 }  # fmt: skip
@@ -337,8 +355,9 @@ def test_a_mistake_ends_in_one_clear_line_and_code_2(run, tmp_path, words, told)
     ("place", "told"),
     [
         ("nowhere/x", "there is no folder 'nowhere'"),
-        ("locked/x", "'locked' cannot be written"),
-        (".", "'.' is a folder"),
+        ("locked/x", "the folder 'locked' is read-only"),
+        (".", "'.' is a directory"),
+        ("kept.csv", "kept.csv: cannot be written (the file is read-only)"),
     ],
 )
 @pytest.mark.parametrize(
@@ -355,9 +374,11 @@ def test_where_nothing_can_be_written_nothing_is_begun(
     run, trips, tmp_path, monkeypatch, words, place, told
 ):
     (tmp_path / "locked").mkdir()
+    (tmp_path / "kept.csv").write_text("")
+    (tmp_path / "kept.csv").chmod(0o400)
     allowed = os.access
     monkeypatch.setattr(
-        os, "access", lambda path, mode: path.name != "locked" and allowed(path, mode)
+        os, "access", lambda path, mode: Path(path).name != "locked" and allowed(path, mode)
     )
     begun = []
     monkeypatch.setattr("snhkit.data.read_points", lambda *a, **k: begun.append(a))
@@ -369,7 +390,7 @@ def test_where_nothing_can_be_written_nothing_is_begun(
     assert words[-1] in err
     assert told in err
     assert not begun
-    assert _files(tmp_path) == ["locked", "t.csv"]
+    assert _files(tmp_path) == ["kept.csv", "locked", "t.csv"]
 
 
 BOXES = {
@@ -487,3 +508,74 @@ class TestLedger:
         assert run(*words, "--ledger", "kept/trips.ledger")[0] == 0
         assert _files(tmp_path / "kept") == ["trips.ledger", "trips.ledger.key"]
         assert not (tmp_path / "t.csv.ledger").exists()
+
+
+def test_a_dash_is_standard_output(run, released, trips, tmp_path):
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
+    words = ["answer", "t.snh", "--boxes", "b.csv"]
+    assert run(*words, "--out", "-") == run(*words)
+    code, out, err = run(
+        "compare", *trips, "--methods", "ug", "--queries", 5, "--json", "-", "--report", "r.html"
+    )
+    assert code == 0
+    assert [row["method"] for row in json.loads(out)] == ["ug"]
+    assert "Next: snhkit explore" in err
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.usefixtures("released")
+def test_counts_go_into_a_pipe_or_a_device_and_a_file_keeps_its_permissions(run, tmp_path):
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
+    words = ["answer", "t.snh", "--boxes", "b.csv", "--out"]
+    (tmp_path / "c.csv").write_text("")
+    (tmp_path / "c.csv").chmod(0o600)
+    assert run(*words, "c.csv")[0] == 0
+    assert stat.S_IMODE((tmp_path / "c.csv").stat().st_mode) == 0o600
+    assert run(*words, "/dev/null")[0] == 0
+    code, _, err = run(*words, "/dev/full")
+    assert code == 2
+    assert err == "snhkit: /dev/full: cannot be written (No space left on device).\n"
+
+
+def test_a_full_disk_or_a_closed_pipe_behind_standard_output_is_one_line(tmp_path):
+    code = "import sys; from snhkit.cli.main import main; sys.argv[1:] = {}; main()"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") as full:
+        for words, stream in ((["cities"], full), (["cities"], writer), (["--help"], full)):
+            done = subprocess.run(
+                [sys.executable, "-c", code.format(words)],
+                stdout=stream, stderr=subprocess.PIPE, text=True, env=environment, check=False,
+            )  # fmt: skip
+            assert done.returncode == 2
+            (line,) = done.stderr.splitlines()
+            assert line.startswith("snhkit: standard output: ")
+    os.close(writer)
+
+
+def test_what_is_printed_fits_80_columns(run, trips):
+    long = ["--methods", "ug,hb2d", "--epsilon", "0.05,10", "--queries", 5, "--seed", 1]
+    _, out, _ = run("compare", *trips, *long)
+    assert "mean error in records" in out
+    for words in (["cities"], ["ledger", "t.csv.ledger"]):
+        if words[0] == "ledger":
+            code, _, err = run(
+                "release", *trips, "--method", "dawa", "--epsilon", "1", "--budget", "1",
+                "--out", "t.snh",
+            )  # fmt: skip
+            assert code == 0, err
+            out += err
+        code, told, _ = run(*words)
+        assert code == 0
+        out += told
+    assert {line for line in out.splitlines() if len(line) > 80} == set()
+
+
+def test_the_widest_table_fits_80_columns():
+    row = {
+        "method": "SNH (paper's network)", "epsilon": "0.05", "mean relative error": "12.345",
+        "mean error (records)": "12,345.6", "build (s)": "1,234.56", "query (µs)": "12,345.6",
+        "bytes": "11,775,232",
+    }  # fmt: skip
+    assert max(map(len, table_text(pd.DataFrame([row])).splitlines())) <= 80

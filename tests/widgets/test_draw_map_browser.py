@@ -347,13 +347,32 @@ def test_it_takes_the_notebooks_colours_and_leaves_nothing_behind(host):
     assert draw.model("listening") == 0
 
 
+class Told:
+    region = CITY
+
+    def answer(self, queries):
+        return np.arange(len(queries), dtype=float)
+
+
+def test_layers_added_to_a_map_are_chosen_beside_those_it_had(window, tmp_path):
+    fmap = compare_map({"First": Told()})
+    compare_map({"Second": Told(), "Third": Told()}, m=fmap)
+    page = tmp_path / "map.html"
+    page.write_text(to_html(fmap), encoding="utf-8")
+    window.goto(page.as_uri())
+    title, choices = (
+        window.locator(".snhkit-legend-title"),
+        window.locator(".leaflet-control-layers-base input"),
+    )
+    assert choices.count() == 3
+    assert title.inner_text() == "Second"
+    assert choices.nth(1).is_checked()
+    choices.nth(0).check()
+    assert title.inner_text() == "First"
+    assert window.locator("img.leaflet-image-layer").count() == 1
+
+
 def test_the_comparison_map_switches_layer_and_legend(window, tmp_path):
-    class Told:
-        region = CITY
-
-        def answer(self, queries):
-            return np.arange(len(queries), dtype=float)
-
     name = "<img src=x onerror='document.title = 1'>"
     boxes = RangeQueries(CITY, [3_000], [3_000], [4_000], [4_000])
     page = tmp_path / "map.html"

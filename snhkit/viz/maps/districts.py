@@ -1,4 +1,4 @@
-"""Released counts of districts, coloured on a map."""
+"""Maps of districts that are coloured by their released counts."""
 
 import json
 from collections.abc import Iterable
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["Districts", "district_map", "district_overlay"]
 
 _UNIT = "records per km²"
-_WHOLE = 0.999  # of an area, but for what projections bend
-_FINEST = 4_000  # of a region's side: borders are drawn no finer, which is below a pixel
+_WHOLE = 0.999  # a larger share of an area is all of it: projections change areas a little
+_FINEST = 4_000  # borders are drawn to this part of the region's side, which is below a pixel
 
 
 class _Districts(MacroElement):
-    """The polygons and their legend."""
+    """The polygons and their legend on a map."""
 
     _template = Template(
-        "{% macro script(this, kwargs) %}snhkitLegend({{ this.overlay.legend|tojson }});\n"
+        "{% macro script(this, kwargs) %}"
+        "{{ this._parent.get_name() }}.snhkitLegend({{ this.overlay.legend|tojson }});\n"
         "snhkit.districts({{ this._parent.get_name() }}, {{ this.overlay.districts|tojson }})"
         ".addTo({{ this._parent.get_name() }});{% endmacro %}"
     )
@@ -49,28 +50,38 @@ def district_map(
     districts: "gpd.GeoDataFrame | gpd.GeoSeries",
     *,
     label: str | None = None,
+    m: folium.Map | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """A map of districts, H3 cells or other polygons, coloured by their released counts.
+    """Return a map of districts, or other polygons, coloured by their released counts.
 
-    The colour is the count over the area, so that a large district does not look crowded.
+    The colour shows the count divided by the area, so that a large district does not look crowded.
 
     Parameters
     ----------
     release : Release
-        What is asked; it costs no privacy.
+        The release that counts the districts; this costs no privacy.
     districts : GeoDataFrame or GeoSeries
-        Polygons in any CRS. What lies outside the region is not counted, and has no colour.
+        Polygons in any CRS, such as districts or H3 cells. The part of a polygon outside the
+        region is not counted and has no colour.
     label : str, optional
-        The column that names them; otherwise the frame's index does.
-    tiles, attr
-        As for ``base_map``.
+        The column with the districts' names; by default the index names them.
+    m : folium.Map, optional
+        An existing map, to which the districts are added; its view stays.
+    tiles, attr : str or folium.TileLayer, optional
+        The background of a new map, as for ``base_map``.
+
+    Returns
+    -------
+    folium.Map
+        The new map, or ``m``.
 
     Raises
     ------
     InputError
-        If there is no such column, the frame has no CRS, or a shape is not a valid polygon.
+        If there is no such column, the frame has no CRS, a shape is not a valid polygon, ``m`` is
+        not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
 
     Examples
     --------
@@ -80,12 +91,12 @@ def district_map(
     >>> release = data.release(snh.UniformGrid(), epsilon=1)
     >>> halves = [shapely.box(-96.9, 46.8, -96.8, 47), shapely.box(-96.8, 46.8, -96.7, 47)]
     >>> frame = gpd.GeoDataFrame({"side": ["west", "east"]}, geometry=halves, crs=4326)
-    >>> fmap = district_map(release, frame, label="side")  # fmap.save("districts.html")
+    >>> fmap = snh.district_map(release, frame, label="side")  # fmap.save("districts.html")
     """
     overlay = district_overlay(release, districts, release.method, label=label)
-    fmap = base_map(release.region, tiles=tiles, attr=attr)
-    _Districts(overlay).add_to(fmap)
-    return fmap
+    m = base_map(release.region, m=m, tiles=tiles, attr=attr)
+    _Districts(overlay).add_to(m)
+    return m
 
 
 def district_overlay(
@@ -95,7 +106,14 @@ def district_overlay(
     *,
     label: str | None = None,
 ) -> dict[str, Any]:
-    """The same as a layer of a ``DrawMap``, ready for JSON.
+    """Return coloured districts as a layer of ``DrawMap.layers``, ready for JSON.
+
+    Parameters
+    ----------
+    release, districts, label
+        As for ``district_map``.
+    title : str
+        The title of the legend.
 
     Returns
     -------
@@ -109,22 +127,22 @@ def district_overlay(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Districts:
-    """Polygons as they lie in a region, to be coloured by several releases' counts.
+    """Polygons in a region, to be coloured by the counts of one or several releases.
 
     Parameters
     ----------
     frame : GeoDataFrame or GeoSeries
-        What a release is asked, q rows.
-    names : list of str
-        What each is called.
+        The polygons as they were given, q rows.
+    names : list of str, length q
+        The names of the polygons.
     shapes : array of shapely geometries, shape (q,)
-        In the region's metres, cut to about the region.
+        The polygons in the region's metres, clipped to about the region.
     area_m2 : ndarray, shape (q,)
-        Of the part in the region.
+        Area of the part inside the region, in square metres.
     share : ndarray, shape (q,)
-        Of the whole area that lies in the region.
-    drawn : list of dict
-        GeoJSON geometries in degrees, of the part in the region if there is one.
+        The part inside the region as a share of the whole area, from 0 to 1.
+    drawn : list of dict, length q
+        GeoJSON geometries in degrees: the part inside the region if there is one, or the whole.
     """
 
     frame: "gpd.GeoDataFrame | gpd.GeoSeries"
@@ -138,7 +156,7 @@ class Districts:
     def of(
         cls, region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None = None
     ) -> "Districts":
-        """Cut a frame's polygons to a region; ``label`` is the column that names them."""
+        """Return a frame's polygons clipped to a region; ``label`` is the column of their names."""
         names = _names(frame, label)
         shapes = polygons_in(region, frame)
         inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
@@ -150,18 +168,18 @@ class Districts:
 
     @property
     def titles(self) -> list[str]:
-        """The names, with a word on those that are not wholly counted."""
+        """Names of the polygons, marked where a part or all of one is not counted."""
         said = np.select(
             [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
         )
         return [name + word for name, word in zip(self.names, said, strict=True)]
 
     def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Records per km², shape (q,); nan outside the region."""
+        """Return records per km² for counts of shape (q,); nan outside the region."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
 
     def scale(self, counts: Iterable[NDArray]) -> ColourScale:
-        """One scale of colours for the counts of all releases compared."""
+        """Return one colour scale for the counts, each of shape (q,), of all releases compared."""
         densities = [self.density(each) for each in counts]
         known = [density[self.area_m2 > 0].max(initial=0.01) for density in densities]
         return ColourScale.up_to(max(known, default=1.0), _UNIT)
@@ -169,7 +187,17 @@ class Districts:
     def overlay(
         self, counts: NDArray, errors: NDArray, scale: ColourScale, title: str
     ) -> dict[str, Any]:
-        """What ``district_overlay`` returns, of counts and standard errors, shape (q,)."""
+        """Return the layer that ``district_overlay`` describes.
+
+        Parameters
+        ----------
+        counts, errors : ndarray, shape (q,)
+            Released counts of the polygons and their standard errors, nan where not known.
+        scale : ColourScale
+            The colours of records per km².
+        title : str
+            The title of the legend.
+        """
         density = self.density(counts)
         colours = scale.palette[scale.levels(np.nan_to_num(density))]
         features = [
@@ -202,17 +230,17 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None) -> 
 
 
 def _lines(count: float, error: float, density: float, share: float) -> list[str]:
-    """What a tooltip says."""
+    """Return the lines of a tooltip below the name."""
     if share <= 0:
         return ["outside the region: not counted"]
     known = "" if np.isnan(error) else f" ± {error:,.1f} (standard error of the noise)"
     lines = [f"{count + 0:,.1f} records{known}", f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
-    part = [] if share >= _WHOLE else [f"{share:.0%} of it lies in the region and is counted"]
+    part = [] if share >= _WHOLE else [f"{share:.0%} of its area lies in the region and is counted"]
     return lines + part
 
 
 def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
-    """GeoJSON geometries of shapes in the region's metres."""
+    """Return shapes in the region's metres as GeoJSON geometries in degrees."""
 
     def degrees(xy: NDArray[np.float64]) -> NDArray[np.float64]:
         lat, lon = region.to_latlon(xy)

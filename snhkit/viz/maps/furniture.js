@@ -1,8 +1,8 @@
-// What every map of snhkit carries: its first view, a graticule that follows the zoom, a legend.
+// Functions for every map of snhkit: the first view, a graticule that follows the zoom, a legend.
 // biome-ignore lint/correctness/noUnusedVariables: the scripts of maps and panes.js call its functions.
 const snhkit = {
-  // Fits the box into the map, again when the map's size changes, until someone moves it.
-  // A page in a hidden tab has no size at first: a map fitted then would be lost.
+  // Fits a box into the map, again whenever the map's size changes, until a person moves the map.
+  // A page in a hidden tab has no size at first, so that fitting once would not be enough.
   fit(map, box) {
     let fitting = false;
     map.snhkitMoved = false;
@@ -62,7 +62,7 @@ const snhkit = {
     map.whenReady(draw);
   },
 
-  // A layer of polygons that carry their own colour and the lines of their tooltip.
+  // Returns a layer of polygons; each has its colour and the lines of its tooltip as properties.
   districts(map, features) {
     const pane = "snhkit-overlay";  // under drawn boxes
     if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
@@ -79,8 +79,18 @@ const snhkit = {
     return L.geoJSON(features, { pane, style }).bindTooltip(words, { sticky: true });
   },
 
-  // Returns a function that shows {title, unit, ticks, colours, note}, or nothing for null; without
-  // colours only the title and the note.
+  // Shows the legend of the base layer that is chosen; none for a layer without one.
+  legendOfLayer(map, legends) {
+    if (!map.snhkitLegends) {
+      map.snhkitLegends = new Map();
+      map.on("baselayerchange", (e) => map.snhkitLegend(map.snhkitLegends.get(e.name)));
+    }
+    for (const { name, legend } of legends) map.snhkitLegends.set(name, legend);
+    map.snhkitLegend(legends[0].legend);
+  },
+
+  // Returns a function that shows the legend {title, unit, ticks, colours, note}, without colours
+  // only the title and the note, and that removes the legend when it is given nothing.
   legend(map) {
     const control = L.control({ position: "bottomright" });
     const box = L.DomUtil.create("div", "snhkit-legend");

@@ -1,4 +1,4 @@
-"""Maps that need no network: a region, released surfaces, and boxes with their answers."""
+"""Folium maps of a region, of releases, and of boxes with their released counts."""
 
 import html
 import importlib
@@ -24,13 +24,13 @@ __all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "to_html
 
 _HERE = Path(__file__).parent
 BOX_STYLE = {
-    "color": "#ffffff",  # with a dark halo from the style sheet: seen on any colour
+    "color": "#ffffff",  # with a dark halo from the style sheet: visible on any colour
     "opacity": 1,
     "weight": 2,
     "fillOpacity": 0,
     "className": "snhkit-box",
 }
-# First in the page, this makes "no network" a rule that the browser enforces.
+# First in the page, this policy makes the browser refuse every request to the network.
 _CSP = (
     "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; img-src data: blob:; "
     "font-src data:; style-src 'unsafe-inline' data:; script-src 'unsafe-inline' data:\">"
@@ -38,32 +38,38 @@ _CSP = (
 
 
 class _Furniture(MacroElement):
-    """First view, graticule, style and legend, which later scripts of the page find by name."""
+    """Graticule and legend of a map, and the styles and functions of every page that has one."""
 
     _template = Template(
-        "{% macro html(this, kwargs) %}<style>{{ this.css }}</style>{% endmacro %}"
-        "{% macro script(this, kwargs) %}{{ this.js }}\n"
+        "{% macro script(this, kwargs) %}"
+        "{% if this.bounds %}"
         "snhkit.fit({{ this._parent.get_name() }}, {{ this.bounds|tojson }});\n"
+        "{% endif %}"
         "snhkit.graticule({{ this._parent.get_name() }});\n"
-        "const snhkitLegend = snhkit.legend({{ this._parent.get_name() }});{% endmacro %}"
+        "{{ this._parent.get_name() }}.snhkitLegend ="
+        " snhkit.legend({{ this._parent.get_name() }});{% endmacro %}"
     )
 
-    def __init__(self, bounds: list[list[float]]) -> None:
+    def __init__(self, bounds: list[list[float]] | None) -> None:
         super().__init__()
         self.bounds = bounds
-        self.css = (_HERE / "furniture.css").read_text(encoding="utf-8")
-        self.js = (_HERE / "furniture.js").read_text(encoding="utf-8")
+
+    def render(self, **kwargs: Any) -> None:
+        figure: Any = self.get_root()
+        css = (_HERE / "furniture.css").read_text(encoding="utf-8")
+        js = (_HERE / "furniture.js").read_text(encoding="utf-8")
+        # By name: once in a page, however many maps it has.
+        figure.html.add_child(Element(f"<style>{css}</style>"), name="snhkit_css")
+        figure.script.add_child(Element(js), name="snhkit_js")
+        super().render(**kwargs)
 
 
 class _LegendOfLayer(MacroElement):
     """Shows the legend of the base layer that is chosen."""
 
     _template = Template(
-        "{% macro script(this, kwargs) %}(function (map, legends) {\n"
-        "snhkitLegend(legends[0].legend);\n"
-        'map.on("baselayerchange", (e) =>'
-        " snhkitLegend(legends.find((one) => one.name === e.name).legend));\n"
-        "})({{ this._parent.get_name() }}, {{ this.legends|tojson }});{% endmacro %}"
+        "{% macro script(this, kwargs) %}snhkit.legendOfLayer("
+        "{{ this._parent.get_name() }}, {{ this.legends|tojson }});{% endmacro %}"
     )
 
     def __init__(self, legends: list[dict[str, Any]]) -> None:
@@ -72,20 +78,38 @@ class _LegendOfLayer(MacroElement):
 
 
 def base_map(
-    region: Region, *, tiles: str | folium.TileLayer | None = None, attr: str | None = None
+    region: Region,
+    *,
+    m: folium.Map | None = None,
+    tiles: str | folium.TileLayer | None = None,
+    attr: str | None = None,
 ) -> folium.Map:
-    """A map of the region: its outline, a graticule and a scale, and nothing from the network.
+    """Return a map of a region: its outline, a graticule and a scale.
 
-    With ``folium-offline`` installed (the extra ``offline``) the page holds all it needs;
-    otherwise a browser loads Leaflet from the network when it shows the map.
+    By default the map loads nothing from the network. With ``folium-offline`` installed (the extra
+    ``offline``) the page holds all it needs; otherwise a browser loads Leaflet from the network
+    when it shows the map.
 
     Parameters
     ----------
     region : Region
-        What is shown.
-    tiles, attr
-        A background, as ``folium.Map`` takes it: its name, or the address of a tile server with
-        the attribution it asks for. The server learns which part of the world is looked at.
+        The region to show.
+    m : folium.Map, optional
+        An existing map, to which the outline and the graticule are added; its view stays.
+    tiles, attr : str or folium.TileLayer, optional
+        The background of a new map, as ``folium.Map`` takes it: its name, or the address of a
+        tile server with the attribution that the server asks for. The server learns which part of
+        the world is looked at.
+
+    Returns
+    -------
+    folium.Map
+        The new map, or ``m``.
+
+    Raises
+    ------
+    InputError
+        If ``m`` is not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
 
     Examples
     --------
@@ -94,60 +118,79 @@ def base_map(
     >>> "https://cdn" in page
     False
     """
-    module = _folium()
     south, west, north, east = region.bounds
-    fmap = module.Map(
-        [region.lat, region.lon],
-        zoom_start=11,
-        tiles=tiles,
-        attr=attr,
-        control_scale=True,
-        max_zoom=20,
-        font_size="12px",
-        zoom_snap=1 if tiles else 0.1,
-    )
-    # Leaflet alone: popups and icons would want jQuery and Bootstrap, a megabyte of them.
-    fmap.default_js = [asset for asset in fmap.default_js if asset[0] == "leaflet"]
-    fmap.default_css = [asset for asset in fmap.default_css if asset[0] == "leaflet_css"]
-    _Furniture([[south, west], [north, east]]).add_to(fmap)
+    if m is None:
+        m, bounds = _new_map(region, tiles, attr), [[south, west], [north, east]]
+    elif tiles is not None or attr is not None:
+        raise InputError("tiles and attr are for a new map; leave them out with m=...")
+    else:
+        bounds = None
+    module = folium_of(m)
+    if "snhkit_furniture" not in m._children:
+        m.add_child(_Furniture(bounds), name="snhkit_furniture")
     ring = np.stack(region.ring(), axis=1).tolist()
-    outline = {"weight": 1.5, "class_name": "snhkit-outline", "interactive": False}
-    module.PolyLine(ring, color=None, **outline).add_to(fmap)
-    return fmap
+    style = {"weight": 1.5, "class_name": "snhkit-outline", "interactive": False}
+    outline = module.PolyLine(ring, color=None, **style)
+    m.add_child(outline, name=f"snhkit_outline of {region}")
+    return m
 
 
 def compare_map(
     releases: "Mapping[str, Release]",
     boxes: RangeQueries | None = None,
     *,
+    m: folium.Map | None = None,
     cell_m: float | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """A map with one layer a release, chosen by radio buttons, on one shared colour scale.
+    """Return a map with one layer for each release, chosen by radio buttons.
+
+    All layers share one colour scale.
 
     Parameters
     ----------
-    releases : mapping of name to Release
-        At least one, all of one region.
+    releases : mapping of str to Release
+        At least one release, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Drawn with every release's answer as a tooltip. Boxes laid around private records tell
-        where these are: draw such boxes for the owner only.
+        Boxes to draw; a tooltip shows the count of every release. Boxes that were laid around
+        private records reveal where these are: draw such boxes for the owner only.
+    m : folium.Map, optional
+        An existing map, to which the layers are added; its view stays.
     cell_m : float, optional
-        Width in metres of the cells shown.
-    tiles, attr
-        As for ``base_map``.
+        Width of the cells shown, in metres; by default a round number with at most 150 cells a
+        side.
+    tiles, attr : str or folium.TileLayer, optional
+        The background of a new map, as for ``base_map``.
+
+    Returns
+    -------
+    folium.Map
+        The new map, or ``m``.
 
     Raises
     ------
     InputError
-        If there is no release, or regions differ.
+        If there is no release, regions differ, ``m`` is not a folium map or has a layer of the
+        same name already, or ``tiles`` or ``attr`` is given together with ``m``.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
+    >>> fmap = snh.compare_map(releases)  # fmap.save("releases.html")
+    >>> snh.compare_map({"other": releases["UG"]}, m=fmap) is fmap
+    True
     """
     region = _common_region(releases)
-    fmap = base_map(region, tiles=tiles, attr=attr)
-    module = folium_of(fmap)
     surfaces = {name: Surface.of(release, cell_m) for name, release in releases.items()}
     scale = ColourScale.shared(surfaces.values())
+    if m is not None:
+        _make_room(m, releases)
+    m = base_map(region, m=m, tiles=tiles, attr=attr)
+    module = folium_of(m)
     images = importlib.import_module(module.__name__ + ".raster_layers")
     legends = []
     for name, surface in surfaces.items():
@@ -161,22 +204,33 @@ def compare_map(
             overlay=False,
             show=not legends,
             alt=overlay["alt"],
-        ).add_to(fmap)
+        ).add_to(m)
         legends.append({"name": label, "legend": overlay["legend"]})
-    _LegendOfLayer(legends).add_to(fmap)
+    _LegendOfLayer(legends).add_to(m)
     if boxes is not None:
-        _add_boxes(module, fmap, releases, boxes)
-    module.LayerControl(collapsed=False).add_to(fmap)
-    return fmap
+        _add_boxes(module, m, releases, boxes)
+    _control_last(module, m)
+    return m
 
 
 def to_html(fmap: folium.Map) -> str:
-    """The map as one HTML page that opens with no network.
+    """Return a map as one HTML page that opens without a network.
+
+    Parameters
+    ----------
+    fmap : folium.Map
+        A map made by ``base_map``, ``compare_map`` or ``district_map`` with ``folium-offline``
+        installed and without tiles.
+
+    Returns
+    -------
+    str
+        The page. Its content security policy makes the browser refuse requests to the network.
 
     Raises
     ------
     SnhkitError
-        If the map would have to load something: without ``folium-offline``, or with tiles.
+        If the map would load something from the network.
     """
     if not embeds_everything(fmap):
         raise SnhkitError(
@@ -189,19 +243,62 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Whether the map's page holds all it shows: made by ``folium-offline``, and no tiles."""
+    """Return whether a map's page holds all it shows: made by ``folium-offline``, without tiles.
+
+    Parameters
+    ----------
+    fmap : folium.Map
+        The map.
+    """
     has_tiles = any("TileLayer" in type(child).__name__ for child in fmap._children.values())
     return folium_of(fmap).__name__ == "offlinefolium" and not has_tiles
 
 
 def folium_of(fmap: folium.Map) -> ModuleType:
-    """The module that made the map, ``folium`` or ``offlinefolium``: its parts must match."""
-    return importlib.import_module(type(fmap).__module__.partition(".")[0])
+    """Return the package that made a map, ``folium`` or ``offlinefolium``.
+
+    Parts that are added to the map must come from the same package.
+
+    Parameters
+    ----------
+    fmap : folium.Map
+        The map.
+
+    Raises
+    ------
+    InputError
+        If the object is not a folium map.
+
+    Examples
+    --------
+    >>> import folium
+    >>> folium_of(folium.Map()).__name__
+    'folium'
+    """
+    for kind in type(fmap).__mro__:
+        package = kind.__module__.partition(".")[0]
+        if kind.__name__ == "Map" and package in ("folium", "offlinefolium"):
+            return importlib.import_module(package)
+    raise InputError(f"m must be a folium.Map, not an object of type {type(fmap).__name__}.")
 
 
-def _folium() -> ModuleType:
+def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | None) -> folium.Map:
     found = importlib.util.find_spec("offlinefolium")
-    return importlib.import_module("offlinefolium" if found else "folium")
+    module = importlib.import_module("offlinefolium" if found else "folium")
+    fmap = module.Map(
+        [region.lat, region.lon],
+        zoom_start=11,
+        tiles=tiles,
+        attr=attr,
+        control_scale=True,
+        max_zoom=20,
+        font_size="12px",
+        zoom_snap=1 if tiles else 0.1,
+    )
+    # Leaflet alone: popups and icons would need jQuery and Bootstrap, a megabyte of them.
+    fmap.default_js = [asset for asset in fmap.default_js if asset[0] == "leaflet"]
+    fmap.default_css = [asset for asset in fmap.default_css if asset[0] == "leaflet_css"]
+    return fmap
 
 
 def _common_region(releases: "Mapping[str, Release]") -> Region:
@@ -211,6 +308,28 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
     return regions.pop()
 
 
+def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
+    """Refuse names that layers of a map have already, and hide the layers of earlier releases."""
+    folium_of(m)
+    layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
+    taken = {layer.layer_name for layer in layers}
+    for name in releases:
+        if html.escape(name) in taken:
+            raise InputError(f"m has a layer called {name!r} already; use another name.")
+    for layer in layers:
+        if type(layer).__name__ == "ImageOverlay" and not layer.overlay:
+            layer.show = False
+
+
+def _control_last(module: ModuleType, m: folium.Map) -> None:
+    """Add the layer control, or move it to the end: its script names every layer above it."""
+    for name, child in m._children.items():
+        if type(child).__name__ == "LayerControl":
+            m._children.move_to_end(name)
+            return
+    module.LayerControl(collapsed=False).add_to(m)
+
+
 def _add_boxes(
     module: ModuleType,
     fmap: folium.Map,
@@ -218,7 +337,7 @@ def _add_boxes(
     boxes: RangeQueries,
 ) -> None:
     answers = [(html.escape(name), r.answer(boxes)) for name, r in releases.items()]
-    group = module.FeatureGroup(name="Boxes and their answers").add_to(fmap)
+    group = module.FeatureGroup(name="Boxes and their counts").add_to(fmap)
     for row, corners in enumerate(boxes.corners_in_degrees().tolist()):
         lines = [f"{name}: {counts[row]:,.1f}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
@@ -226,6 +345,6 @@ def _add_boxes(
 
 
 def _snake(style: dict[str, Any]) -> dict[str, Any]:
-    """Leaflet's names as folium's Python functions spell them."""
+    """Return Leaflet's options under the names that folium's functions give them."""
     spelt = {"fillOpacity": "fill_opacity", "className": "class_name"}
     return {spelt.get(name, name): value for name, value in style.items()} | {"fill": True}

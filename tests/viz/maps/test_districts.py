@@ -9,7 +9,7 @@ import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.viz.maps import ColourScale
 from snhkit.viz.maps.districts import district_map, district_overlay
-from snhkit.viz.maps.maps import to_html
+from snhkit.viz.maps.maps import compare_map, to_html
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_district_tells_its_count_its_error_and_its_density(city, release, fra
     assert west[1] == f"{count[0]:,.1f} records ± {error[0]:,.1f} (standard error of the noise)"
     assert west[2] == f"{count[0] / 0.5:,.1f} per km²"
     assert len(west) == 3
-    assert edge[3] == "50% of it lies in the region and is counted"
+    assert edge[3] == "50% of its area lies in the region and is counted"
     assert edge[2] == f"{count[1] / 0.25:,.1f} per km²"
 
 
@@ -97,3 +97,18 @@ def test_frames_that_cannot_be_drawn(release, frame, change, says):
         frame = frame.set_crs(None, allow_override=True)
     with pytest.raises(InputError, match=says):
         district_map(release, frame, label=change.get("label"))
+
+
+def test_districts_are_added_to_an_existing_map(release, frame):
+    fmap = compare_map({"Identity": release})
+    assert district_map(release, frame, label="name", m=fmap) is fmap
+    page = to_html(fmap)
+    assert page.count("const snhkit = ") == 1
+    assert page.count("snhkit.districts(map_") == 1
+    assert page.count("L.imageOverlay(") == 1
+
+
+@pytest.mark.parametrize("wrong", ["tile", "lable", "map"])
+def test_a_misspelt_keyword_is_refused(release, frame, wrong):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{wrong}'"):
+        district_map(release, frame, **{wrong: None})

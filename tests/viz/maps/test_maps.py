@@ -1,6 +1,7 @@
 import importlib.util
 import re
 
+import folium
 import numpy as np
 import pytest
 
@@ -91,3 +92,50 @@ def test_releases_of_one_region_are_needed(told, city, two_releases):
     elsewhere = told(Region.around(lat=1, lon=1, side_m=1_000), np.zeros((2, 2)))
     with pytest.raises(InputError, match="one region, not of 2"):
         compare_map({**two_releases, "Elsewhere": elsewhere})
+
+
+def test_layers_are_added_to_an_existing_map_and_it_is_returned(two_releases, city):
+    fmap = base_map(city)
+    one, other = ({name: release} for name, release in two_releases.items())
+    assert compare_map(one, m=fmap) is fmap
+    assert compare_map(other, m=fmap) is fmap
+    assert base_map(city, m=fmap) is fmap
+    page = to_html(fmap)
+    assert page.count("L.imageOverlay(") == 2
+    assert page.count("const snhkit = ") == page.count("snhkit.graticule(map_") == 1
+    assert page.count("L.polyline(\n") == 1  # the outline of the one region
+    assert page.count("L.control.layers(") == 1
+    assert page.index("L.control.layers(") > page.rindex("L.imageOverlay(")
+
+
+def test_a_map_that_someone_else_made_keeps_its_view_and_its_layers(two_releases, city):
+    theirs = folium.Map([1, 2], zoom_start=3, tiles=None)
+    folium.Marker([1, 2]).add_to(theirs)
+    assert compare_map(two_releases, RangeQueries(city, [1], [1], [9], [9]), m=theirs) is theirs
+    page = theirs.get_root().render()
+    assert "snhkit.fit(map_" not in page
+    assert "L.marker(" in page
+    assert page.count("L.imageOverlay(") == 2
+    assert page.count(".snhkitLegend = snhkit.legend(map_") == 1
+
+
+class Mine(folium.Map):
+    """A map with a class of its own."""
+
+
+def test_what_cannot_be_added_to_is_refused_in_words(two_releases, city):
+    assert base_map(city, m=Mine(tiles=None))
+    with pytest.raises(InputError, match=r"m must be a folium\.Map, not an object of type str"):
+        compare_map(two_releases, m="map")
+    with pytest.raises(InputError, match="leave them out with m="):
+        compare_map(two_releases, m=folium.Map(tiles=None), tiles="OpenStreetMap")
+    with pytest.raises(InputError, match="has a layer called 'Exact' already"):
+        compare_map(two_releases, m=compare_map(two_releases))
+
+
+@pytest.mark.parametrize("wrong", ["tile", "cell", "map", "box"])
+def test_a_misspelt_keyword_is_refused(two_releases, city, wrong):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{wrong}'"):
+        compare_map(two_releases, **{wrong: None})
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{wrong}'"):
+        base_map(city, **{wrong: None})

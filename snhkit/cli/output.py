@@ -1,0 +1,103 @@
+"""What the command line prints, and where it writes files."""
+
+import contextlib
+import os
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["STANDARD_OUTPUT", "say", "table_text", "write"]
+
+STANDARD_OUTPUT = Path("-")
+"""The name that stands for standard output."""
+
+_COLUMNS = 80
+_SHORT_HEADINGS = {
+    "mean relative error": "rel. error",
+    "mean error (records)": "abs. error",
+    "build (s)": "build s",
+    "query (µs)": "query µs",
+}
+_EXPLAINED = "rel. error: mean relative error; abs. error: mean error in records."
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print text, with lines that are longer than 80 columns broken between words.
+
+    Parameters
+    ----------
+    text : str
+        Lines of text or of a table; a line of two columns is continued below its second one.
+    err : bool
+        Print to standard error instead of standard output.
+
+    Raises
+    ------
+    InputError
+        If standard output cannot be written: the disk is full, or a pipe is closed.
+    """
+    lines = []
+    for line in text.split("\n"):
+        lines += textwrap.wrap(
+            line,
+            _COLUMNS,
+            subsequent_indent=_indent(line),
+            break_long_words=False,  # a path stays whole
+            break_on_hyphens=False,
+        ) or [""]
+    _print("\n".join(lines) + "\n", err=err)
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Write a file, or to standard output if its name is ``-``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    if path == STANDARD_OUTPUT:
+        _print(content)
+    else:
+        write_whole(path, content)
+
+
+def table_text(table: "pd.DataFrame") -> str:
+    """Return a comparison as text of at most 80 columns, with its headings explained below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text with the headings of the report.
+    """
+    short = table.rename(columns=_SHORT_HEADINGS)
+    return f"{short.to_string(index=False)}\n\n{_EXPLAINED}"
+
+
+def _print(content: bytes | str, *, err: bool = False) -> None:
+    try:
+        click.echo(content, nl=False, err=err)
+    except OSError as error:
+        _drop_standard_output()
+        raise InputError(f"standard output: cannot be written ({error.strerror}).") from None
+
+
+def _drop_standard_output() -> None:
+    """Point standard output at the null device, or Python would fail once more when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _indent(line: str) -> str:
+    """Return spaces up to the second column of a line of two columns."""
+    head, gap, _ = line.partition("  ")
+    return " " * (len(line) - len(line[len(head) :].lstrip())) if gap and len(head) < 12 else ""
