@@ -50,12 +50,21 @@ FILES = {
     "latin_below.csv": (b"lat,lon,user\n48.86,2.35,\xe4\n", "not in UTF-8"),
     "utf16.csv": ("lat,lon\n48.86,2.35\n".encode("utf-16"), "not in UTF-8"),
     "long.csv": (b"lat,lon\n" + b"1" * 9_000_000 + b",2\n" + ROW, "row is longer than"),
-    "unclosed.csv": (b'lat,lon,user\n48.86,2.35,"a\n' + ROW, "quotation mark"),
+    "unclosed.csv": (
+        b'lat,lon,user\n48.86,2.35,"a\n' + ROW,
+        "line 2: a quotation mark opens a field and none closes it",
+    ),
     "unclosed_header.csv": (b'lat,"lon\n' + ROW, "could not be read as text"),
     "old_mac.csv": (b"lat,lon\r48.86,2.35\r", "could not be read as text"),
-    "ragged.csv": (b"lat,lon\n" + b"1\n" * 2_000 + ROW, "more than 1,000 rows.*rows 2, 3, 4"),
+    "ragged.csv": (
+        b"lat,lon\n" + b"1\n" * 2_000 + ROW,
+        "rows have 1 fields, the header 2; 1,000 rows and more.*divided by ','",
+    ),
     "zeros.csv": (bytes(5_000_000), "first row is longer"),
-    "cut.csv.gz": (gzip.compress(b"lat,lon\n" + os.urandom(9_000).hex().encode())[:-999], "whole"),
+    "cut.csv.gz": (
+        gzip.compress(b"lat,lon\n" + os.urandom(9_000).hex().encode())[:-999],
+        "complete",
+    ),
     "bent.csv.gz": (b"\x1f\x8b" + bytes(99), "could not be read"),
     "empty.npy": (b"", "could not be read as .npy"),
     "huge.npy": (npy("{'descr':'<f8','fortran_order':False,'shape':(10**15, 2)}"), "as .npy"),
@@ -115,7 +124,7 @@ def test_what_is_no_file(tmp_path):
     refused(tmp_path / "pipe.csv", "is not a file")
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
     refused(tmp_path / "loop.csv", "does not exist|cannot be read")
-    refused(42, "a path, an array or a frame is needed, not int")
+    refused(42, "a path, an array or a data frame is needed, not int")
 
 
 def test_another_file_is_never_read_through_a_geographic_one(tmp_path):
@@ -154,8 +163,8 @@ def test_parquet_columns_that_are_no_numbers(tmp_path):
     refused(tmp_path / "a.parquet", "must be numbers, not list")
     frame = pd.DataFrame({"lat": [48.86], "lon": [2.35], "user": [[1]]})
     frame.to_parquet(tmp_path / "a.parquet")
-    refused(tmp_path / "a.parquet", "users must be numbers or text")
-    refused(frame, "could not be read as users")
+    refused(tmp_path / "a.parquet", "user ids must be numbers or text")
+    refused(frame, "could not be read as user ids")
     refused(pd.DataFrame({"lat": [{}], "lon": [2.35]}), "could not be read as numbers|no row has")
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.reading.columns import Columns, find_columns
-from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.data.reading.table import ROLES, Table, Users, parsing, refuse_rows
+from snhkit.data.reading.users import person_codes
 from snhkit.errors import InputError
 
 __all__ = ["from_array", "from_npy"]
@@ -15,7 +16,7 @@ __all__ = ["from_array", "from_npy"]
 def from_npy(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read a .npy file; it is mapped, so that its shape is held against its size first."""
+    """Read a .npy file; memory-mapped, so that its shape is checked against its size first."""
     with parsing(path.name, ".npy"):
         array = np.lib.format.open_memmap(path, mode="r")
         return from_array(path.name, array, lat, lon, user)
@@ -28,10 +29,10 @@ def from_array(
     lon: str | int | None,
     user: str | int | None,
 ) -> Table:
-    """Take latitude and longitude from an array.
+    """Take latitude, longitude and perhaps users from an array; masked entries are missing.
 
-    Of shape (n, 2), the first column is the latitude unless said otherwise; with more columns,
-    lat and lon must be said. A structured array has named columns.
+    In an array of shape (n, 2) the first column is the latitude by default. With more columns,
+    ``lat`` and ``lon`` are required. A structured array has named columns.
     """
     if array.dtype.names:
         fields, rows = list(array.dtype.names), array.reshape(-1)
@@ -43,14 +44,16 @@ def from_array(
         swap = f"lat={at.lon}, lon={at.lat}"
         columns = [array[:, i] if i is not None else None for i in at]
     refuse_rows(source, len(array))
-    at_lat, at_lon, at_user = columns
+    roles = dict(zip(ROLES, columns, strict=True))
+    name = str(array.dtype.names[at.user] if array.dtype.names and at.user is not None else at.user)
     return Table(
-        lat=_floats(source, at_lat),
-        lon=_floats(source, at_lon),
-        user=None if at_user is None else _codes(source, at_user),
+        lat=_floats(source, roles["lat"]),
+        lon=_floats(source, roles["lon"]),
+        users=None if roles["user"] is None else _users(source, name, roles["user"]),
         numbers=np.arange(len(array)),
-        numbering="counted from 0",
+        numbering="rows count from 0",
         swap=f"pass {swap}",
+        value=lambda row, role: _value(roles[role], row),
     )
 
 
@@ -83,13 +86,17 @@ def _floats(source: str, column: NDArray | None) -> NDArray[np.float64]:
     if column is None or column.ndim != 1 or column.dtype.kind not in "fiu":
         kind = "nothing" if column is None else column.dtype
         raise InputError(f"{source}: latitude and longitude must be numbers, not {kind}.")
-    return column.astype(np.float64)
+    return np.ma.filled(column.astype(np.float64), np.nan)
 
 
-def _codes(source: str, column: NDArray) -> NDArray[np.int64]:
+def _users(source: str, name: str, column: NDArray) -> Users:
     if column.ndim != 1 or column.dtype.kind not in "fiuUSb":
-        raise InputError(f"{source}: users must be numbers or text, not {column.dtype}.")
-    codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
-    if column.dtype.kind == "f":
-        codes[np.isnan(column)] = -1
-    return codes
+        raise InputError(f"{source}: user ids must be numbers or text, not {column.dtype}.")
+    uniques, codes = np.unique(np.ma.getdata(column), return_inverse=True)
+    codes = np.where(np.ma.getmaskarray(column), -1, codes)
+    return Users(name, *person_codes(source, uniques.tolist(), codes))
+
+
+def _value(column: NDArray | None, row: int) -> object:
+    value = None if column is None or np.ma.getmaskarray(column[row : row + 1])[0] else column[row]
+    return value.item() if isinstance(value, np.generic) else value

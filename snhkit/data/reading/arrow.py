@@ -1,4 +1,4 @@
-"""Parquet files, and what Arrow columns hold."""
+"""Parquet files, and columns of Arrow."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,20 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.reading import table as limits
-from snhkit.data.reading.columns import find_columns
-from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.data.reading.columns import Columns, find_columns
+from snhkit.data.reading.table import ROLES, Table, Users, parsing, refuse_rows
+from snhkit.data.reading.users import person_codes
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["codes_of", "floats_of", "from_parquet"]
+__all__ = ["floats_of", "from_arrow", "from_parquet", "users_of"]
 
 
 def from_parquet(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read only the needed columns of a Parquet file, or the points of a GeoParquet one."""
+    """Read the needed columns of a Parquet file, or the points of a GeoParquet file."""
     import pyarrow.parquet as pq
 
     with parsing(path.name, "Parquet"), pq.ParquetFile(path) as file:
@@ -37,14 +38,23 @@ def from_parquet(
         leaves = [file.schema.column(i).path for i in range(len(file.schema))]
         _refuse_size(path.name, file, [leaves.index(name) for name in wanted if name in leaves])
         read = file.read(columns=wanted)
-        return Table(
-            lat=floats_of(path.name, read.column(names[at.lat])),
-            lon=floats_of(path.name, read.column(names[at.lon])),
-            user=None if at.user is None else codes_of(path.name, read.column(names[at.user])),
-            numbers=np.arange(read.num_rows),
-            numbering="counted from 0",
-            swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
-        )
+        return from_arrow(path.name, names, at, [read.column(name) for name in wanted])
+
+
+def from_arrow(
+    source: str, names: list[str], at: Columns, columns: list["pa.ChunkedArray"]
+) -> Table:
+    """Take latitude, longitude and perhaps users, in this order, from columns of Arrow."""
+    roles = dict(zip(ROLES, columns, strict=False))
+    return Table(
+        lat=floats_of(source, roles["lat"]),
+        lon=floats_of(source, roles["lon"]),
+        users=None if at.user is None else users_of(source, names[at.user], roles["user"]),
+        numbers=np.arange(len(roles["lat"])),
+        numbering="rows count from 0",
+        swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
+        value=lambda row, role: roles[role][row].as_py(),
+    )
 
 
 def _refuse_size(source: str, file, leaves) -> None:
@@ -60,7 +70,7 @@ def _refuse_size(source: str, file, leaves) -> None:
 
 
 def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
-    """Numbers of an Arrow column; nan where there is none."""
+    """Return the numbers of a column, shape (n,), with nan where there is none."""
     import pandas as pd
     import pyarrow as pa
 
@@ -80,16 +90,18 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
     return np.asarray(column.to_pandas(), np.float64)
 
 
-def codes_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """A code from 0 for each different value of an Arrow column; -1 where there is none."""
+def users_of(source: str, name: str, column: "pa.ChunkedArray") -> Users:
+    """Return the people of a column of user ids."""
     import pandas as pd
     import pyarrow as pa
 
     if pa.types.is_nested(column.type):
-        raise InputError(f"{source}: users must be numbers or text, not {column.type}.")
+        raise InputError(f"{source}: user ids must be numbers or text, not {column.type}.")
     if pa.types.is_floating(column.type):
-        return np.asarray(pd.factorize(column.to_numpy())[0], np.int64)
-    whole = column.combine_chunks()
-    if not pa.types.is_dictionary(column.type):
-        whole = whole.dictionary_encode()
-    return whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        codes, uniques = pd.factorize(column.to_numpy())
+        return Users(name, *person_codes(source, list(uniques), codes))
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    encoded = column.combine_chunks().dictionary_encode()
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return Users(name, *person_codes(source, encoded.dictionary.to_pylist(), codes))

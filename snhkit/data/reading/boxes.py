@@ -1,15 +1,18 @@
-"""Boxes to be asked, from a file, and their answers beside them."""
+"""Files of boxes or polygons to be answered, and the files of their answers."""
 
+import csv
 import json
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pyproj import CRS
+from pyproj.exceptions import CRSError
 
+from snhkit.data.reading.quotes import refuse_swallowed_rows
 from snhkit.data.reading.table import parsing
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
@@ -25,7 +28,7 @@ _MAX_BYTES = 2**30
 _GEOJSON = (".geojson", ".json")
 
 BoxRows = pd.DataFrame | dict[str, Any]
-"""A file of boxes as it was: the rows of a table, all text, or a GeoJSON document."""
+"""The content of a file of boxes: the rows of a table, all text, or a GeoJSON document."""
 
 
 def read_boxes(
@@ -38,20 +41,33 @@ def read_boxes(
     path : str or path
         A .csv file in degrees, or a .geojson or .json file of polygons.
     region : Region
-        In whose metres the boxes are wanted.
+        The region of the release that is to answer them.
 
     Returns
     -------
     queries : RangeQueries or GeoSeries
-        The boxes, in the file's order; shapes in degrees if they are not all boxes.
+        The q boxes, in the file's order; if not all shapes are boxes, the q shapes in degrees.
     rows : BoxRows
-        What the file holds, for ``answered``.
+        The content of the file, for ``answered``.
 
     Raises
     ------
     InputError
         If the file is missing, too large or not of these kinds, a column is missing, there is a
-        ``count`` already, or a row is neither a box nor a polygon.
+        column ``count`` already, a row is neither a box nor a polygon, rows and header have
+        different numbers of fields, or a quoted field has swallowed rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "boxes.csv"
+    ...     text = "south,west,north,east\\n37.76,-122.43,37.761,-122.429\\n"
+    ...     _ = path.write_text(text)
+    ...     queries, rows = read_boxes(path, city)
+    >>> queries
+    RangeQueries(1 boxes)
     """
     path = Path(path)
     if not path.is_file():
@@ -68,16 +84,21 @@ def read_boxes(
 
 
 def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
-    """The rows with their ``count``, as the text of a .csv or a .geojson or .json file.
+    """Return the rows with a column ``count``, as the text of a .csv, .geojson or .json file.
 
     Parameters
     ----------
     rows : BoxRows
-        From ``read_boxes``.
+        The content of a file, from ``read_boxes``.
     counts : ndarray, shape (q,)
-        A release's answers.
+        The answers of a release, in records; they are rounded to three decimals.
     suffix : str
-        Which kind of file. Boxes may become a table of their bounds.
+        The kind of file, such as ".csv". Boxes of GeoJSON may become a table of their bounds.
+
+    Returns
+    -------
+    str
+        The content of the file, without a last line end.
 
     Raises
     ------
@@ -97,7 +118,7 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
         return _csv(rows.assign(count=counts))
     properties = [feature.get("properties") or {} for feature in rows["features"]]
     if suffix == ".csv":
-        shapes = _frame(rows).geometry
+        shapes, _ = _shapes(rows)
         if not are_boxes(shapes).all():
             raise InputError("polygons are answered as .geojson, not as .csv.")
         sides = shapes.bounds.set_axis(["west", "south", "east", "north"], axis=1)
@@ -111,9 +132,9 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
 
 
 def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
-    """Whether each box, or shape in degrees, reaches out of the region, shape (q,).
+    """Return whether each box, or shape in degrees, reaches out of the region, shape (q,).
 
-    By less than a metre does not count: bounds in degrees are rounded.
+    Less than a metre does not count, since bounds in degrees are rounded.
     """
     if not isinstance(queries, RangeQueries):
         south, west, north, east = region.bounds
@@ -129,12 +150,7 @@ def _csv(table: pd.DataFrame) -> str:
 
 
 def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
-    with parsing("the file", "CSV"):
-        with path.open(encoding="utf-8-sig") as file:
-            delimiter = max(",;\t|", key=file.readline().count)
-        rows = pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
-    if not isinstance(rows.index, pd.RangeIndex):
-        raise InputError("rows have more fields than the header has names.")
+    rows = _table(path)
     names = {str(c).strip().lower(): c for c in rows.columns}
     missing = [side for side in _SIDES if side not in names]
     if missing:
@@ -157,34 +173,82 @@ def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
     return RangeQueries.from_degrees(region, *sides), rows
 
 
+def _table(path: Path) -> pd.DataFrame:
+    """Return the rows of a CSV file as text, provided that each has the header's fields."""
+    with parsing("the file", "CSV"):
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        delimiter = max(",;\t|", key=lines[0].count)
+        header = next(csv.reader(lines[:1], delimiter=delimiter), [])
+        width = len(header)
+
+        def is_row(fields: list[str]) -> bool:
+            return len(fields) == width and sum(map(_is_number, fields)) >= len(_SIDES)
+
+        refuse_swallowed_rows("the file", lines, delimiter, is_row)
+        reader = csv.reader((line + "\n" for line in lines[1:]), delimiter=delimiter, strict=True)
+        rows = []
+        for fields in reader:
+            if fields and len(fields) != width:
+                raise InputError(
+                    f"line {reader.line_num + 1} has {len(fields)} fields, the header {width}."
+                )
+            rows += [fields] if fields else []
+    if not header:
+        raise InputError("it is empty.")
+    return pd.DataFrame(rows, columns=header, dtype=str)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _from_geojson(
     path: Path, region: Region
 ) -> tuple["RangeQueries | gpd.GeoSeries", dict[str, Any]]:
     with parsing("the file", "a GeoJSON FeatureCollection"):
         document = json.loads(path.read_text(encoding="utf-8-sig"))
-        crs = json.dumps(document.get("crs") or "CRS84")
-        frame = _frame(document)
+        shapes, in_degrees = _shapes(document)
         properties = [f.get("properties") or {} for f in document["features"]]
         if not all(isinstance(told, dict) for told in properties):
-            raise InputError("the properties of a feature are no JSON object.")
+            raise InputError("the properties of a feature are not a JSON object.")
     _refuse_count(any("count" in told for told in properties))
-    if not re.search(r"CRS84|\b4326\b", crs):
-        raise InputError(f"its shapes are to be in degrees (EPSG:4326), not in {crs[:100]}.")
-    other = np.flatnonzero(~frame.geom_type.isin(["Polygon", "MultiPolygon"]))
+    other = np.flatnonzero(~shapes.geom_type.isin(["Polygon", "MultiPolygon"]))
     if other.size:
-        kind = frame.geom_type.iloc[other[0]]
+        kind = shapes.geom_type.iloc[other[0]]
         raise InputError(f"box {other[0]}: a polygon is needed, not {kind} (boxes count from 0).")
-    if are_boxes(frame.geometry).all():
-        return RangeQueries.from_geodataframe(region, frame), document
-    return frame.geometry, document
+    if in_degrees and are_boxes(shapes).all():
+        bounds = shapes.bounds
+        return RangeQueries.from_degrees(
+            region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx
+        ), document
+    return shapes, document
 
 
-def _frame(document: dict[str, Any]):
+def _shapes(document: dict[str, Any]) -> tuple["gpd.GeoSeries", bool]:
+    """Return the shapes in degrees on WGS 84, and whether the document has them in degrees."""
     import geopandas as gpd
 
+    crs = _crs(document)
     # Geometries alone: a property of whatever name or type cannot disturb them.
     bare = [{"geometry": f["geometry"], "properties": {}} for f in document["features"]]
-    return gpd.GeoDataFrame.from_features(bare, columns=["geometry"], crs="EPSG:4326")
+    frame = gpd.GeoDataFrame.from_features(bare, columns=["geometry"], crs=crs)
+    return frame.geometry.to_crs(4326), crs.is_geographic
+
+
+def _crs(document: dict[str, Any]) -> CRS:
+    """Return the CRS that a document names; longitude and latitude on WGS 84 if it names none."""
+    named = document.get("crs") or {}
+    text = json.dumps(named) if named else "CRS84"
+    if "CRS84" in text:
+        return CRS("EPSG:4326")
+    try:
+        return CRS.from_user_input((named.get("properties") or named)["name"])
+    except (CRSError, AttributeError, LookupError, TypeError):
+        raise InputError(f"its CRS is unknown: {text[:100]}.") from None
 
 
 def _refuse_count(present: bool) -> None:

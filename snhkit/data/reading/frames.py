@@ -1,21 +1,23 @@
-"""Data frames of pandas and geopandas."""
+"""Data frames of pandas, of geopandas, and of every library that narwhals knows."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.data.reading.arrow import from_arrow
 from snhkit.data.reading.columns import find_columns, find_user
-from snhkit.data.reading.table import Table, parsing, refuse_rows
+from snhkit.data.reading.table import Table, Users, parsing, refuse_rows
+from snhkit.data.reading.users import person_codes, refuse_mixed_types
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     import geopandas as gpd
     import pandas as pd
 
-__all__ = ["from_frame", "from_geoframe"]
+__all__ = ["from_frame", "from_geoframe", "from_other_frame"]
 
-_BY_ILOC = "counted from 0, as by iloc"
+_BY_ILOC = "rows count from 0, as by iloc"
 
 
 def from_frame(
@@ -25,21 +27,60 @@ def from_frame(
     lon: str | int | None,
     user: str | int | None,
 ) -> Table:
-    """Take the columns of a DataFrame."""
+    """Take latitude, longitude and perhaps users from the columns of a pandas DataFrame."""
     at = find_columns(source, list(frame.columns), lat, lon, user)
     refuse_rows(source, len(frame))
+    columns = {"lat": at.lat, "lon": at.lon, "user": at.user}
     return Table(
         lat=_floats(source, frame.iloc[:, at.lat]),
         lon=_floats(source, frame.iloc[:, at.lon]),
-        user=None if at.user is None else _codes(source, frame.iloc[:, at.user]),
+        users=None if at.user is None else _users(source, frame, at.user),
         numbers=np.arange(len(frame)),
         numbering=_BY_ILOC,
         swap=f"pass lat={frame.columns[at.lon]!r}, lon={frame.columns[at.lat]!r}",
+        value=lambda row, role: frame.iat[row, columns[role]],
     )
 
 
+def from_other_frame(
+    source: str,
+    frame: Any,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+) -> Table:
+    """Take the columns of a frame of polars, of an Arrow table, or of another eager frame.
+
+    Raises
+    ------
+    InputError
+        If the object is no frame, or a lazy one.
+    """
+    import narwhals.stable.v1 as nw
+
+    try:
+        known = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"read_points: a path, an array or a data frame is needed, not {type(frame).__name__}."
+        ) from None
+    if not isinstance(known, nw.DataFrame):
+        raise InputError(f"{source}: the frame is lazy; pass frame.collect().")
+    at = find_columns(source, known.columns, lat, lon, user)
+    refuse_rows(source, len(known))
+    with parsing(source, "a frame"):
+        arrow = known.select(known.columns[i] for i in at if i is not None).to_arrow()
+        return from_arrow(source, known.columns, at, arrow.columns)
+
+
 def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None) -> Table:
-    """Take the points of a GeoDataFrame, wherever its CRS has them."""
+    """Take the points of a GeoDataFrame, in whatever CRS, and perhaps users.
+
+    Raises
+    ------
+    InputError
+        If the frame has no geometry or no CRS, or a geometry is not a point.
+    """
     import shapely
 
     if frame.active_geometry_name is None:
@@ -55,8 +96,7 @@ def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None
         row = int(others[0])
         kind = frame.geometry.iloc[row].geom_type
         raise InputError(
-            f"{source}: row {row} ({_BY_ILOC}) is a {kind}, not a point; points are needed "
-            "(frame.geometry.representative_point() makes some)."
+            f"{source}: row {row} ({_BY_ILOC}) is a {kind}, not a point; {_advice(kind)}."
         )
     at_user = find_user(source, list(frame.columns), user)
     with parsing(source, "points on the earth"):
@@ -64,26 +104,52 @@ def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None
         there = ~(shapely.is_missing(places) | shapely.is_empty(places))
         lat, lon = np.full((2, len(places)), np.nan)
         lat[there], lon[there] = shapely.get_y(places[there]), shapely.get_x(places[there])
+    at = {"lat": lat, "lon": lon}
+
+    def value(row: int, role: str) -> object:
+        if role == "user":
+            return None if at_user is None else frame.iat[row, at_user]
+        return float(at[role][row]) if there[row] else None
+
     return Table(
         lat=lat,
         lon=lon,
-        user=None if at_user is None else _codes(source, frame.iloc[:, at_user]),
+        users=None if at_user is None else _users(source, frame, at_user),
         numbers=np.arange(len(frame)),
         numbering=_BY_ILOC,
         swap="a point is (longitude, latitude): shapely.transform(points, lambda c: c[:, ::-1])",
+        value=value,
     )
+
+
+def _advice(kind: str) -> str:
+    if kind in ("MultiPoint", "GeometryCollection"):
+        return "frame.explode() makes one row of each point"
+    if "Line" in kind:
+        return (
+            "frame.set_geometry(frame.extract_unique_points()).explode() makes one row of each "
+            "vertex"
+        )
+    return "frame.set_geometry(frame.representative_point()) puts one point into each"
 
 
 def _floats(source: str, column: "pd.Series") -> NDArray[np.float64]:
     import pandas as pd
 
     with parsing(source, "numbers"):
+        if "dictionary" in str(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
+            column = column.astype(object)
         numbers = pd.Series(pd.to_numeric(column, errors="coerce"))
         return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _codes(source: str, column: "pd.Series") -> NDArray[np.int64]:
+def _users(source: str, frame: "pd.DataFrame", at: int) -> Users:
     import pandas as pd
 
-    with parsing(source, "users"):
-        return np.asarray(pd.factorize(column)[0], np.int64)
+    column = frame.iloc[:, at]
+    with parsing(source, "user ids"):
+        if column.dtype == object:  # factorizing would merge True with 1
+            refuse_mixed_types(source, column.dropna())
+        codes, uniques = pd.factorize(column)
+        kinds = pd.Series(uniques).astype(object).tolist()
+        return Users(str(frame.columns[at]), *person_codes(source, kinds, codes))

@@ -1,7 +1,8 @@
-"""Records from files and frames, and what was left out of them."""
+"""Reading records from files, arrays and frames."""
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.reading.arrays import from_array, from_npy
 from snhkit.data.reading.arrow import from_parquet
-from snhkit.data.reading.frames import from_frame, from_geoframe
+from snhkit.data.reading.frames import from_frame, from_geoframe, from_other_frame
 from snhkit.data.reading.geofiles import from_geojson, from_gpkg
 from snhkit.data.reading.report import OWNER_ONLY, ReadReport, warn_owner
 from snhkit.data.reading.table import Table
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["read_points"]
 
 _FIRST_ROWS = 5
+_LONGEST = 40  # characters of a value in a message
 _BY_NAME = {".npy": from_npy, ".csv": from_text, ".tsv": from_text, ".parquet": from_parquet}
 _GEO = {".geojson": from_geojson, ".gpkg": from_gpkg}
 
@@ -41,30 +43,34 @@ def read_points(
 
     Parameters
     ----------
-    source : path, ndarray, DataFrame or GeoDataFrame
-        A .npy, .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .geojson or .gpkg file, or what such a file
-        would hold. Without column names, latitude comes first. Geometries are brought to degrees
-        from the CRS they are in.
+    source : path, ndarray, DataFrame, GeoDataFrame or another data frame
+        A .npy, .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .geojson or .gpkg file, or its content as
+        an array or frame of pandas, geopandas, polars or Arrow. Without column names, latitude
+        comes first. Geometries are converted to degrees from their CRS. Masked entries are
+        missing.
     region : Region
         The declared region; rows outside it are left out.
     lat, lon, user : str or int, optional
-        Columns, by name or position from 0; otherwise usual names are looked for, whatever their
+        Columns, by name or position from 0. By default usual names are looked for, whatever their
         case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid, ...). Geometries
-        need no lat and lon. Longitudes may run to 180 or to 360.
+        need no lat and lon. Longitudes are from -180 to 360 degrees.
     report : callable, optional
-        Is given the ``ReadReport`` of what was left out. Otherwise a ``ReadWarning`` tells if
-        there was something.
+        Is called with the ``ReadReport`` of the rows left out. By default a ``ReadWarning`` is
+        given if there are any, or if user ids look wrong.
 
     Returns
     -------
     Points
-        In the order of the rows; users, if known, as numbers from 0.
+        The records, in the order of the rows; users, if known, are numbers from 0. Texts that
+        differ in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is not
+        given and the column found by its name has gaps, users are unknown; if ``user`` is given,
+        rows without an id ("NULL", "nan" and the like among them) are left out.
 
     Raises
     ------
     InputError
-        If the source cannot be read, its columns cannot be told, latitude and longitude look
-        swapped, or no row is left.
+        If the source cannot be read, a quoted field has swallowed rows, columns are not found,
+        user ids are of several types, latitude and longitude look swapped, or no row is left.
 
     Examples
     --------
@@ -72,28 +78,31 @@ def read_points(
     >>> city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
     >>> rows = np.array([[37.76, -122.43], [37.80, -122.41], [np.nan, 0.0], [40.7, -74.0]])
     >>> points = read_points(rows, city, report=print)
-    the array: 2 of 4 rows kept; 1 outside the region; 1 unusable (rows 2, counted from 0).
-    For the eyes of the records' owner only.
+    the array: 2 of 4 rows kept; 1 outside the region; 1 unusable: row 2: latitude is missing
+    (rows count from 0). For the eyes of the records' owner only.
     """
     name, table = _read(source, lat, lon, user)
     rows = len(table.lat) + len(table.malformed)
     if not rows:
         raise InputError(f"{name}: it has no rows.")
+    table, notes = _with_sure_users(table, named=user is not None)
     usable = _possible(table.lat, table.lon)
     _refuse_swapped(name, table, region, usable)
-    if table.user is not None:
-        usable &= table.user >= 0
+    if table.users is not None:
+        usable &= table.users.codes >= 0
     xy = region.to_xy(table.lat[usable], table.lon[usable])
     inside = region.contains(xy)
-    bad = np.sort(np.concatenate([table.numbers[~usable], np.asarray(table.malformed, np.int64)]))
+    bad = _first_bad(table, np.flatnonzero(~usable))
     told = ReadReport(
         source=name,
         rows=rows,
         kept=int(inside.sum()),
         outside=int((~inside).sum()),
-        unusable=len(bad),
-        unusable_rows=tuple(bad[:_FIRST_ROWS].tolist()),
+        unusable=int((~usable).sum()) + len(table.malformed),
+        unusable_rows=tuple(bad),
         numbering=table.numbering,
+        reasons=tuple(bad.values()),
+        notes=notes,
     )
     if not usable.any():
         raise InputError(
@@ -106,28 +115,76 @@ def read_points(
             f"({region.lat:g}, {region.lon:g}); are its centre and side right? {told}"
         )
     report(told)
-    who = None if table.user is None else table.user[usable][inside]
-    if who is not None:
-        who = np.unique(who, return_inverse=True)[1]
-    return Points(region, xy[inside], who)
+    people = None
+    if table.users is not None:
+        people = np.unique(table.users.codes[usable][inside], return_inverse=True)[1]
+    return Points(region, xy[inside], people)
+
+
+def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
+    """Drop a user column that was only found by its name and has gaps; return notes as well."""
+    users = table.users
+    if users is None:
+        return table, ()
+    missing = int((users.codes < 0).sum())
+    if named or not missing:
+        return table, users.notes
+    note = (
+        f"the column {users.name!r} looks like user ids, but {missing:,} rows have none, so the "
+        f"records are read without users; user={users.name!r} leaves these rows out instead"
+    )
+    return replace(table, users=None), (note,)
+
+
+def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
+    """Return what is wrong with the first few unusable rows, by their numbers."""
+    found = {int(table.numbers[row]): int(row) for row in rows[:_FIRST_ROWS]}
+    numbers = sorted([*found, *list(table.malformed)[:_FIRST_ROWS]])[:_FIRST_ROWS]
+    return {
+        number: table.malformed.get(number) or _reason(table, found[number]) for number in numbers
+    }
+
+
+def _reason(table: Table, row: int) -> str:
+    for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
+        number = float(getattr(table, role)[row])
+        if np.isnan(number):
+            value = table.value(row, role)
+            if _is_empty(value):
+                return f"{what} is missing"
+            return f"{what} {_shown(value)} is not a number"
+        if not (-180 if role == "lon" else -90) <= number <= largest:
+            return f"{what} {number:g} is out of range"
+    value = table.value(row, "user")
+    return "user is missing" if _is_empty(value) else f"user {_shown(value)} is no id"
+
+
+def _is_empty(value: object) -> bool:
+    import pandas as pd
+
+    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # pyright: ignore
+    return missing or not str(value).strip()
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _read(
     source: object, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> tuple[str, Table]:
-    """What to call the source, and its rows."""
+    """Return a name of the source for messages, and its rows."""
     if isinstance(source, np.ndarray):
         return "the array", from_array("the array", source, lat, lon, user)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
         return path.name, _read_file(path, lat, lon, user)
+    import geopandas as gpd
     import pandas as pd
 
     if not isinstance(source, pd.DataFrame):
-        raise InputError(
-            f"read_points: a path, an array or a frame is needed, not {type(source).__name__}."
-        )
-    import geopandas as gpd
+        return "the frame", from_other_frame("the frame", source, lat, lon, user)
 
     if isinstance(source, gpd.GeoDataFrame) and lat is None and lon is None:
         return "the frame", from_geoframe("the frame", source, user)
@@ -161,7 +218,7 @@ def _possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.
 
 
 def _refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.bool_]) -> None:
-    """Say so if most rows make sense only with latitude and longitude exchanged."""
+    """Raise InputError if most rows make sense only with latitude and longitude exchanged."""
     half = len(table.lat) / 2
     exchanged = _possible(table.lon, table.lat)
     inside = region.contains(region.to_xy(table.lat[usable], table.lon[usable])).sum()

@@ -1,4 +1,4 @@
-"""What reading a file tells the owner of the records."""
+"""Reports to the owner of the records: which rows were left out, and why."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,32 +9,42 @@ OWNER_ONLY = "For the eyes of the records' owner only."
 
 
 class ReadWarning(UserWarning):
-    """Some rows were left out; for the eyes of the records' owner only."""
+    """Rows were left out, or user ids look wrong; for the eyes of the records' owner only."""
 
 
 @dataclass(frozen=True, repr=False)
 class ReadReport:
     """How many rows were read and left out, and why; for the eyes of the records' owner only.
 
-    These numbers come from the records and are not protected by any noise.
+    The numbers and examples come from the records and are not protected by any noise.
 
     Parameters
     ----------
     source : str
-        What was read.
+        Name of the file, or "the frame" or "the array".
     rows : int
-        Rows there are, without a header.
+        Number of rows, without a header.
     kept : int
-        Rows that became points.
+        Number of rows that became points.
     outside : int
-        Rows with a good position that is not in the region.
+        Number of rows with a valid position outside the region.
     unusable : int
-        Rows whose position, or user where there is a user column, is missing or impossible, or
-        that do not have as many fields as the header.
+        Number of rows whose position is missing or impossible, whose user id is missing although
+        the user column was named, or that do not have as many fields as the header.
     unusable_rows : tuple of int
-        Numbers of the first few of these.
+        Numbers of the first few unusable rows.
     numbering : str
         How rows are numbered.
+    reasons : tuple of str
+        What is wrong with each of ``unusable_rows``.
+    notes : tuple of str
+        What looks wrong with user ids.
+
+    Examples
+    --------
+    >>> print(ReadReport("a.csv", 3, 2, 0, 1, (4,), "the header is row 1", ("lat is missing",)))
+    a.csv: 2 of 3 rows kept; 1 unusable: row 4: lat is missing (the header is row 1). For the eyes
+    of the records' owner only.
     """
 
     source: str
@@ -44,21 +54,26 @@ class ReadReport:
     unusable: int
     unusable_rows: tuple[int, ...]
     numbering: str
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         text = f"{self.source}: {self.kept:,} of {self.rows:,} rows kept"
         if self.outside:
             text += f"; {self.outside:,} outside the region"
         if self.unusable:
-            first = ", ".join(f"{row}" for row in self.unusable_rows)
-            more = ", ..." if self.unusable > len(self.unusable_rows) else ""
-            text += f"; {self.unusable:,} unusable (rows {first}{more}, {self.numbering})"
-        return f"{text}. {OWNER_ONLY}"
+            first = zip(self.unusable_rows, self.reasons, strict=True)
+            text += f"; {self.unusable:,} unusable: "
+            text += "; ".join(f"row {row}: {reason}" for row, reason in first)
+            more = self.unusable - len(self.unusable_rows)
+            text += f"{f'; and {more:,} more' if more else ''} ({self.numbering})"
+        notes = "".join(f" Note: {note}." for note in self.notes)
+        return f"{text}.{notes} {OWNER_ONLY}"
 
     __repr__ = __str__
 
 
 def warn_owner(report: ReadReport) -> None:
-    """Warn the caller of ``read_points`` if rows were left out."""
-    if report.kept < report.rows:
+    """Warn the caller of ``read_points`` if rows were left out or user ids look wrong."""
+    if report.kept < report.rows or report.notes:
         warnings.warn(str(report), ReadWarning, stacklevel=3)

@@ -1,59 +1,83 @@
-"""The columns that every reader hands over, and the limits that every reader keeps."""
+"""What every reader returns, and the limits that every reader keeps."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["MAX_BYTES", "MAX_ROWS", "Table", "parsing", "refuse_rows"]
+__all__ = ["MAX_BYTES", "MAX_ROWS", "ROLES", "Table", "Users", "parsing", "refuse_rows"]
 
 MAX_ROWS = 100_000_000
 MAX_BYTES = 8 * 2**30
+ROLES: tuple[str, ...] = ("lat", "lon", "user")
+"""The roles of the columns that are read."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Users:
+    """A column of user ids.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    codes : ndarray of int, shape (n,)
+        The person of each row, from 0; -1 where the id is missing.
+    notes : tuple of str
+        What the owner of the records should look at.
+    """
+
+    name: str
+    codes: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Rows as they were found, not yet judged.
+    """The rows of a source, before any is left out.
 
     Parameters
     ----------
     lat, lon : ndarray, shape (n,)
         Degrees; nan where there is no number.
-    user : ndarray of int, shape (n,), optional
-        A code for each user; -1 where missing.
+    users : Users, optional
+        The column of user ids, if there is one.
     numbers : ndarray of int, shape (n,)
-        What each row is called.
+        The number by which people find each row.
     numbering : str
-        How rows are numbered, for people.
+        How rows are numbered, for messages.
     swap : str
-        What to do if latitude and longitude are swapped.
-    malformed : tuple of int
-        Numbers of rows that could not be cut into fields.
+        How to read the source if latitude and longitude are swapped.
+    value : callable
+        Returns what the source has at a position from 0 and a role, "lat", "lon" or "user".
+    malformed : mapping of int to str
+        What is wrong with each row that could not be cut into fields, by its number.
     """
 
     lat: NDArray[np.float64]
     lon: NDArray[np.float64]
-    user: NDArray[np.int64] | None
+    users: Users | None
     numbers: NDArray[np.int64]
     numbering: str
     swap: str
-    malformed: tuple[int, ...] = ()
+    value: Callable[[int, str], object] = lambda row, role: None
+    malformed: Mapping[int, str] = field(default_factory=dict)
 
 
 def refuse_rows(source: str, rows: int) -> None:
-    """Refuse more rows than are read at once."""
+    """Raise InputError if a source has more rows than can be read at once."""
     if rows > MAX_ROWS:
-        raise InputError(f"{source}: it claims {rows:,} rows; at most {MAX_ROWS:,} are read.")
+        raise InputError(f"{source}: it has {rows:,} rows; at most {MAX_ROWS:,} are read.")
 
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn whatever a parser of a possibly hostile file raises into an InputError."""
+    """Turn every exception of a parser, whose input may be hostile, into an InputError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -63,5 +87,5 @@ def parsing(source: str, kind: str) -> Iterator[None]:
     except Exception as failure:
         reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
         raise InputError(
-            f"{source}: could not be read as {kind} ({reason}). Is the file whole?"
+            f"{source}: could not be read as {kind} ({reason}). Is the file complete?"
         ) from None

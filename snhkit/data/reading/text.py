@@ -1,17 +1,19 @@
-"""Delimited text, packed with gzip or not, read as a stream with its size watched."""
+"""Delimited text, compressed with gzip or not, read as a stream of limited size."""
 
 import codecs
 import csv
 import gzip
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from snhkit.data.reading import table as limits
-from snhkit.data.reading.columns import find_columns
+from snhkit.data.reading.columns import Columns, find_columns
+from snhkit.data.reading.quotes import refuse_swallowed_rows
 from snhkit.data.reading.table import Table, parsing, refuse_rows
 from snhkit.errors import InputError
 
@@ -20,17 +22,17 @@ __all__ = ["from_text"]
 _MAX_HEADER = 2**20
 _MAX_COLUMNS = 10_000
 _BLOCK = 2**22  # bytes; no row may be longer
-_FREE_BYTES = 2**26  # that any packed file may unpack to
-_MAX_RATIO = 200  # of a larger unpacked file to the packed one; positions reach about 10
+_FREE_BYTES = 2**26  # size to which every compressed file may unpack
+_MAX_RATIO = 200  # of unpacked to compressed size above that; positions reach about 10
 _MAX_MALFORMED = 1_000
-_NUMBERING = "as in a spreadsheet: the header is row 1"
+_NUMBERING = "rows are numbered as in a spreadsheet: the header is row 1"
 _END = "-end-of-file-"
 
 
 def from_text(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read a text file whose first row names the columns; any of , ; | and tab may divide them."""
+    """Read a text file whose first row names the columns, divided by comma, ; | or tab."""
     import pyarrow as pa
 
     source = path.name
@@ -42,7 +44,7 @@ def from_text(
         limit = max(_FREE_BYTES, _MAX_RATIO * size) if isinstance(stream, gzip.GzipFile) else size
         end = delimiter.join([_END] * len(names)) + "\n"
         watched = _Watched(source, stream, limit, end.encode())
-        malformed: list[int] = []
+        malformed: dict[int, str] = {}
         parts: list[list[pa.Array]] = [[] for _ in wanted]
         rows = 0
         for batch in _batches(source, watched, len(names), delimiter, wanted, malformed):
@@ -51,28 +53,39 @@ def from_text(
             for part, column in zip(parts, batch.columns, strict=True):
                 part.append(column)
         columns = [pa.chunked_array(part, pa.string()) for part in parts]
-        if not rows or columns[0][-1].as_py() != _END:
-            raise InputError(
-                f"{source}: a quotation mark opens a field and none closes it; "
-                "the rows after it would be lost."
-            )
+        closed = rows > 0 and columns[0][-1].as_py() == _END
+        if not closed or watched.lines != rows - 1 + len(malformed):
+            # Fields in quotation marks go on over line ends: they may hold rows.
+            _refuse_swallowed_rows(path, delimiter, len(names), at)
+        if not closed:
+            raise InputError(f"{source}: its last row is not complete.")
+        if rows == 1 and malformed:
+            raise InputError(f"{source}: rows have {next(iter(malformed.values()))}.")
         return _table(source, names, at, [c.slice(0, rows - 1) for c in columns], malformed)
 
 
-def _table(source: str, names: list[str], at, columns: list, malformed: list[int]) -> Table:
-    from snhkit.data.reading.arrow import codes_of, floats_of
+def _table(
+    source: str, names: list[str], at: Columns, columns: list, malformed: dict[int, str]
+) -> Table:
+    from snhkit.data.reading.arrow import from_arrow
 
-    rows = len(columns[0])
-    numbers = np.setdiff1d(np.arange(2, rows + len(malformed) + 2), malformed)
-    return Table(
-        lat=floats_of(source, columns[0]),
-        lon=floats_of(source, columns[1]),
-        user=None if at.user is None else codes_of(source, columns[2]),
-        numbers=numbers,
+    table = from_arrow(source, names, at, columns)
+    numbers = np.arange(2, len(table.lat) + len(malformed) + 2)
+    return replace(
+        table,
+        numbers=np.setdiff1d(numbers, list(malformed)),
         numbering=_NUMBERING,
-        swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
-        malformed=tuple(malformed),
+        malformed=malformed,
     )
+
+
+def _refuse_swallowed_rows(path: Path, delimiter: str, width: int, at: Columns) -> None:
+    def is_row(fields: list[str]) -> bool:
+        return len(fields) == width and _is_number(fields[at.lat]) and _is_number(fields[at.lon])
+
+    with path.open("rb") as raw, _unpacked(raw) as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+        refuse_swallowed_rows(path.name, (line.rstrip("\r\n") for line in lines), delimiter, is_row)
 
 
 def _unpacked(raw: BinaryIO) -> BinaryIO:
@@ -82,7 +95,7 @@ def _unpacked(raw: BinaryIO) -> BinaryIO:
 
 
 def _header(source: str, line: bytes) -> tuple[list[str], str]:
-    """Names of the columns, and what divides them."""
+    """Return the names of the columns, and the delimiter."""
     if not line:
         raise InputError(f"{source}: it is empty.")
     if len(line) > _MAX_HEADER:
@@ -111,14 +124,17 @@ def _batches(
     width: int,
     delimiter: str,
     wanted: list[int],
-    malformed: list[int],
+    malformed: dict[int, str],
 ) -> Iterator:
-    """Record batches of the wanted columns as text; numbers of malformed rows are put aside."""
+    """Yield record batches of the wanted columns as text; add malformed rows to ``malformed``."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     def put_aside(row: arrow_csv.InvalidRow) -> str:
-        malformed.append(row.number + 1)
+        told = f"{row.actual_columns} fields, the header {width}"
+        if row.actual_columns == width + 1:
+            told += _one_field_more(row.text, delimiter)
+        malformed[row.number + 1] = told
         return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
 
     names = [str(i) for i in range(width)]
@@ -144,16 +160,21 @@ def _batches(
         )
     except pa.ArrowInvalid as failure:
         if len(malformed) > _MAX_MALFORMED:
-            rows = ", ".join(map(str, malformed[:5]))
             raise InputError(
-                f"{source}: more than {_MAX_MALFORMED:,} rows do not have the header's "
-                f"{width} fields (rows {rows}, ...). Are fields divided by {delimiter!r}?"
+                f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} rows "
+                f"and more are like that. Are fields divided by {delimiter!r}?"
             ) from None
         if "UTF8" in str(failure):
             raise _not_utf8(source) from None
         if "straddl" in str(failure):
             raise InputError(f"{source}: a row is longer than {_BLOCK:,} bytes.") from None
         raise
+
+
+def _one_field_more(row: str, delimiter: str) -> str:
+    if row.rstrip().endswith(delimiter):
+        return f" (rows end in {delimiter!r}, the header does not)"
+    return " (if the first field is the name of the row, give its column a name in the header)"
 
 
 def _not_utf8(source: str) -> InputError:
@@ -169,13 +190,14 @@ def _is_number(text: str) -> bool:
 
 
 class _Watched(io.RawIOBase):
-    """A stream that refuses to grow past a limit, and ends in a row that says so."""
+    """A stream of limited size that counts lines and ends in a row by which it is recognised."""
 
     def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
         self._source, self._stream, self._limit = source, stream, limit
         self._ending: bytes | None = end
         self._seen = 0
         self._last = b"\n"
+        self.lines = 0
 
     def readable(self) -> bool:
         return True
@@ -186,11 +208,13 @@ class _Watched(io.RawIOBase):
         if self._seen > min(self._limit, limits.MAX_BYTES):
             raise InputError(
                 f"{self._source}: it unpacks to more than {self._seen:,} bytes, "
-                "far more than positions would; it is refused."
+                "far more than positions would."
             )
+        self.lines += data.count(b"\n")
         if data:
             self._last = data[-1:]
         elif self._ending is not None:
+            self.lines += self._last != b"\n"
             data = self._ending if self._last == b"\n" else b"\n" + self._ending
             self._ending = None
         return data

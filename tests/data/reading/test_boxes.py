@@ -2,6 +2,7 @@
 
 import json
 
+import geopandas as gpd
 import numpy as np
 import pytest
 import shapely
@@ -111,6 +112,19 @@ def test_properties_come_back_as_they_were(written):
     assert csv[2].startswith(",,,,37.76")
 
 
+@pytest.mark.parametrize("name", ["urn:ogc:def:crs:EPSG::4269", "EPSG:26910", "EPSG:4326"])
+def test_shapes_in_another_crs(written, name):
+    frame = gpd.GeoSeries([shapely.geometry.shape(SHAPE)], crs=4326).to_crs(name.split(":")[-1])
+    geometry = json.loads(frame.to_json())["features"][0]["geometry"]
+    document = _collection(geometry, crs={"type": "name", "properties": {"name": name}})
+    queries, rows = read_boxes(written("b.geojson", document), CITY)
+    if name == "EPSG:26910":
+        assert queries.total_bounds == pytest.approx([-122.44, 37.76, -122.43, 37.77], abs=1e-6)
+    else:
+        assert queries.width == pytest.approx(881, abs=2)
+    assert json.loads(answered(rows, np.array([1.0]), ".json"))["crs"] == document["crs"]
+
+
 def test_a_table_has_no_shapes(written):
     _, rows = read_boxes(written("b.csv", HEAD + ROW), CITY)
     with pytest.raises(InputError, match=r"answered as \.csv, not as \.geojson"):
@@ -122,9 +136,20 @@ REFUSED = {
     "no header": ("b.csv", ROW, "no column south"),
     "comma": ("b.csv", HEAD + ROW + '"37,76",-122.44,37.77,-122.43\n', "box 1: south = '37,76'"),
     "infinite": ("b.csv", HEAD + "37.76,-122.44,inf,-122.43\n", "box 0: north = 'inf'"),
-    "more fields": ("b.csv", HEAD + "1," + ROW, "more fields than the header"),
-    "more fields later": ("b.csv", HEAD + ROW + "1," + ROW, "could not be read as CSV"),
-    "empty": ("b.csv", "", "could not be read as CSV"),
+    "more fields": ("b.csv", HEAD + "1," + ROW, "line 2 has 5 fields, the header 4"),
+    "more fields later": ("b.csv", HEAD + ROW + "1," + ROW, "line 3 has 5 fields, the header 4"),
+    "empty": ("b.csv", "", "it is empty"),
+    "stray quotes": (
+        "b.csv",
+        "id," + HEAD + "".join(f"{mark}a,{ROW}" for mark in ('"', "", '"', "")),
+        "line 2: a quotation mark opens a field that is closed only on line 4",
+    ),
+    "open quote": (
+        "b.csv",
+        "id," + HEAD + f'a,{ROW}"b,{ROW}c,{ROW}',
+        "line 3: a quotation mark opens a field and none closes it",
+    ),
+    "half a quote": ("b.csv", "id," + HEAD + f'"a"b,{ROW}', "could not be read as CSV"),
     "latin": ("b.csv", (HEAD + ROW).replace("east", "öst").encode("latin-1"), "read as CSV"),
     "count": ("b.csv", HEAD.strip() + ",count\n" + ROW.strip() + ",5\n", "'count' already"),
     "upside down": ("b.csv", HEAD + "37.77,-122.44,37.76,-122.43\n", "box 0: south = 37.77"),
@@ -138,7 +163,8 @@ REFUSED = {
     "a point": (
         "b.json", _collection({"type": "Point", "coordinates": [-122, 37]}), "not Point",
     ),
-    "metres": ("b.json", _collection(SHAPE, crs={"name": "EPSG:26910"}), "in degrees"),
+    "no CRS": ("b.json", _collection(SHAPE, crs={"name": "EPSG:999999"}), "CRS is unknown"),
+    "odd CRS": ("b.json", _collection(SHAPE, crs=["EPSG:4326"]), "CRS is unknown"),
     "metres, unsaid": ("b.json", _collection(_shape(5e5, 4e6, 6e5, 5e6)), "box 0: "),
     "properties": (
         "b.json",

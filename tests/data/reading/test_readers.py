@@ -6,6 +6,7 @@ import warnings
 import geopandas as gpd
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -50,7 +51,10 @@ def test_bad_rows_are_counted_and_named_as_in_a_spreadsheet(tmp_path):
     assert repr(report) == str(report)
     assert str(report) == (
         "trips.csv: 2 of 12 rows kept; 1 outside the region; "
-        "9 unusable (rows 3, 4, 5, 6, 7, ..., as in a spreadsheet: the header is row 1). "
+        "9 unusable: row 3: latitude is missing; row 4: longitude is missing; "
+        "row 5: 2 fields, the header 3; row 6: latitude 91 is out of range; "
+        "row 7: longitude -181 is out of range; and 4 more "
+        "(rows are numbered as in a spreadsheet: the header is row 1). "
         "For the eyes of the records' owner only."
     )
 
@@ -66,12 +70,13 @@ def test_frames_and_arrays_count_from_zero():
     read_points(frame, PARIS, report=reports.append)
     read_points(np.array([[np.nan, 2.35], [48.86, 2.35]]), PARIS, report=reports.append)
     assert [r.unusable_rows for r in reports] == [(1, 2), (0,)]
-    assert "counted from 0" in str(reports[0])
+    assert "row 1: latitude is missing; row 2: longitude '?' is not a number" in str(reports[0])
+    assert "rows count from 0" in str(reports[0])
 
 
 def test_rows_without_a_user_are_unusable_where_there_are_users(tmp_path):
     content = "lat,lon,user\n0,0,cy\n48.86,2.35,\n48.86,2.35,ann\n48.87,2.35,bob\n48.86,2.35,ann\n"
-    points, report = read_csv(tmp_path, content)
+    points, report = read_csv(tmp_path, content, user="user")
     assert points.user is not None
     assert points.user.tolist() == [0, 1, 0]
     assert (report.unusable, report.unusable_rows, report.outside) == (1, (3,), 1)
@@ -225,3 +230,66 @@ def test_a_row_may_lie_across_blocks_and_lines(tmp_path, monkeypatch):
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     with pytest.raises(InputError, match="columns are 'a', 'b'"):
         read_csv(tmp_path, "\ufeffa,b\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("shape", "points"),
+    [
+        (shapely.MultiPoint([(2.35, 48.86), (2.36, 48.87), (2.34, 48.85)]), 3),
+        (shapely.LineString([(2.35, 48.86), (2.36, 48.87)]), 2),
+        (shapely.box(2.35, 48.85, 2.36, 48.86), 1),
+        (shapely.GeometryCollection([shapely.Point(2.35, 48.86), shapely.Point(2.3, 48.83)]), 2),
+    ],
+)
+def test_the_advice_for_other_geometries_keeps_every_point(shape, points):
+    frame = gpd.GeoDataFrame(geometry=[shape], crs=4326)
+    with pytest.raises(InputError, match="not a point; frame") as refusal:
+        read_points(frame, PARIS)
+    advice = str(refusal.value).split("; ")[1].split(") ")[0] + ")"
+    kept = read_points(eval(advice, {"frame": frame}), PARIS, report=lambda _: None)
+    assert len(kept) == points
+
+
+def test_frames_of_other_libraries(tmp_path):
+    table = {"lat": [48.86, None, 48.85], "lon": [2.35, 2.35, 2.34], "uid": ["a", "b", "a"]}
+    for frame in (pl.DataFrame(table), pa.table(table), pl.DataFrame(table).to_arrow()):
+        reports: list[ReadReport] = []
+        points = read_points(frame, PARIS, report=reports.append)
+        np.testing.assert_array_equal(points.xy, PARIS.to_xy([48.86, 48.85], [2.35, 2.34]))
+        assert points.user is not None
+        assert points.user.tolist() == [0, 0]
+        assert "1 unusable: row 1: latitude is missing" in str(reports[0])
+    with pytest.raises(InputError, match=r"the frame is lazy; pass frame\.collect\(\)"):
+        read_points(pl.LazyFrame(table), PARIS)
+    with pytest.raises(InputError, match="a data frame is needed, not list"):
+        read_points([[48.86, 2.35]], PARIS)  # pyright: ignore[reportArgumentType]
+
+
+def test_masked_entries_are_missing():
+    rows = np.ma.masked_array(
+        [[48.86, 2.35, 1], [48.86, 2.35, 1], [48.86, 2.35, 7]],
+        mask=[[0, 0, 0], [1, 0, 0], [0, 0, 1]],
+    )
+    reports: list[ReadReport] = []
+    points = read_points(rows, PARIS, lat=0, lon=1, user=2, report=reports.append)
+    assert len(points) == 1
+    assert "row 1: latitude is missing; row 2: user is missing" in str(reports[0])
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Float64", "double[pyarrow]", "category", "float32", "dictionary"]
+)
+def test_nullable_and_dictionary_columns(dtype, tmp_path):
+    frame = pd.DataFrame({"lat": [48.86, None, 48.85], "lon": 2.35, "user": [1, 2, None]})
+    if dtype == "dictionary":
+        lat = pa.array(frame["lat"], from_pandas=True).dictionary_encode()
+        frame["lat"] = pd.Series(pd.arrays.ArrowExtensionArray(lat))
+    else:
+        frame["lat"] = frame["lat"].astype(dtype)
+    frame["user"] = frame["user"].astype("Int64")
+    for source in (frame, tmp_path / "a.parquet"):
+        frame.to_parquet(tmp_path / "a.parquet")
+        reports: list[ReadReport] = []
+        points = read_points(source, PARIS, user="user", report=reports.append)
+        assert len(points) == 1
+        assert reports[0].unusable_rows == (1, 2)

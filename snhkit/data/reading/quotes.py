@@ -1,0 +1,80 @@
+"""Quotation marks in delimited text that take whole rows into one field."""
+
+from collections.abc import Callable, Iterable
+
+from snhkit.errors import InputError
+
+__all__ = ["refuse_swallowed_rows"]
+
+
+def refuse_swallowed_rows(
+    source: str, lines: Iterable[str], delimiter: str, is_row: Callable[[list[str]], bool]
+) -> None:
+    """Raise InputError if a quoted field holds text that looks like rows, or is never closed.
+
+    A field in quotation marks may hold line ends, so one stray mark at the start of a field takes
+    in all rows up to the next mark.
+
+    Parameters
+    ----------
+    source : str
+        What is read, for messages.
+    lines : iterable of str
+        The lines of the file, the header among them.
+    delimiter : str
+        What divides fields.
+    is_row : callable
+        Whether the fields of one line are those of a row.
+
+    Raises
+    ------
+    InputError
+        Naming the line on which the field begins.
+
+    Examples
+    --------
+    >>> text = 'note,lat,lon\\n"a,48.8,2.3\\nb,48.8,2.4\\n"c,48.9,2.3\\n'
+    >>> refuse_swallowed_rows("a.csv", text.splitlines(), ",", lambda fields: len(fields) == 3)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: a.csv: line 2: a quotation mark opens a field that is closed only ...
+    """
+    inside, begun, rows = False, 0, 0
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        ends_inside, opened = _scan(line, delimiter, inside)
+        if inside:
+            rows += is_row(line.split(delimiter))
+            if (not ends_inside or opened) and rows > 1:
+                raise InputError(
+                    f"{source}: line {begun}: a quotation mark opens a field that is closed only "
+                    f"on line {number} and takes in the rows between; remove or close the mark."
+                )
+        if ends_inside and (opened or not inside):
+            begun, rows = number, int(is_row(line.split(delimiter)))
+        inside = ends_inside
+    if inside:
+        raise InputError(
+            f"{source}: line {begun}: a quotation mark opens a field and none closes it; the rows "
+            "after it would be lost. Remove or close the mark."
+        )
+
+
+def _scan(line: str, delimiter: str, inside: bool) -> tuple[bool, bool]:
+    """Whether a line ends inside quotation marks, and whether these open on the line itself."""
+    at, opened = 0, False
+    while True:
+        if inside:
+            at = line.find('"', at)
+            if at < 0:
+                return True, opened
+            if line[at + 1 : at + 2] == '"':
+                at += 2
+                continue
+            inside = False
+        elif line[at : at + 1] == '"':
+            inside, opened, at = True, True, at + 1
+            continue
+        at = line.find(delimiter, at)
+        if at < 0:
+            return False, opened
+        at += 1

@@ -1,0 +1,122 @@
+"""Who is one person: ids that split or merge people would break the promise to them."""
+
+import decimal
+import uuid
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from snhkit import PrivateDataset
+from snhkit.data import ReadReport, read_points
+from snhkit.data.reading.users import person_codes
+from snhkit.errors import InputError
+from snhkit.geometry import Region
+
+CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+
+
+def frame(user, **kind) -> pd.DataFrame:
+    return pd.DataFrame({"lat": 37.76, "lon": -122.43, "user": pd.Series(user, **kind)})
+
+
+def people(source, **said):
+    reports: list[ReadReport] = []
+    points = read_points(source, CITY, report=reports.append, **said)
+    return points.user if points.user is None else points.user.tolist(), reports[0]
+
+
+@pytest.mark.parametrize(
+    ("user", "told"),
+    [
+        ([1001, "1001"], r"number \(1001\) and text \('1001'\)"),
+        (["a", b"a", 7], r"text \('a'\) and number \(7\)"),
+        ([2, True], r"number \(2\) and true or false \(True\)"),
+        (["a", uuid.UUID(int=5)], r"text \('a'\) and UUID"),
+    ],
+)
+def test_mixed_types_are_refused(user, told):
+    with pytest.raises(InputError, match=f"user ids are of mixed types: {told}"):
+        read_points(frame(user), CITY)
+    with pytest.raises(InputError, match="mixed types"):
+        read_points(frame(user).astype({"user": "category"}), CITY)
+
+
+def test_numbers_of_several_kinds_are_one_type():
+    assert people(frame([5, 5.0, np.int8(5), decimal.Decimal(5)], dtype=object))[0] == [0] * 4
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame", "category", "polars", "array"])
+def test_spellings_of_one_id_are_one_person(form, tmp_path):
+    spelt = frame(["42", "42.0", " 42", "42.00\t", "Ann", "Ann\u00a0", "Jose\u0301", "José", "042"])
+    sources = {
+        "csv": tmp_path / "a.csv",
+        "parquet": tmp_path / "a.parquet",
+        "frame": spelt,
+        "category": spelt.astype({"user": "category"}),
+        "polars": pl.from_pandas(spelt),
+        "array": np.array(list(spelt.itertuples(index=False)), "f8,f8,U9"),
+    }
+    sources["array"].dtype.names = ("lat", "lon", "user")
+    spelt.to_csv(tmp_path / "a.csv", index=False)
+    spelt.to_parquet(tmp_path / "a.parquet")
+    found, report = people(sources[form])
+    codes = pd.factorize(np.array(found))[0].tolist()
+    assert codes == [0, 0, 0, 0, 1, 1, 2, 2, 3]
+    assert "5 user ids were written in several ways" in str(report)
+    assert "1 user id differs from another only in case, punctuation or leading zeros" in str(
+        report
+    )
+
+
+@pytest.mark.parametrize("word", ["NULL", "None", "nan", "", " ", "N/A", "<NA>", "-"])
+def test_words_for_a_missing_id_are_no_person(word, tmp_path):
+    given = frame(["a", word, "b"])
+    given.to_csv(tmp_path / "a.csv", index=False)
+    for source in (given, tmp_path / "a.csv", pl.from_pandas(given)):
+        found, report = people(source, user="user")
+        assert found == [0, 1]
+        assert (report.unusable, len(report.unusable_rows)) == (1, 1)
+        reason = "is missing" if not word.strip() else f"{word!r} is no id"
+        assert f"user {reason}" in str(report)
+
+
+def test_gaps_in_a_column_that_nobody_named_cost_no_rows(tmp_path):
+    given = frame(["a", None, "b"]).rename(columns={"user": "device"})
+    given.to_csv(tmp_path / "a.csv", index=False)
+    for source in (given, tmp_path / "a.csv"):
+        found, report = people(source)
+        assert found is None
+        assert (report.kept, report.unusable) == (3, 0)
+        assert "the column 'device' looks like user ids, but 1 rows have none" in str(report)
+        assert people(source, user="device")[0] == [0, 1]
+
+
+def test_large_floats_that_merge_people_are_refused():
+    with pytest.raises(InputError, match=r"above 2\*\*53, which merge different people"):
+        read_points(frame([2.0**60, np.nan, 3.0]), CITY)
+    assert people(frame([2**60, 2**60 + 1, None], dtype="Int64"), user="user")[0] == [0, 1]
+
+
+def test_ids_that_a_spreadsheet_has_rounded_are_pointed_out():
+    assert "rounded by a spreadsheet, such as '1.2E+17'" in str(people(frame(["1.2E+17", "b"]))[1])
+
+
+def test_an_id_that_stands_for_many_is_pointed_out():
+    crowd = ["0"] * 50 + [f"u{k}" for k in range(200)]
+    assert "the user id '0' has 50 of 250 records" in str(people(frame(crowd))[1])
+    assert people(frame([f"u{k % 7}" for k in range(250)]))[1].notes == ()
+
+
+def test_codes_count_from_zero_without_gaps_whatever_is_merged():
+    codes, notes = person_codes("x", ["b", "NULL", "b ", "a"], np.array([3, 2, 1, 0, -1]))
+    assert codes.tolist() == [1, 0, -1, 0, -1]
+    assert len(notes) == 1
+
+
+def test_of_each_person_as_many_records_count_as_were_promised():
+    given = frame([1001.0] * 3 + [1001] * 3, dtype=object)
+    points = read_points(given, CITY)
+    data = PrivateDataset(points, 1, unit="user", max_per_user=1, n="public")
+    assert data.n == 1
