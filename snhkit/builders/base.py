@@ -115,15 +115,15 @@ def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]
 def with_n_unless(
     given: object, records: Points, terms: Terms
 ) -> tuple[int | None, Terms, tuple[Spend, ...]]:
-    """Return the same as ``with_n``, but do not buy n if the hyperparameter ``given`` is not None.
+    """Return the number of records as ``with_n`` does, or buy nothing if ``given`` is not None.
 
-    For builders that need n only to choose a hyperparameter.
+    For builders that need n only to choose the hyperparameter ``given``.
     """
     return with_n(records, terms) if given is None else (terms.n, terms, ())
 
 
 def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.int64], Spend]:
-    """Return noisy counts of a grid's cells, shape (m, m), and their cost, all of the epsilon."""
+    """Spend all epsilon on noisy counts of a grid's cells, shape (m, m); return counts and cost."""
     return noisy_histogram(
         grid.count(records), terms.epsilon, terms.unit.sensitivity, terms.entropy
     )

@@ -67,7 +67,7 @@ class Privelet:
             positive("cell_m", self.cell_m)
 
     def halvings(self, side_m: float, n: int, epsilon: float) -> int:
-        """Return the k of the 2^k cells per side.
+        """Return how many times the region is halved, the k of 2^k cells per side.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Privelet:
         Returns
         -------
         int
-            The number of times that the region is halved, by default from 3 to 11.
+            The number k, from 3 to 11 if ``cell_m`` is None.
         """
         if self.cell_m is not None:
             return math.ceil(math.log2(max(side_m / self.cell_m * (1 - 1e-12), 1)))

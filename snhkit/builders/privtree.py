@@ -1,4 +1,4 @@
-"""PrivTree: a quadtree whose depth adapts to the records, without a limit to choose."""
+"""PrivTree: a quadtree whose depth adapts to the records."""
 
 from dataclasses import dataclass
 

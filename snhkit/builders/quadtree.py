@@ -83,9 +83,18 @@ class QuadTree:
 
     @staticmethod
     def shares(height: int) -> list[Fraction]:
-        """Return the share of epsilon of each level, from the root to the smallest squares.
+        """Return the share of epsilon of each level.
 
-        The shares grow by the cube root of 2 from level to level, and add up to 1.
+        Parameters
+        ----------
+        height : int
+            The height of the tree.
+
+        Returns
+        -------
+        list of Fraction
+            The shares, from the root to the smallest squares. They grow by about the cube root of 2
+            from level to level, and add up to 1.
         """
         parts = [round(50 * 2 ** (level / 3)) for level in range(height + 1)]
         return [Fraction(part, sum(parts)) for part in parts]
