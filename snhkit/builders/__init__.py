@@ -1,4 +1,4 @@
-"""One file a method: frozen hyperparameters that turn records into a release."""
+"""The methods that need no neural network, one per module, each a ``Builder`` of releases."""
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder, Terms

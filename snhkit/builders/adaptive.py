@@ -1,4 +1,4 @@
-"""The adaptive grid (AG): cells of a coarse grid are cut further where they hold more."""
+"""The adaptive grid (AG): a coarse grid whose cells are divided according to their counts."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, positive, publish, with_n
+from snhkit.builders.base import Terms, publish, with_n
+from snhkit.checks import positive
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, Region
 from snhkit.models.cell_noise import CellNoise
@@ -17,25 +18,31 @@ from snhkit.release import Release
 
 __all__ = ["AdaptiveGrid"]
 
-_MOST_CELLS = 2**21
-_MOST_CELLS_A_SIDE = 512  # of the first level
+_MAX_CELLS = 2**21
+_MAX_COARSE_CELLS_PER_SIDE = 512
 
 
 @dataclass(frozen=True)
 class AdaptiveGrid:
-    """A coarse grid whose crowded cells are cut into finer ones.
+    """Noisy counts of a coarse grid whose cells are divided further where counts are large.
 
-    Half of epsilon buys noisy counts of a coarse grid, which say where the crowds are. Each coarse
-    cell is then cut into as many pieces as its noisy count deserves, and the other half buys counts
-    of the pieces. A coarse count and the sum of its pieces measure the same thing, so both are
-    moved to their weighted mean, which is less noisy than either.
+    A share of epsilon, half by default, buys noisy counts of a coarse grid. Each coarse cell is
+    divided into k by k equal pieces, where k grows with the noisy count, and the rest of epsilon
+    buys noisy counts of the pieces. Since a coarse count and the sum of its pieces estimate the
+    same number, both are replaced by their weighted mean, which has less noise than either.
 
     Parameters
     ----------
     alpha : float
-        The first level's share of epsilon.
+        The share of epsilon that buys the coarse counts, between 0 and 1.
     c : float
-        The constant of the first level's width; the second level's is half of it, the paper's c2.
+        The constant of the rule for the coarse grid, greater than 0; the rule for the pieces uses
+        c / 2 (the paper's c2).
+
+    Raises
+    ------
+    InputError
+        If ``alpha`` is not between 0 and 1, or ``c`` is not a positive, finite number.
 
     Examples
     --------
@@ -47,8 +54,8 @@ class AdaptiveGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, Sec. 4.2.
-    The standard error of an answer takes the cuts as given. They follow the first noise a little,
-    which makes the true one larger by about 1 %.
+    Standard errors take the pieces as given. Because the pieces depend on the coarse noise, the
+    true errors are about 1 % larger.
     """
 
     alpha: float = 0.5
@@ -61,55 +68,94 @@ class AdaptiveGrid:
             raise InputError(f"alpha must be below 1, a share of epsilon, not {self.alpha!r}.")
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """The first level's m1, for epsilon per record."""
+        """Return the number of cells per side of the coarse grid (the paper's m1).
+
+        Parameters
+        ----------
+        n : int
+            The number of records.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``.
+
+        Returns
+        -------
+        int
+            The number of cells per side, from 10 to 512.
+        """
         rule = math.sqrt(max(n, 0) * epsilon / self.c) / 4
-        return min(max(10, math.ceil(rule)), _MOST_CELLS_A_SIDE)
+        return min(max(10, math.ceil(rule)), _MAX_COARSE_CELLS_PER_SIDE)
 
     def pieces(self, noisy: NDArray, epsilon: float) -> NDArray[np.int64]:
-        """The second level's m2 for each noisy count, for epsilon per record."""
+        """Return the number of pieces per side of each coarse cell (the paper's m2).
+
+        Parameters
+        ----------
+        noisy : ndarray
+            The noisy counts of coarse cells.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``.
+
+        Returns
+        -------
+        ndarray of int, shape of ``noisy``
+            The pieces per side, at least 1.
+        """
         left = (1 - float(self.alpha)) * epsilon
         wanted = np.sqrt(np.maximum(noisy, 0) * left / (self.c / 2))
         pieces = np.maximum(np.ceil(wanted), 1)
-        # Where there would be too many, all become coarser alike: the counts are noisy already.
-        shrink = math.sqrt(min(1, (_MOST_CELLS - pieces.size) / (pieces**2).sum()))
+        # If all pieces together are too many, every cell gets fewer in the same proportion. This
+        # depends on noisy counts only, so it costs no privacy.
+        shrink = math.sqrt(min(1, (_MAX_CELLS - pieces.size) / (pieces**2).sum()))
         return np.maximum(np.floor(pieces * shrink), 1).astype(np.int64)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Any terms will do."""
+        """Accept all regions and terms."""
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count coarsely, cut, count finely, and reconcile."""
+        """Return a release of consistent noisy counts of the pieces."""
         n, left, bought = with_n(records, terms)
         grid = Grid(records.region, self.cells_per_side(n, left.record_epsilon))
-        share = left.epsilon * exact(self.alpha)
-        how = left.unit.sensitivity, left.entropy
-        coarse, first = noisy_histogram(grid.count(records), share, *how)
+        alpha = exact(self.alpha)
+        coarse_epsilon = left.epsilon * alpha
+        sensitivity, entropy = left.unit.sensitivity, left.entropy
+        coarse, coarse_spend = noisy_histogram(
+            grid.count(records), coarse_epsilon, sensitivity, entropy
+        )
         pieces = self.pieces(coarse, left.record_epsilon)
         cells = Partition.split(grid, pieces)
-        fine, second = noisy_histogram(cells.count(records), left.epsilon - share, *how)
-        alpha = exact(self.alpha)
-        noise = noise_left(
-            pieces, alpha, *(noise_variance(s.epsilon, how[0]) for s in (first, second))
+        fine, fine_spend = noisy_histogram(
+            cells.count(records), left.epsilon - coarse_epsilon, sensitivity, entropy
+        )
+        noise = consistent_noise(
+            pieces,
+            alpha,
+            noise_variance(coarse_spend.epsilon, sensitivity),
+            noise_variance(fine_spend.epsilon, sensitivity),
         )
         model = PartitionModel(cells, consistent(coarse, pieces, fine, alpha), noise)
-        return publish(self, terms, (*bought, first, second), model, n)
+        return publish(self, terms, (*bought, coarse_spend, fine_spend), model, n)
 
 
 def consistent(
     coarse: NDArray, pieces: NDArray[np.int64], fine: NDArray, alpha: Fraction
 ) -> NDArray[np.float64]:
-    """The pieces' counts, shape (c,), moved so that they sum to the best estimate of their cell.
+    """Return counts of the pieces that sum to the best estimate of each coarse cell.
 
     Parameters
     ----------
     coarse : ndarray, shape (m, m)
-        Noisy counts of cells.
+        The noisy counts of coarse cells.
     pieces : ndarray of int, shape (m, m)
-        Each was cut into so many pieces a side.
+        The number of pieces per side of each coarse cell.
     fine : ndarray, shape (c,)
-        Noisy counts of the pieces, cell after cell.
+        The noisy counts of the pieces, coarse cell after coarse cell.
     alpha : Fraction
         The share of epsilon that bought ``coarse``.
+
+    Returns
+    -------
+    ndarray of float, shape (c,)
+        The weighted least-squares estimates of the pieces' counts.
 
     Examples
     --------
@@ -121,28 +167,45 @@ def consistent(
     parts = pieces.ravel() ** 2
     cell = np.repeat(np.arange(parts.size), parts)
     sums = np.bincount(cell, fine, minlength=parts.size)
-    return fine + (_weight(parts, alpha) * (coarse.ravel() - sums) / parts)[cell]
+    return fine + (_coarse_weight(parts, alpha) * (coarse.ravel() - sums) / parts)[cell]
 
 
-def noise_left(
-    pieces: NDArray[np.int64], alpha: Fraction, of_coarse: float, of_fine: float
+def consistent_noise(
+    pieces: NDArray[np.int64], alpha: Fraction, coarse_variance: float, fine_variance: float
 ) -> CellNoise:
-    """The noise of ``consistent`` counts, for given variances of the coarse and the fine ones.
+    """Return the noise of ``consistent`` counts, for given noise variances of the two levels.
+
+    Parameters
+    ----------
+    pieces : ndarray of int, shape (m, m)
+        The number of pieces per side of each coarse cell.
+    alpha : Fraction
+        The share of epsilon that bought the coarse counts.
+    coarse_variance, fine_variance : float
+        The noise variances of a coarse count and of a piece's count.
+
+    Returns
+    -------
+    CellNoise
+        The noise from which the variance of any box follows.
 
     Notes
     -----
-    Let a box cover the fraction f_i of piece i and F of a cell of k pieces, whose coarse count
-    weighs w. In its answer the noise of piece i has the factor f_i - w F and the coarse one w F,
-    and the f_i of the cell add up to k F.
+    Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of k pieces, and
+    let w be the weight of the cell's coarse count. In the answer the noise of piece i has the
+    factor f_i - w F, the noise of the coarse count has the factor w F, and the f_i of the cell add
+    up to k F.
     """
-    weight = _weight(pieces**2, alpha)
+    weight = _coarse_weight(pieces**2, alpha)
     return CellNoise(
-        of_fine, of_fine * pieces**2 * (weight**2 - 2 * weight) + of_coarse * weight**2
+        fine_variance,
+        fine_variance * pieces**2 * (weight**2 - 2 * weight) + coarse_variance * weight**2,
     )
 
 
-def _weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
-    """Of the coarse count of a cell, against the sum of so many parts."""
-    # The variances are as 1 / alpha^2 for a cell, and as parts / (1 - alpha)^2 for its sum.
-    of_coarse = float(alpha) ** 2 * parts
-    return of_coarse / (of_coarse + (1 - float(alpha)) ** 2)
+def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
+    """Return the weight of a coarse count in its mean with the sum of ``parts`` fine counts."""
+    # A coarse count has the variance 1 / alpha^2, the sum of its parts parts / (1 - alpha)^2, in
+    # the same unit; weights are inversely proportional to variances.
+    coarse = float(alpha) ** 2 * parts
+    return coarse / (coarse + (1 - float(alpha)) ** 2)

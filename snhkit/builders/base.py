@@ -1,4 +1,4 @@
-"""What builders have in common."""
+"""Functions and constants that builders share."""
 
 import math
 import warnings
@@ -22,6 +22,7 @@ from snhkit.privacy import Spend, noisy_count, noisy_histogram
 from snhkit.release import Release
 
 __all__ = [
+    "MAX_CELLS_PER_SIDE",
     "MOST_CELLS",
     "N_SHARE",
     "Builder",
@@ -36,22 +37,24 @@ __all__ = [
 ]
 
 N_SHARE = Fraction(1, 20)
-"""The share of epsilon that buys an unknown number of records."""
+"""The share of epsilon that is spent on the number of records if that is not public."""
 
-MOST_CELLS = math.isqrt(MAX_CELLS)
-"""Cells a side of the finest grid there is."""
+MAX_CELLS_PER_SIDE = math.isqrt(MAX_CELLS)
+"""The number of cells per side of the finest grid that is allowed."""
+
+MOST_CELLS = MAX_CELLS_PER_SIDE
 
 
 @dataclass(frozen=True)
 class Extra:
-    """What a builder needs beyond snhkit's own dependencies; it names it as its ``extra``.
+    """An optional dependency of a builder, stored in the builder's class attribute ``extra``.
 
     Parameters
     ----------
     name : str
-        Of the extra of snhkit.
+        The name of snhkit's extra that installs the package.
     package : str
-        That is imported.
+        The name by which the package is imported.
     """
 
     name: str
@@ -59,21 +62,24 @@ class Extra:
 
     @property
     def installed(self) -> bool:
-        """Whether it is here."""
+        """Whether the package is installed."""
         return find_spec(self.package) is not None
 
     @property
     def advice(self) -> str:
-        """How to get it."""
+        """The command that installs the package."""
         return f'pip install "snhkit[{self.name}]"'
 
     def require(self) -> None:
-        """Raise InputError if it is not here, or does not work: before anything is spent on it."""
+        """Raise InputError if the package is not installed or cannot be imported.
+
+        Builders call this in ``check``, before anything is spent.
+        """
         if not self.installed:
             raise InputError(f"the package {self.package} is not installed: {self.advice}.")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of its own affairs
+                warnings.simplefilter("ignore")  # about the package itself
                 import_module(self.package)
         except ImportError as error:
             raise InputError(
@@ -82,9 +88,16 @@ class Extra:
 
 
 def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]]:
-    """The number of records, the terms that are left, and what it cost.
+    """Return the number of records, and buy a noisy number if it is not public.
 
-    A public n is free. An unknown one is bought, noisy, with ``N_SHARE`` of epsilon.
+    Returns
+    -------
+    n : int
+        The public or noisy number of records, 0 or more.
+    left : Terms
+        The terms with n, less what was spent.
+    bought : tuple of Spend
+        The cost: nothing if n is public, else ``N_SHARE`` of epsilon.
     """
     if terms.n is not None:
         return terms.n, terms, ()
@@ -102,12 +115,15 @@ def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]
 def with_n_unless(
     given: object, records: Points, terms: Terms
 ) -> tuple[int | None, Terms, tuple[Spend, ...]]:
-    """``with_n``, but nothing is bought if the hyperparameter that would follow from n is given."""
+    """Return the number of records as ``with_n`` does, or buy nothing if ``given`` is not None.
+
+    For builders that need n only to choose the hyperparameter ``given``.
+    """
     return with_n(records, terms) if given is None else (terms.n, terms, ())
 
 
 def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.int64], Spend]:
-    """Noisy counts of a grid's cells, shape (m, m), for all that ``terms`` still allow."""
+    """Spend all epsilon on noisy counts of a grid's cells, shape (m, m); return counts and cost."""
     return noisy_histogram(
         grid.count(records), terms.epsilon, terms.unit.sensitivity, terms.entropy
     )
@@ -116,7 +132,7 @@ def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.in
 def publish(
     builder: Builder, terms: Terms, spends: tuple[Spend, ...], model: Model, n: int | None = None
 ) -> Release:
-    """Wrap a model into the release of ``builder`` on the ``terms`` it was first given."""
+    """Return the release of a builder's model, where ``terms`` are those that ``build`` got."""
     return Release(
         method=type(builder).__name__,
         hyperparameters=hyperparameters(builder),
@@ -130,12 +146,15 @@ def publish(
 
 
 def hyperparameters(builder: Builder) -> dict[str, Any]:
-    """Those of a builder, as JSON values."""
+    """Return a builder's hyperparameters as JSON values, by name."""
     return _plain(asdict(builder))  # pyright: ignore[reportArgumentType]
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
-    """Query sizes as numbers; InputError unless they are (l, u) with 0 < l <= u metres."""
+    """Return query sizes (l, u) in metres as floats; InputError unless 0 < l <= u < infinity.
+
+    ``but_for`` names another value that the caller accepts, for the message.
+    """
     low, high = sizes_m
     if not 0 < low <= high < math.inf:
         raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")
@@ -143,7 +162,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
 
 def _plain(value: Any) -> Any:
-    """The same in JSON's own types, so that a file can hold it and gives back what went in."""
+    """Return a value in JSON types, so that a file gives back what was stored."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):

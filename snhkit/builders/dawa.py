@@ -1,4 +1,4 @@
-"""DAWA: buckets along a Hilbert curve, counted at the levels that the expected boxes need."""
+"""DAWA: buckets of similar cells along a Hilbert curve, and a binary tree of noisy counts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, positive, publish, sizes, whole
+from snhkit.builders.base import Terms, publish, sizes
 from snhkit.builders.inference.binary_tree import fitted_leaves
 from snhkit.builders.inference.level_shares import box_energies, level_shares
+from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
@@ -19,33 +20,39 @@ from snhkit.release import Release
 
 __all__ = ["DAWA"]
 
-_FINEST = 11  # 4 million cells
-_MOST_BOXES = 4_096
-_MOST_COVERED = 2**22  # cells, by all boxes together
+_MAX_ORDER = 11  # 4 million cells
+_MAX_BOXES = 4_096
+_MAX_COVERED_CELLS = 2**22  # by all boxes together
 
 
 @dataclass(frozen=True)
 class DAWA:
-    """Buckets that are nearly uniform inside, in a binary tree weighted for the expected boxes.
+    """Noisy counts of nearly uniform buckets of cells, and of a binary tree over the buckets.
 
-    A Hilbert curve lines up the cells of a fine grid so that neighbours stay near. A quarter of
-    epsilon cuts the line where counts change, so that cells much alike share one bucket and its
-    noise. The rest buys counts of the buckets and, where the expected boxes are large, of the
-    nodes of a binary tree over them; least squares makes all these counts agree.
+    A Hilbert curve puts the cells of a fine grid in a line on which neighbours are close. A share
+    of epsilon, a quarter by default, divides the line into buckets of cells with similar counts, so
+    that the cells of a bucket share one noisy count. The rest of epsilon buys the counts of the
+    buckets and, if the expected boxes are large, of the nodes of a binary tree over the buckets.
+    Least squares makes all counts consistent.
 
     Parameters
     ----------
     ratio : float
-        The share of epsilon that cuts the line.
+        The share of epsilon that chooses the buckets, between 0 and 1.
     order : int
-        The grid has 2^order cells a side.
+        The grid has 2^order cells per side; from 0 to 11.
     block : int
-        Cells of the smallest stretch of the line that chooses a length for its buckets, a power of
-        two. Smaller ones choose more freely, and more by chance; 1,024 suits squares of
-        kilometres better.
+        The number of cells of the shortest part of the line with a bucket length of its own, a
+        power of two. A small block adapts better but follows more of the noise; 1,024 is better for
+        boxes of kilometres.
     sizes_m : (float, float)
-        Smallest and largest side in metres of the squares that are expected, near public points if
-        given, anywhere in the region otherwise.
+        The smallest and the largest side of the expected squares, in metres. The squares are
+        expected near the public points, or anywhere in the region if there are none.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of its range.
 
     Examples
     --------
@@ -59,11 +66,13 @@ class DAWA:
     Notes
     -----
     Li, Hay, Miklau and Wang, "A Data- and Workload-Aware Algorithm for Range Queries Under
-    Differential Privacy", PVLDB 7, 2014. Three things differ. The deviation of a bucket is twice
-    that from its median, which lies between one and two times that from its mean and is whole.
-    The cuts are chosen among blocks of equal buckets, with as much noise as their proof needs:
-    choosing each bucket freely (Sec. 3.3), one picks those with the luckiest noise. And the
-    levels' weights (Sec. 4) are the best, not those of a greedy search.
+    Differential Privacy", PVLDB 7, 2014. This implementation differs in three ways:
+
+    - The deviation of a bucket is taken twice from its median, an integer between one and two times
+      the deviation from the mean.
+    - The buckets of a block have equal lengths, and the noise is what the proof requires. The free
+      choice of each bucket (Sec. 3.3) selects buckets whose noise happens to be low.
+    - The weights of the tree's levels (Sec. 4) are optimal, instead of found by a greedy search.
     """
 
     ratio: float = 0.25
@@ -75,62 +84,76 @@ class DAWA:
         positive("ratio", self.ratio)
         if self.ratio >= 1:
             raise InputError(f"ratio must be below 1, a share of epsilon, not {self.ratio!r}.")
-        whole("order", self.order, least=0)
-        if self.order > _FINEST:
-            raise InputError(f"order must be at most {_FINEST}, not {self.order}.")
-        whole("block", self.block, least=1)
-        for name in ("order", "block"):
-            object.__setattr__(self, name, int(getattr(self, name)))
+        object.__setattr__(self, "order", whole("order", self.order, least=0, most=_MAX_ORDER))
+        object.__setattr__(self, "block", whole("block", self.block, least=1))
         if self.block & (self.block - 1):
             raise InputError(f"block must be a power of two, not {self.block}.")
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms) -> tuple[Fraction, Fraction, Fraction]:
-        """Epsilon for the cuts and for the counts, and a bucket's price."""
-        cuts = terms.epsilon * exact(self.ratio)
-        return cuts, terms.epsilon - cuts, terms.unit.sensitivity / (terms.epsilon - cuts)
+        """Return epsilon for the buckets, epsilon for the counts, and the price of a bucket."""
+        bucket_epsilon = terms.epsilon * exact(self.ratio)
+        count_epsilon = terms.epsilon - bucket_epsilon
+        return bucket_epsilon, count_epsilon, terms.unit.sensitivity / count_epsilon
 
     def expected(self, region: Region, public: Points | None) -> RangeQueries:
-        """The squares that the tree is made for: always the same for the same public input."""
+        """Return the squares for which the tree is optimised, from public input alone.
+
+        Parameters
+        ----------
+        region : Region
+            The region of the records.
+        public : Points, optional
+            The public points near which squares are expected.
+
+        Returns
+        -------
+        RangeQueries
+            From 4 to 4,096 squares, the same for the same input.
+        """
         near = public if public is not None and len(public) else region
         covered = (np.mean(self.sizes_m) * 2**self.order / region.side_m + 1) ** 2
-        count = int(np.clip(_MOST_COVERED / covered, 4, _MOST_BOXES))
+        count = int(np.clip(_MAX_COVERED_CELLS / covered, 4, _MAX_BOXES))
         return RangeQueries.sample(near, count, self.sizes_m)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse squares larger than the region, and epsilons too small for whole numbers."""
+        """Raise InputError if ``sizes_m`` does not fit the region, or epsilon is too small."""
         if self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"DAWA: squares of {self.sizes_m[1]:g} m do not fit into a region of "
                 f"{region.side_m:g} m; give smaller sizes_m."
             )
-        cuts, _, price = self._budget(terms)
-        BucketCosts.of(4**self.order, price, cuts, terms.unit.sensitivity)
+        bucket_epsilon, _, price = self._budget(terms)
+        BucketCosts.of(4**self.order, price, bucket_epsilon, terms.unit.sensitivity)
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Cut, weigh the levels, count them, and reconcile."""
-        how = terms.unit.sensitivity, terms.entropy
-        cuts, left, price = self._budget(terms)
+        """Return a release of consistent noisy counts of the buckets."""
+        sensitivity, entropy = terms.unit.sensitivity, terms.entropy
+        bucket_epsilon, count_epsilon, price = self._budget(terms)
         grid = Grid(records.region, 2**self.order)
         cells = grid.count(records)
         column, row = hilbert_curve(self.order)
-        length, first = noisy_buckets(cells, column * grid.m + row, self.block, price, cuts, *how)
+        along = column * grid.m + row
+        length, bucket_spend = noisy_buckets(
+            cells, along, self.block, price, bucket_epsilon, sensitivity, entropy
+        )
         bucket = np.empty((grid.m, grid.m), np.int64)
         bucket[column, row] = np.repeat(np.arange(len(length)), length)
         shares = level_shares(box_energies(self.expected(grid.region, terms.public), grid, bucket))
         counts: dict[int, NDArray] = {}
-        spends = [first]
+        spends = [bucket_spend]
         for level, share in shares.items():
             counts[level], spend = noisy_histogram(
-                cells.merged(bucket >> level), left * share, *how
+                cells.merged(bucket >> level), count_epsilon * share, sensitivity, entropy
             )
             spends.append(spend)
         values = fitted_leaves(counts, {level: float(s) ** -2 for level, s in shares.items()})
-        return publish(self, terms, tuple(spends), PartitionModel(_runs(grid, length), values))
+        model = PartitionModel(_bucket_rectangles(grid, length), values)
+        return publish(self, terms, tuple(spends), model)
 
 
-def _runs(grid: Grid, length: NDArray[np.int64]) -> Partition:
-    """The buckets as rectangles."""
+def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:
+    """Return the buckets as a partition of the region into rectangles."""
     start = np.cumsum(length) - length
     order = grid.m.bit_length() - 1
     level = np.rint(np.log2(length)).astype(np.int64)

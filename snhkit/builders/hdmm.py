@@ -1,4 +1,4 @@
-"""HDMM: sums of cells, chosen for the queries that are expected, with noise."""
+"""HDMM: noisy weighted sums of cells that are optimised for the expected boxes."""
 
 import math
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.base import Terms, positive, publish, sizes, with_n_unless
+from snhkit.builders.base import Terms, publish, sizes, with_n_unless
 from snhkit.builders.inference.p_identity import best_extra_rows, one_thread, p_identity
 from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
@@ -20,29 +21,35 @@ from snhkit.release import Release
 
 __all__ = ["HDMM"]
 
-_MOST = 1024
-_FINEST = 15
-_MOST_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a scale of 2^50
+_MAX_CELLS_PER_SIDE = 1024
+_MAX_BITS = 15  # of the integer weights
+_MAX_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a scale of 2^50
 
 
 @dataclass(frozen=True)
 class HDMM:
-    """Noisy sums of cells that were chosen for the sizes of boxes that will be asked.
+    """Noisy weighted sums of cells, optimised for the expected sizes of boxes.
 
-    Before any record is looked at, an optimiser searches for the sums of cells along an axis, of
-    any weights, from whose noisy values intervals of the declared sizes come out best. What it
-    finds is measured in both directions at once, with noise, and least squares turns it into
-    counts of cells. For small boxes it comes back to the cells themselves, for large ones to
-    something like a hierarchy, without being told of either.
+    Before any record is used, an optimiser searches for weighted sums of cells along an axis, the
+    strategy, whose noisy values give the least error for intervals of the expected sizes. The
+    strategy is measured along both axes with noise, and least squares gives the counts of cells.
+    For small boxes the optimum is the cells themselves, for large boxes it is similar to a
+    hierarchy.
 
     Parameters
     ----------
     cell_m : float, optional
-        Cell width in metres, made a little smaller so that whole cells fill the region; otherwise
-        what ``width`` says.
+        The cell width in metres, made a little smaller so that whole cells fill the region; at most
+        1,024 cells per side. By default ``width`` gives it.
     sizes_m : (float, float) or None
-        Sides of the boxes that will be asked, in metres, uniform between the two and anywhere in
-        the region; None for all boxes alike.
+        The smallest and the largest side of the expected boxes, in metres. Sides are taken to be
+        uniform between the two, and positions uniform in the region. None takes all boxes of whole
+        cells to be equally probable.
+
+    Raises
+    ------
+    InputError
+        If ``cell_m`` or ``sizes_m`` is out of its range.
 
     Examples
     --------
@@ -53,8 +60,8 @@ class HDMM:
     -----
     McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical
     queries under differential privacy", PVLDB 2018: a Kronecker product of p-Identity strategies.
-    The two sides of a box are taken to be independent. Searching takes seconds, once for a number
-    of cells and sizes.
+    The two sides of a box are taken to be independent. The search takes seconds, once for each
+    number of cells and pair of sizes.
     """
 
     cell_m: float | None = None
@@ -67,25 +74,41 @@ class HDMM:
             object.__setattr__(self, "sizes_m", sizes(self.sizes_m, "None or "))
 
     def width(self, side_m: float, n: int, epsilon: float) -> float:
-        """The default cell width in metres, for epsilon per record: that of its sizes."""
-        wanted = (0.0, side_m * 2 / 3) if self.sizes_m is None else self.sizes_m
-        return max(default_cell_width(n, epsilon, wanted), side_m / _MOST)
+        """Return the default cell width in metres for the expected sizes.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        n : int
+            The number of records.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``.
+
+        Returns
+        -------
+        float
+            The width in metres, at least 1/1,024 of the region's side.
+        """
+        expected = (0.0, side_m * 2 / 3) if self.sizes_m is None else self.sizes_m
+        return max(default_cell_width(n, epsilon, expected), side_m / _MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse boxes that the region cannot hold, and more cells than can be searched for."""
+        """Raise InputError if boxes are wider than the region, or the cells are too many."""
         if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
                 f"{region.side_m:g} m."
             )
-        if self.cell_m is not None and Grid.of_width(region, self.cell_m).m > _MOST:
+        if self.cell_m is not None and Grid.of_width(region, self.cell_m).m > _MAX_CELLS_PER_SIDE:
             raise InputError(
-                f"HDMM: cell_m = {self.cell_m:g} makes more than {_MOST:,} cells a side, too many "
-                f"to search for what to measure; {region.side_m / _MOST:.3g} m or more will do."
+                f"HDMM: cell_m = {self.cell_m:g} makes more than {_MAX_CELLS_PER_SIDE:,} cells per "
+                "side, the most for which a strategy can be found; make cell_m "
+                f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
             )
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Choose what to measure, measure it, and compute the cells."""
+        """Return a release of the counts that fit the noisy weighted sums best."""
         n, left, bought = with_n_unless(self.cell_m, records, terms)
         side_m = records.region.side_m
         width = self.cell_m or self.width(side_m, n or 0, left.record_epsilon)
@@ -102,23 +125,38 @@ class HDMM:
         return publish(self, terms, (*bought, spend), model, n)
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:
-        """What is measured along an axis, shape (m + p, m), for epsilon per record.
+        """Return the strategy along an axis as integer weights.
 
-        Whole numbers that add up to 2^15 or so in each column: what the optimiser found, rounded
-        to a lattice that is coarser only where epsilon is so small that noise could not be drawn.
+        The columns of the optimised strategy are scaled to sums of about 2^15 and rounded to
+        integers. The sums are smaller if epsilon is so small that the noise could not be drawn.
+
+        Parameters
+        ----------
+        grid : Grid
+            The cells, m per side.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of int64, shape (m + p, m)
+            One row for each weighted sum.
         """
         low, high = self.sizes_m or (0, 0)
         lengths = None if self.sizes_m is None else (low / grid.cell_m, high / grid.cell_m)
-        room = math.floor(math.log2(_MOST_SCALE * epsilon) / 2)
-        strategy = p_identity(best_extra_rows(grid.m, lengths)) * 2 ** min(room, _FINEST)
-        whole = np.rint(strategy).astype(np.int64)
-        # However coarse the lattice, each cell can be told.
-        whole[np.diag_indices(grid.m)] = np.maximum(whole.diagonal(), 1)
-        return csr_array(whole)
+        room = math.floor(math.log2(_MAX_SCALE * epsilon) / 2)
+        strategy = p_identity(best_extra_rows(grid.m, lengths)) * 2 ** min(room, _MAX_BITS)
+        rounded = np.rint(strategy).astype(np.int64)
+        # Rounding must not remove a cell, or least squares has no unique solution.
+        rounded[np.diag_indices(grid.m)] = np.maximum(rounded.diagonal(), 1)
+        return csr_array(rounded)
 
 
 def covariance(weights: csr_array) -> NDArray[np.float64]:
-    """Of least-squares estimates along an axis, shape (m, m), in units of the noise's variance."""
+    """Return the covariance of least-squares estimates along an axis, shape (m, m).
+
+    The unit is the variance of the noise in one measured sum.
+    """
     real = weights.astype(np.float64)
     with one_thread():
         return np.linalg.inv((real.T @ real).toarray())
@@ -127,7 +165,16 @@ def covariance(weights: csr_array) -> NDArray[np.float64]:
 def least_squares(
     weights: csr_array, along: NDArray[np.float64], sums: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The counts X, shape (m, m), whose weighted sums A X A^T are nearest to ``sums``.
+    """Return the counts X, shape (m, m), whose weighted sums A X A^T are closest to ``sums``.
+
+    Parameters
+    ----------
+    weights : scipy.sparse.csr_array, shape (r, m)
+        The matrix A.
+    along : ndarray, shape (m, m)
+        The result of ``covariance(weights)``.
+    sums : ndarray of int, shape (r, r)
+        The noisy sums.
 
     Examples
     --------

@@ -1,42 +1,49 @@
-"""HB2D: nested grids, cut by the factor that leaves the least noise over all boxes."""
+"""HB2D: nested grids with the branching factor of least average variance."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MOST_CELLS, Terms, publish, whole
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, publish
 from snhkit.builders.inference.hierarchy import measured
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
+from snhkit.checks import whole
 from snhkit.geometry import Points, Region
 from snhkit.models.grid_noise import BlockNoise
 from snhkit.release import Release
 
 __all__ = ["HierarchicalGrid", "average_variance"]
 
-_LARGEST_FACTOR = 64
-# Of epsilon. Measured on two cities and three epsilons: within 5 % of the best width for squares of
-# 25 to 100 m, where a half gives cells too narrow for these and for large boxes.
+_MAX_FACTOR = 64
+# The default width is that of Identity for this share of epsilon. On two cities and at three
+# epsilons the resulting error for squares of 25 to 100 m was within 5 % of the least; a half gave
+# cells that were too narrow for these and for large boxes.
 _CELL_SHARE = 0.25
 
 
 @dataclass(frozen=True)
 class HierarchicalGrid:
-    """Noisy counts of a few nested grids, made to agree by least squares.
+    """Noisy counts of a few nested grids, made consistent by least squares.
 
-    Epsilon is shared evenly among two or three grids, each of which cuts the cells of the one
-    before it into b by b. A large box then adds up a few large cells instead of very many small
-    ones, so its noise is smaller. The factor b and the number of grids are those that leave the
-    least noise on average over all boxes, which depends on the finest grid only.
+    Each grid divides the cells of the coarser one before it into b by b cells, and epsilon is
+    divided equally among the grids, usually two or three. A large box is then a sum of few large
+    cells instead of very many small ones, so its noise is smaller. The branching factor b and the
+    number of grids minimise the average variance over all boxes, which depends on the number of the
+    finest cells only.
 
     Parameters
     ----------
-    cell_m : float, "bought" or "auto", optional
-        Width of the finest cells in metres, made a little smaller so that each grid cuts the one
-        before it evenly; "bought", "auto" and None are as for ``Identity``, for a quarter of
-        epsilon.
+    cell_m : float, "bought", "auto" or None
+        The width of the finest cells in metres, made a little smaller so that the grids are nested.
+        "bought", "auto" and None are as for ``Identity``, for a quarter of epsilon.
     b : int, optional
-        Cut by this factor.
+        The branching factor, at least 2. By default the best one is used.
+
+    Raises
+    ------
+    InputError
+        If ``cell_m`` is none of these, or ``b`` is not a whole number of at least 2.
 
     Examples
     --------
@@ -50,8 +57,9 @@ class HierarchicalGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Understanding Hierarchical Methods for Differentially Private
-    Histograms", PVLDB 2013: even shares, no count of the whole, and b chosen for the least average
-    variance (Sec. 4), which is computed here for two dimensions and after least squares, exactly.
+    Histograms", PVLDB 2013: equal shares of epsilon, no count of the whole region, and b chosen for
+    the least average variance (Sec. 4). Here the average variance is exact: in two dimensions, and
+    after least squares.
     """
 
     cell_m: Width = None
@@ -63,22 +71,33 @@ class HierarchicalGrid:
             whole("b", self.b, least=2)
 
     def sides(self, m: int) -> tuple[int, ...]:
-        """Cells a side of each grid, from the coarsest; the finest has at least ``m``."""
+        """Return the number of cells per side of each grid.
+
+        Parameters
+        ----------
+        m : int
+            The smallest number of cells per side of the finest grid.
+
+        Returns
+        -------
+        tuple of int
+            Cells per side, from the coarsest grid to the finest.
+        """
         trees = [(int(m),)]
-        for b in range(2, _LARGEST_FACTOR + 1) if self.b is None else [int(self.b)]:
+        for b in range(2, _MAX_FACTOR + 1) if self.b is None else [int(self.b)]:
             cuts, top = 0, m
             while top > 1:
                 cuts += 1
                 top = -(-m // b**cuts)
                 trees.append(tuple(top * b**level for level in range(cuts + 1)))
-        return min((tree for tree in trees if tree[-1] <= MOST_CELLS), key=average_variance)
+        return min((tree for tree in trees if tree[-1] <= MAX_CELLS_PER_SIDE), key=average_variance)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse more cells than fit in memory."""
+        """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
         given_grid(region, self.cell_m)
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count every grid, and reconcile."""
+        """Return a release of consistent noisy counts of the finest grid."""
         grid, left, bought, n = chosen_grid(records, terms, self.cell_m, _CELL_SHARE)
         sides = self.sides(grid.m)
         model, spends = measured(records, sides, [Fraction(1, len(sides))] * len(sides), left)
@@ -86,13 +105,17 @@ class HierarchicalGrid:
 
 
 def average_variance(sides: tuple[int, ...]) -> float:
-    """The variance of a box of whole cells, on average over all of them.
+    """Return the mean variance over all boxes of whole cells.
 
     Parameters
     ----------
     sides : tuple of int
-        Cells a side of nested grids, each counted for an even share of epsilon; in units of what
-        a cell's variance would be for all of epsilon.
+        Cells per side of nested grids, from the coarsest, which share epsilon equally.
+
+    Returns
+    -------
+    float
+        The mean variance, in units of a cell's variance if one grid got all of epsilon.
 
     Examples
     --------
@@ -101,22 +124,23 @@ def average_variance(sides: tuple[int, ...]) -> float:
     """
     even = [1.0] * len(sides)
     noise = BlockNoise.consistent(sides, even, [len(sides) ** 2 * one for one in even])
-    # A box's extents along x and y are independent, so the mean of a product is a product.
+    # The extents of a box along x and y are independent, so the mean of their product is the
+    # product of their means.
     means = np.array([_mean_square(sides[-1], blocks) for blocks in noise.blocks])
     return float(means @ np.array(noise.weights) @ means)
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """The mean of ``BlockNoise``'s X_b over all intervals of the m cells along an axis.
+    """Return the mean of ``BlockNoise``'s X_b over all intervals of the m cells along an axis.
 
-    For each block, added up over where the interval begins (before it, or at one of its cells)
-    and where it ends.
+    The sum over intervals is taken block by block: intervals that cover the block, that have one
+    end inside, and that have both ends inside.
     """
     g = m // blocks
     before = np.arange(blocks) * float(g)
     after = m - g - before
-    whole = (before + 1) * (after + 1) * g**2
+    covering = (before + 1) * (after + 1) * g**2
     one_end_inside = (before + after + 2) * ((g - 1) * g * (2 * g - 1) / 6)
     both_inside = (g - 1) ** 2 * ((g - 1) ** 2 - 1) / 12
-    total = (whole + one_end_inside + both_inside).sum() / g
+    total = (covering + one_end_inside + both_inside).sum() / g
     return float(total / (m * (m + 1) / 2))

@@ -1,4 +1,4 @@
-"""Identity: one grid of a given cell width."""
+"""Identity: a noisy grid of a given cell width."""
 
 from dataclasses import dataclass
 
@@ -15,22 +15,40 @@ __all__ = ["Identity"]
 
 @dataclass(frozen=True)
 class Identity:
-    """Noisy counts of a grid of a given cell width, published as they are.
+    """Noisy counts of a grid of a given cell width, without any further processing.
 
-    Every cell gets its own noise, and a box adds up the cells it covers. Narrow cells follow the
-    streets but pile up noise in large boxes; wide ones blur. With a well-chosen width it is hard
-    to beat for small boxes, so the width must come from public knowledge, not from trying.
+    Each cell gets independent noise, and the answer for a box is the sum over the cells that it
+    covers. Narrow cells resolve streets but add much noise to large boxes; wide cells blur. With a
+    well-chosen width the method is accurate for small boxes. The width must follow from public
+    knowledge: comparing widths on the private records would reveal something about them.
 
     Parameters
     ----------
-    cell_m : float, "bought" or "auto", optional
-        Cell width in metres, made a little smaller so that whole cells fill the region; "bought"
-        finds the width for up to 3 % of epsilon, as ``DenoisedGrid`` does, "auto" takes the width
-        from ``ParamSelect``, None from ``default_cell_width``.
+    cell_m : float, "bought", "auto" or None
+        The cell width in metres, made a little smaller so that whole cells fill the region.
+        "bought" chooses a width for up to 3 % of epsilon, as ``DenoisedGrid`` does; "auto" takes
+        the width from ``ParamSelect``; None takes it from ``default_cell_width``.
+
+    Raises
+    ------
+    InputError
+        If ``cell_m`` is none of these.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
+    >>> records = snh.Points(city, [[1, 1], [2, 2], [99, 99]])
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> release = data.release(snh.Identity(cell_m=30), epsilon=0.5)
+    >>> [str(spend) for spend in release.spends]
+    ['0.5 for counts of 16 cells, in parallel']
 
     Notes
     -----
-    The Laplace mechanism on a histogram (Sec. 4.1 of the paper; Dwork et al. 2006).
+    The Laplace mechanism on a histogram: Dwork, McSherry, Nissim and Smith, "Calibrating noise to
+    sensitivity in private data analysis", TCC 2006; the collection step of SNH (Zeighami et al.,
+    PVLDB 2022, Sec. 4.1).
     """
 
     cell_m: Width = None
@@ -39,11 +57,11 @@ class Identity:
         check_width(self.cell_m)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse more cells than fit in memory."""
+        """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
         given_grid(region, self.cell_m)
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count and add noise."""
+        """Return a release of noisy counts of the grid."""
         grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
         noisy, spend = noisy_grid(records, grid, left)
         variance = noise_variance(spend.epsilon, left.unit.sensitivity)

@@ -1,4 +1,4 @@
-"""PGM: the non-negative counts that fit one noisy grid and its sums."""
+"""PGM: the non-negative counts that fit a noisy grid and the sums of its blocks best."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -19,26 +19,31 @@ from snhkit.release import Release
 
 __all__ = ["PGM"]
 
-_MOST = 1024
+_MAX_CELLS_PER_SIDE = 1024
 _ITERATIONS = 200
-_LOOK = 50  # iterations from one callback of mbi's to the next
-_WEIGHT = 1 / 4
+_CALLBACK_ITERATIONS = 50  # mbi calls back once in so many
+_STD_EXPONENT = 1 / 4  # the sum of k by k cells is weighted as if its deviation were k^(1/4)
 
 
 @dataclass(frozen=True)
 class PGM:
-    """The non-negative counts, adding up to n, that fit a noisy grid and the sums of its blocks.
+    """The non-negative counts with sum n that fit a noisy grid and the sums of its blocks best.
 
-    Noise makes counts that no city can have: people below zero, and more or fewer than there are.
-    A probability distribution over the cells cannot do that, so the one that fits the noisy counts
-    best loses some of their noise, and costs nothing. Blocks of cells are fitted as well, since
-    lifting single cells to zero would otherwise fill empty districts at the expense of full ones.
+    Noisy counts may be negative and need not add up to n. The probability distribution over the
+    cells that fits the noisy counts best has neither fault, so fitting it removes some of the
+    noise; as post-processing it costs no privacy. The sums of blocks of cells are fitted as well:
+    otherwise raising negative cells to zero would move mass from dense districts to empty ones.
 
     Parameters
     ----------
-    cell_m : float, "bought" or "auto", optional
-        Cell width in metres, made a little smaller so that whole blocks fill the region; "bought",
-        "auto" and None are as for ``Identity``. At most 1,024 cells a side.
+    cell_m : float, "bought", "auto" or None
+        The cell width in metres, made a little smaller so that whole blocks fill the region; at
+        most 1,024 cells per side. "bought", "auto" and None are as for ``Identity``.
+
+    Raises
+    ------
+    InputError
+        If ``cell_m`` is none of these.
 
     Examples
     --------
@@ -48,11 +53,12 @@ class PGM:
     Notes
     -----
     McKenna, Sheldon and Miklau, "Graphical-model based estimation and inference for differential
-    privacy", ICML 2019, by the authors' package ``mbi``: mirror descent (Algorithm 1) on the L2
-    loss. A cell's address names a block, a block inside that, and so on; the sums of blocks are
-    marginals over the beginnings of addresses. As they repeat what the grid measured, they may
-    weigh anything: the noise of k by k cells is taken to be that of one cell times k^(1/4), which
-    did well on San Francisco's taxis. The total is n where it is known, else the noisy counts' sum.
+    privacy", ICML 2019, with the authors' package ``mbi`` (the extra ``pgm``): mirror descent
+    (Algorithm 1) on the L2 loss. The attributes of a cell are its block, its block inside that
+    block, and so on, and the sums of blocks are marginals over the first attributes. Because they
+    are sums of the same noisy cells, their weights are free: the standard deviation of a sum of k
+    by k cells is taken to be k^(1/4) times that of a cell, which did well on San Francisco's taxis.
+    The counts add up to n if it is known, else to the sum of the noisy counts.
     """
 
     cell_m: Width = None
@@ -63,24 +69,36 @@ class PGM:
 
     @staticmethod
     def blocks_for(side: int) -> tuple[int, ...]:
-        """Widths in cells of the blocks whose sums are fitted too: four a side, or more."""
+        """Return the widths of the blocks whose sums are fitted.
+
+        Parameters
+        ----------
+        side : int
+            The number of cells per side of the grid.
+
+        Returns
+        -------
+        tuple of int
+            Widths in cells, the widest first, of which at least four fit along a side.
+        """
         return tuple(k for k in (64, 16, 4) if side >= 4 * k)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse to work without ``mbi``, or on more cells than it can take."""
+        """Raise InputError if ``mbi`` is not installed, or ``cell_m`` makes too many cells."""
         self.extra.require()
         given = given_grid(region, self.cell_m)
-        if given is not None and given.m > _MOST:
+        if given is not None and given.m > _MAX_CELLS_PER_SIDE:
             raise InputError(
-                f"PGM: cells of {self.cell_m:g} m are {given.m:,} a side, more than the "
-                f"{_MOST:,} it can fit; make cell_m {region.side_m / _MOST:.3g} or more."
+                f"PGM: cell_m = {self.cell_m:g} makes {given.m:,} cells per side, more than the "
+                f"{_MAX_CELLS_PER_SIDE:,} that can be fitted; make cell_m "
+                f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
             )
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count, add noise, and fit."""
+        """Return a release of the counts that fit a noisy grid best."""
         grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
         widest = max(self.blocks_for(grid.m), default=1)
-        grid = Grid(grid.region, min(-(-grid.m // widest) * widest, _MOST))
+        grid = Grid(grid.region, min(-(-grid.m // widest) * widest, _MAX_CELLS_PER_SIDE))
         noisy, spend = noisy_grid(records, grid, left)
         total = n if n is not None else max(int(noisy.sum()), 0)
         counts = fitted(noisy, total, self.blocks_for(grid.m))
@@ -88,17 +106,22 @@ class PGM:
 
 
 def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[np.float64]:
-    """The counts nearest to noisy ones among those that are non-negative and add up to ``total``.
+    """Return the counts closest to noisy ones that are non-negative and add up to ``total``.
 
     Parameters
     ----------
     noisy : ndarray, shape (m, m)
-        Noisy counts of cells.
+        The noisy counts of cells.
     total : int
-        What they are to add up to.
+        The sum of the counts that are returned.
     blocks : tuple of int
-        Widths of the blocks whose sums count too, each a multiple of the next; the widest
-        divides m.
+        The widths of the blocks whose sums are fitted as well, each a multiple of the next; the
+        widest divides m.
+
+    Returns
+    -------
+    ndarray of float, shape (m, m)
+        The fitted counts.
 
     Examples
     --------
@@ -110,13 +133,13 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         return np.zeros(noisy.shape)
     import jax
 
-    # It computes in 64 bits; elsewhere jax is left as it is.
+    # mbi needs 64-bit numbers; jax's own setting is restored afterwards.
     with jax.enable_x64(True):
         mbi = _mbi()
         m, widths = len(noisy), (*blocks, 1)
-        names = [(f"x{k}", f"y{k}") for k in widths]  # a cell's address, widest block first
+        names = [(f"x{k}", f"y{k}") for k in widths]  # attributes of a cell, widest block first
         sizes = [a // b for a, b in zip((m, *blocks), widths, strict=True)]
-        # Cells are numbered by all x parts of their address, then all y parts.
+        # Cells are numbered by all x attributes, then by all y attributes.
         cliques = [
             (*(x for x, _ in names[: d + 1]), *(y for _, y in names[: d + 1]))
             for d in range(len(widths))
@@ -124,12 +147,12 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         domain = mbi.Domain(cliques[-1], (*sizes, *sizes))
         measured = [
             mbi.LinearMeasurement(
-                block_sums(noisy, k).astype(float).ravel(), clique, stddev=k**_WEIGHT
+                block_sums(noisy, k).astype(float).ravel(), clique, stddev=k**_STD_EXPONENT
             )
             for k, clique in zip(widths, cliques, strict=True)
         ]
         loss = mbi.marginal_loss.from_linear_measurements(measured, domain)
-        # What makes the first step as long as sums no larger than those measured allow.
+        # ``lipschitz`` sets the first step's length, which is as large as the sums allow.
         steepest = sum(
             min(np.abs(one.noisy_measurement).max() + 1, total) / one.stddev**2 for one in measured
         )
@@ -142,15 +165,15 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
                 loss,
                 known_total=float(total),
                 iters=_ITERATIONS,
-                callback_fn=lambda _: advance(_LOOK),
+                callback_fn=lambda _: advance(_CALLBACK_ITERATIONS),
                 warm_start=mbi.CliqueVector(domain, [cliques[-1]], {cliques[-1]: start}),
             )
         return np.array(model.project(cliques[-1]).datavector()).reshape(m, m)
 
 
 def _mbi() -> ModuleType:
+    """Import mbi without its warning about jax's default settings."""
     with warnings.catch_warnings():
-        # It warns of jax's settings, even of the default ones.
         warnings.simplefilter("ignore")
         import mbi
 

@@ -1,4 +1,4 @@
-"""Privelet: noise on the wavelet coefficients of a grid of counts."""
+"""Privelet: noisy wavelet coefficients of a grid of counts."""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.base import Terms, positive, publish, with_n_unless
+from snhkit.builders.base import Terms, publish, with_n_unless
 from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.checks import positive
 from snhkit.geometry import Grid, Points, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
@@ -17,28 +18,34 @@ from snhkit.release import Release
 
 __all__ = ["Privelet"]
 
-_LEAST, _MOST = 3, 11  # of the default's halvings: a map, and a build within a gigabyte
+_MIN_HALVINGS, _MAX_HALVINGS = 3, 11  # the default uses at most a gigabyte of memory
 
-# A record changes (log2(m) + 1)^2 differences, so a cell has the noise of an epsilon some fifty
-# times smaller, and small differences are lost in it. On St. Louis's incidents this share chose the
-# best of 32 to 512 cells a side at epsilons of 0.05, 0.2 and 0.8, for large boxes and small.
-_SHARE = 1 / 200
+# The default cells are those of ``default_cell_width`` for this share of epsilon. A record changes
+# (log2(m) + 1)^2 coefficients, so the noise of a cell is that of an epsilon about fifty times
+# smaller, in which small differences are lost. On St. Louis's incidents this share chose the best
+# of 32 to 512 cells per side at epsilons of 0.05, 0.2 and 0.8, for large and for small boxes.
+_EPSILON_SHARE = 1 / 200
 
 
 @dataclass(frozen=True)
 class Privelet:
-    """Noise on the Haar wavelet transform of a grid of counts.
+    """Noisy Haar wavelet coefficients of a grid of counts.
 
-    What is measured are not cells but differences: how many more records the left half of a
-    stretch holds than its right half, for stretches of every size in both directions. A large box
-    is the sum of few of these where it would be the sum of thousands of cells, so it gets far less
-    noise. A small one gets more, since a record changes many differences, and each pays for all.
+    A coefficient is the difference between the counts in the two halves of an interval, for
+    intervals of every length 2^j in both directions. A large box is a combination of few
+    coefficients instead of thousands of cells, so its noise is much smaller. The noise of a small
+    box is larger, because a record changes many coefficients, and all of them are paid for.
 
     Parameters
     ----------
     cell_m : float, optional
-        Cell width in metres, made smaller so that 2^k cells a side fill the region; from
-        ``default_cell_width`` otherwise, at a share of epsilon.
+        The cell width in metres, made smaller so that 2^k cells per side fill the region. By
+        default it follows from ``default_cell_width``, for a 200th of epsilon.
+
+    Raises
+    ------
+    InputError
+        If ``cell_m`` is not a positive, finite number.
 
     Examples
     --------
@@ -48,9 +55,9 @@ class Privelet:
     Notes
     -----
     Xiao, Wang and Gehrke, "Differential Privacy via Wavelet Transforms", TKDE 2011: Haar wavelets
-    (Sec. 4) in two dimensions by the standard decomposition (Sec. 6). Their noise is inversely
-    proportional to a coefficient's weight; times the weight, a coefficient is a difference of two
-    counts, and all get the same noise.
+    (Sec. 4) in two dimensions by the standard decomposition (Sec. 6). The paper's noise is
+    inversely proportional to a coefficient's weight. Here coefficients are multiplied by their
+    weights, which makes them differences of counts, and all get the same noise.
     """
 
     cell_m: float | None = None
@@ -60,19 +67,34 @@ class Privelet:
             positive("cell_m", self.cell_m)
 
     def halvings(self, side_m: float, n: int, epsilon: float) -> int:
-        """The k of the 2^k cells a side, for epsilon per record."""
+        """Return how many times the region is halved, the k of 2^k cells per side.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        n : int
+            The number of records; not used if ``cell_m`` is given.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``; not used if ``cell_m`` is given.
+
+        Returns
+        -------
+        int
+            The number k, from 3 to 11 if ``cell_m`` is None.
+        """
         if self.cell_m is not None:
             return math.ceil(math.log2(max(side_m / self.cell_m * (1 - 1e-12), 1)))
-        width = default_cell_width(n, _SHARE * epsilon)
-        return int(np.clip(round(math.log2(side_m / width)), _LEAST, _MOST))
+        width = default_cell_width(n, _EPSILON_SHARE * epsilon)
+        return int(np.clip(round(math.log2(side_m / width)), _MIN_HALVINGS, _MAX_HALVINGS))
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse more cells than fit in memory."""
+        """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
         if self.cell_m is not None:
             Grid(region, 2 ** self.halvings(region.side_m, 0, 1))
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Transform the counts, add noise, and transform back."""
+        """Return a release of the counts whose coefficients are the noisy ones."""
         n, left, bought = with_n_unless(self.cell_m, records, terms)
         k = self.halvings(records.region.side_m, n or 0, left.record_epsilon)
         grid, haar = Grid(records.region, 2**k), haar_matrix(k)
@@ -86,10 +108,10 @@ class Privelet:
 
 
 def haar_matrix(k: int) -> csr_array:
-    """The weighted Haar transform of 2^k numbers, shape (2^k, 2^k), of integers.
+    """Return the weighted Haar transform of 2^k numbers, an integer matrix of shape (2^k, 2^k).
 
-    The first row sums them all; below it, one row a stretch of the hierarchy of halves takes the
-    sum of its right half from that of its left half.
+    The first row is the sum of all numbers. Each other row belongs to an interval of the hierarchy
+    of halves, and is the sum of the interval's left half less the sum of its right half.
 
     Examples
     --------
@@ -101,21 +123,34 @@ def haar_matrix(k: int) -> csr_array:
     """
     m = 2**k
     cell, level = np.arange(m), np.arange(k)[:, None]
-    stretch = 2**level + (cell >> (k - level))
+    interval = 2**level + (cell >> (k - level))
     sign = 1 - 2 * (cell >> (k - level - 1) & 1)
-    rows = np.concatenate([np.zeros((1, m), np.int64), stretch])
+    rows = np.concatenate([np.zeros((1, m), np.int64), interval])
     signs = np.concatenate([np.ones((1, m), np.int64), sign])
     return csr_array((signs.ravel(), (rows.ravel(), np.tile(cell, k + 1))), shape=(m, m))
 
 
 def wavelet_noise(k: int, variance: float) -> BlockNoise:
-    """The noise of the counts where that of each coefficient has a variance.
+    """Return the noise of the counts, given the variance of the noise of each coefficient.
+
+    Parameters
+    ----------
+    k : int
+        The grid has 2^k cells per side.
+    variance : float
+        The noise variance of a coefficient.
+
+    Returns
+    -------
+    BlockNoise
+        The noise from which the variance of any box follows.
 
     Notes
     -----
-    Along an axis, coefficients of the halves of stretches of s cells make w (P - Q) w / s, where P
-    and Q are the averages over halves and over whole stretches. The total makes w P w / m, where P
-    is the average over all.
+    Along an axis, let w hold the share of each of the m cells that a box covers. The coefficients
+    of intervals of s cells contribute w (P - Q) w / s to the variance of w's answer, where P and Q
+    average over the halves of these intervals and over the intervals. The total contributes
+    w P w / m, where P averages over all cells.
     """
     m = 2**k
     parts = np.concatenate([[1], 2 ** np.arange(k)]) / m
@@ -127,7 +162,7 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
 
 
 def inverted(haar: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The counts whose transform in both directions is ``sums``, shape (m, m).
+    """Return the counts whose transform along both axes is ``sums``, shape (m, m).
 
     Examples
     --------
@@ -135,7 +170,7 @@ def inverted(haar: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
     array([[4., 2.],
            [3., 1.]])
     """
-    # The rows are orthogonal, and the square of one's length is the number of its entries.
+    # The rows are orthogonal, and the squared length of a row is the number of its entries.
     back = (haar / abs(haar).sum(axis=1)[:, None]).T
     half = back @ sums
     return np.ascontiguousarray((back @ np.ascontiguousarray(half.T)).T)

@@ -1,9 +1,9 @@
-"""PrivTree: a quadtree that is deep where the crowds are, with no depth to choose."""
+"""PrivTree: a quadtree whose depth adapts to the records."""
 
 from dataclasses import dataclass
 
-from snhkit.builders.base import Terms, publish, whole
-from snhkit.errors import InputError
+from snhkit.builders.base import Terms, publish
+from snhkit.checks import whole
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
@@ -14,25 +14,41 @@ from snhkit.release import Release
 
 __all__ = ["PrivTree"]
 
-_MOST_CELLS = 2**20
+_MAX_CELLS = 2**20
 
 
 @dataclass(frozen=True)
 class PrivTree:
-    """A quadtree that splits a square while it seems to hold more than noise.
+    """Noisy counts of a quadtree that splits squares with large noisy counts.
 
-    Half of epsilon decides which squares are split into quarters, by noisy counts. From each count
-    a little more is taken the deeper the square lies, which makes the cost of the whole tree the
-    same however deep it grows. The other half buys counts of the squares that were not split; the
-    count of any larger square is their sum.
+    Half of epsilon decides by noisy counts which squares are split into quarters. Each count is
+    lowered by an amount that grows with the square's depth, so the cost of the whole tree does not
+    depend on its depth. The other half of epsilon buys counts of the leaf squares; the count of a
+    larger square is their sum.
 
-    The whole region is split without asking. That is no secret, and all other squares then count
-    as one level less deep than in the paper.
+    The region itself is always split, which depends on no record, so that a square of depth d is
+    biased like one of depth d - 1 in the paper.
 
     Parameters
     ----------
     max_depth : int
-        Squares are halved at most so many times: to less than a metre in a city by default.
+        The largest number of times that the region is halved, from 0 to 24. With the default of 14,
+        the smallest squares of a city are narrower than a metre.
+
+    Raises
+    ------
+    InputError
+        If ``max_depth`` is not a whole number in its range.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
+    >>> records = snh.Points(city, [[1, 1]] * 100)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> release = data.release(snh.PrivTree(max_depth=1), epsilon=0.5)
+    >>> [str(spend) for spend in release.spends]
+    ['0.25 for splits of a quadtree', '0.25 for counts of 4 cells, in parallel']
 
     Notes
     -----
@@ -43,18 +59,19 @@ class PrivTree:
     max_depth: int = 14
 
     def __post_init__(self) -> None:
-        whole("max_depth", self.max_depth, least=0)
-        if self.max_depth > MAX_DEPTH:
-            raise InputError(f"max_depth must be at most {MAX_DEPTH}, not {self.max_depth}.")
+        whole("max_depth", self.max_depth, least=0, most=MAX_DEPTH)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Any terms will do."""
+        """Accept all regions and terms."""
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Split, then count."""
-        half, how = terms.epsilon / 2, (terms.unit.sensitivity, terms.entropy)
-        depth, number, first = noisy_splits(records, self.max_depth, _MOST_CELLS, half, *how)
+        """Return a release of noisy counts of the leaf squares."""
+        half = terms.epsilon / 2
+        sensitivity, entropy = terms.unit.sensitivity, terms.entropy
+        depth, number, tree_spend = noisy_splits(
+            records, self.max_depth, _MAX_CELLS, half, sensitivity, entropy
+        )
         cells = Partition.dyadic(records.region, depth, *squares_at(number))
-        counts, second = noisy_histogram(cells.count(records), half, *how)
-        noise = CellNoise(noise_variance(half, terms.unit.sensitivity))
-        return publish(self, terms, (first, second), PartitionModel(cells, counts, noise))
+        counts, count_spend = noisy_histogram(cells.count(records), half, sensitivity, entropy)
+        model = PartitionModel(cells, counts, CellNoise(noise_variance(half, sensitivity)))
+        return publish(self, terms, (tree_spend, count_spend), model)

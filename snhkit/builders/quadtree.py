@@ -1,4 +1,4 @@
-"""The complete quadtree: noisy counts of squares of every size, made to agree."""
+"""The complete quadtree: consistent noisy counts of squares of every size."""
 
 import math
 from dataclasses import dataclass
@@ -6,31 +6,38 @@ from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MOST_CELLS, Terms, publish, whole, with_n_unless
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, publish, with_n_unless
 from snhkit.builders.inference.hierarchy import measured
 from snhkit.builders.width.cell_width import default_cell_width
-from snhkit.errors import InputError
+from snhkit.checks import whole
 from snhkit.geometry import Points, Region
 from snhkit.release import Release
 
 __all__ = ["QuadTree"]
 
-_TALLEST = int(math.log2(MOST_CELLS))
+_MAX_HEIGHT = int(math.log2(MAX_CELLS_PER_SIDE))
 
 
 @dataclass(frozen=True)
 class QuadTree:
-    """Noisy counts at every level of a complete quadtree, made to agree by least squares.
+    """Noisy counts at every level of a complete quadtree, made consistent by least squares.
 
-    The region is halved again and again, and the squares of every size are counted, the smaller
-    ones with a larger share of epsilon. A square and its four quarters then tell the same thing
-    twice, and least squares finds the counts that agree and are nearest to all that was measured.
+    The region is divided into quarters again and again, and the squares of every level are counted;
+    levels of smaller squares get larger shares of epsilon. The count of a square and the sum of its
+    quarters estimate the same number. Least squares gives the consistent counts that are closest to
+    all noisy counts.
 
     Parameters
     ----------
     height : int, optional
-        Halvings, so that the smallest squares are a grid of 2^height a side; otherwise such that
-        they are about as wide as ``default_cell_width`` says for the smallest level's epsilon.
+        The number of times that the region is halved, from 0 to 13; the smallest squares are a grid
+        of 2^height cells per side. By default the smallest squares are about as wide as
+        ``default_cell_width`` for the epsilon of their level.
+
+    Raises
+    ------
+    InputError
+        If ``height`` is not a whole number in its range.
 
     Examples
     --------
@@ -49,29 +56,54 @@ class QuadTree:
 
     def __post_init__(self) -> None:
         if self.height is not None:
-            whole("height", self.height, least=0)
-            if self.height > _TALLEST:
-                raise InputError(f"height must be at most {_TALLEST}, not {self.height}.")
+            whole("height", self.height, least=0, most=_MAX_HEIGHT)
 
     def height_for(self, side_m: float, n: int, epsilon: float) -> int:
-        """The height of the tree, for epsilon per record."""
+        """Return the height of the tree.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        n : int
+            The number of records; not used if ``height`` is given.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``; not used if ``height`` is given.
+
+        Returns
+        -------
+        int
+            The height, from 0 to 13.
+        """
         if self.height is not None:
             return int(self.height)
-        # In a tall tree a fifth of epsilon buys the smallest squares.
+        # The level of the smallest squares gets about a fifth of epsilon in a tall tree.
         width = default_cell_width(n, 0.2 * epsilon)
-        return int(np.clip(round(math.log2(side_m / width)), 0, _TALLEST))
+        return int(np.clip(round(math.log2(side_m / width)), 0, _MAX_HEIGHT))
 
     @staticmethod
     def shares(height: int) -> list[Fraction]:
-        """Each level's share of epsilon, from the root: growing by the cube root of 2."""
+        """Return the share of epsilon of each level.
+
+        Parameters
+        ----------
+        height : int
+            The height of the tree.
+
+        Returns
+        -------
+        list of Fraction
+            The shares, from the root to the smallest squares. They grow by about the cube root of 2
+            from level to level, and add up to 1.
+        """
         parts = [round(50 * 2 ** (level / 3)) for level in range(height + 1)]
         return [Fraction(part, sum(parts)) for part in parts]
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Any terms will do."""
+        """Accept all regions and terms."""
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count every level, and reconcile."""
+        """Return a release of consistent noisy counts of the smallest squares."""
         n, left, bought = with_n_unless(self.height, records, terms)
         height = self.height_for(records.region.side_m, n or 0, left.record_epsilon)
         sides = [2**level for level in range(height + 1)]

@@ -1,9 +1,10 @@
-"""The uniform grid (UG): one grid whose cell width follows from n and epsilon."""
+"""The uniform grid (UG): a noisy grid whose cell width follows from n and epsilon."""
 
 import math
 from dataclasses import dataclass
 
-from snhkit.builders.base import MOST_CELLS, Terms, noisy_grid, positive, publish, with_n
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, noisy_grid, publish, with_n
+from snhkit.checks import positive
 from snhkit.geometry import Grid, Points, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
@@ -17,14 +18,20 @@ __all__ = ["UniformGrid"]
 class UniformGrid:
     """Noisy counts of an m by m grid with m = sqrt(n epsilon / c).
 
-    More records or a larger epsilon pay for finer cells. The rule balances the noise of the cells
-    inside a box against the error of taking the cells at its border to be uniform. It knows
-    nothing about how clustered a city is, and is far too coarse for small boxes.
+    More records or a larger epsilon give smaller cells. The rule balances the noise of the cells
+    inside a box against the error of the assumption that records are uniform within the cells at
+    the box's border. The rule does not know how clustered the records are, and the cells are too
+    large for small boxes.
 
     Parameters
     ----------
     c : float
-        The rule's constant.
+        The constant of the rule, greater than 0.
+
+    Raises
+    ------
+    InputError
+        If ``c`` is not a positive, finite number.
 
     Examples
     --------
@@ -42,14 +49,27 @@ class UniformGrid:
         positive("c", self.c)
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """The rule's m, for epsilon per record; at most as many as a grid can have."""
-        return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MOST_CELLS)
+        """Return the number m of cells per side.
+
+        Parameters
+        ----------
+        n : int
+            The number of records.
+        epsilon : float
+            Epsilon per record, as ``Terms.record_epsilon``.
+
+        Returns
+        -------
+        int
+            The rule's m, at least 1 and at most the largest number that a grid may have.
+        """
+        return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Any terms will do."""
+        """Accept all regions and terms."""
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count and add noise."""
+        """Return a release of noisy counts of the grid."""
         n, left, bought = with_n(records, terms)
         grid = Grid(records.region, self.cells_per_side(n, left.record_epsilon))
         noisy, spend = noisy_grid(records, grid, left)

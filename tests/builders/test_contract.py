@@ -234,13 +234,13 @@ class TestWhatIsKept:
             sums = np.random.default_rng(5).integers(-3, 9, (weights.shape[0],) * 2)
             return sums, Spend(epsilon, "weighted sums")
 
-        def same_splits(points, max_depth, most, epsilon, sensitivity, entropy):
+        def same_splits(points, max_depth, max_squares, epsilon, sensitivity, entropy):
             number = np.arange(4)
-            return np.ones_like(number), number, Spend(epsilon, "where to split")
+            return np.ones_like(number), number, Spend(epsilon, "splits of a quadtree")
 
         def same_buckets(histogram, along, block, price, epsilon, sensitivity, entropy):
             buckets = 2 ** (2 * builder.order - 2)
-            return np.full(buckets, along.size // buckets), Spend(epsilon, "where to cut")
+            return np.full(buckets, along.size // buckets), Spend(epsilon, "bucket boundaries")
 
         replace_everywhere(monkeypatch, "noisy_histogram", same_histogram)
         replace_everywhere(monkeypatch, "noisy_products", same_products)

@@ -23,7 +23,7 @@ def test_a_quarter_cuts_and_the_rest_counts(records):
     assert (cuts.epsilon, cuts.composition, cuts.what) == (
         Fraction(1, 10),
         "sequential",
-        "where to cut",
+        "bucket boundaries",
     )
     assert (counts.epsilon, counts.composition) == (Fraction(3, 10), "parallel")
 
@@ -141,7 +141,7 @@ def test_the_method_by_name_is_made_for_the_sizes():
     [
         ({"ratio": 1}, "ratio must be below 1"),
         ({"ratio": 0}, "ratio must be a positive"),
-        ({"order": 12}, "order must be at most 11"),
+        ({"order": 12}, "order must be a whole number from 0 to 11"),
         ({"order": -1}, "order must be a whole"),
         ({"order": 2.5}, "order must be a whole"),
         ({"block": 0}, "block must be a whole"),

@@ -107,7 +107,7 @@ def test_a_wrong_width_is_named(cell_m):
 
 def test_a_refusal_says_what_would_do(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
-    with pytest.raises(InputError, match=r"cell_m = 0\.1 .* 0\.391 m or more will do"):
+    with pytest.raises(InputError, match=r"cell_m = 0\.1 .* make cell_m 0\.391 or more"):
         data.release(HDMM(0.1), epsilon=1)
     with pytest.raises(InputError, match=r"up to 500 m are wider than the region of 400 m"):
         data.release(HDMM(sizes_m=(25, 500)), epsilon=1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from snhkit.builders import Identity, UniformGrid
-from snhkit.builders.base import MOST_CELLS, Terms
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms
 from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
@@ -79,7 +79,7 @@ class TestTheRules:
         country = Region.around(lat=45, lon=7, side_m=200_000)
         terms = Terms(EPSILON, PrivacyUnit.of("record"), SystemEntropy(), n=10**6)
         grid, *_ = chosen_grid(Points(country, []), terms, None)
-        assert grid.m == MOST_CELLS
+        assert grid.m == MAX_CELLS_PER_SIDE
 
 
 @pytest.mark.parametrize("wrong", [0, -1, np.nan, np.inf, True, "30"])

@@ -89,7 +89,9 @@ def test_none_is_none(records):
 
 def test_too_many_cells_are_refused_before_payment(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
-    with pytest.raises(InputError, match=r"4,000 a side, more than the 1,024 .* cell_m 0.391 or"):
+    with pytest.raises(
+        InputError, match=r"4,000 cells per side, more than the 1,024 .* cell_m 0.391 or"
+    ):
         data.release(PGM(0.1), epsilon=1)
     assert data.ledger.entries == ()
 
@@ -103,7 +105,7 @@ def test_without_its_package_it_refuses_before_payment(records, monkeypatch):
 
 
 def test_too_many_cells_of_the_default_width_are_made_wider(records, monkeypatch):
-    monkeypatch.setattr("snhkit.builders.pgm._MOST", 64)  # 80 would be wanted
+    monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 64)  # 80 would be wanted
     data = PrivateDataset(records, budget="1e9", unit="record", n="public")
     assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 64
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snhkit.builders.adaptive import consistent, noise_left
+from snhkit.builders.adaptive import consistent, consistent_noise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.models import cell_noise
@@ -51,7 +51,7 @@ def test_of_adaptive_grids_it_is_that_of_the_estimator(seed, alpha):
     )
     spread = np.repeat([of_coarse, of_fine], [4, len(cells)])
     expected = (covered(cells, boxes) @ factors.T) ** 2 @ spread
-    noise = noise_left(pieces, Fraction(alpha), of_coarse, of_fine)
+    noise = consistent_noise(pieces, Fraction(alpha), of_coarse, of_fine)
     np.testing.assert_allclose(noise.of(cells, boxes), expected, atol=1e-9)
 
 

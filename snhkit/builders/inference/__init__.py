@@ -1,1 +1,1 @@
-"""Estimates from noisy sums that overlap: trees, hierarchies and their weights."""
+"""Least-squares estimates from overlapping noisy sums, and the optimal choice of such sums."""

@@ -1,4 +1,4 @@
-"""Noisy counts of a binary tree's nodes, made to agree."""
+"""Consistent estimates from noisy counts of a binary tree's nodes."""
 
 from collections.abc import Mapping
 
@@ -11,15 +11,20 @@ __all__ = ["fitted_leaves"]
 def fitted_leaves(
     counts: Mapping[int, NDArray], variances: Mapping[int, float]
 ) -> NDArray[np.float64]:
-    """The leaves' counts that fit noisy counts of nodes best, shape (c,).
+    """Return the counts of the leaves that fit noisy counts of nodes best.
 
     Parameters
     ----------
     counts : mapping of int to ndarray, shape (ceil(c / 2^k),)
-        For the leaves, 0, and any other level k: counts of each 2^k leaves in a row, of which the
-        last node may have fewer.
+        The noisy counts of the nodes of each measured level k, which must include the leaves, level
+        0. A node of level k has 2^k leaves; the last node may have fewer.
     variances : mapping of int to float
-        Of the noise at these levels, in any unit.
+        The noise variance of each measured level, in any common unit.
+
+    Returns
+    -------
+    ndarray of float, shape (c,)
+        The weighted least-squares estimates of the c leaves.
 
     Examples
     --------
@@ -28,8 +33,9 @@ def fitted_leaves(
 
     Notes
     -----
-    Weighted least squares in one pass up, where a node's count is averaged with its children's sum
-    by their precision, and one down, where what the children lack is shared out by variance.
+    Weighted least squares in two passes. Upwards, a node's count is averaged with its children's
+    sum, weighted by precision. Downwards, the difference between a node's estimate and its
+    children's sum is divided among the children in proportion to their variances.
     """
     value = np.asarray(counts[0], float)
     variance = np.full(len(value), float(variances[0]))
@@ -41,11 +47,12 @@ def fitted_leaves(
             weight = variance / (variance + variances[level])
             value = value + weight * (counts[level] - value)
             variance = weight * variances[level]
-    for children, spread in below[::-1]:
-        lacking = (value - _pairs(children)) / _pairs(spread)
-        value = children + spread * lacking.repeat(2)[: len(children)]
+    for children, child_variance in below[::-1]:
+        difference = (value - _pairs(children)) / _pairs(child_variance)
+        value = children + child_variance * difference.repeat(2)[: len(children)]
     return value
 
 
 def _pairs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of consecutive pairs; a last value without a partner stays as it is."""
     return np.add.reduceat(values, np.arange(0, len(values), 2))

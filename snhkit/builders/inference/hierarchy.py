@@ -1,4 +1,4 @@
-"""Nested grids, counted with noise and made to agree by least squares."""
+"""Noisy counts of nested grids, made consistent by least squares."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -19,41 +19,56 @@ __all__ = ["consistent", "measured"]
 def measured(
     records: Points, sides: Sequence[int], shares: Sequence[Fraction], terms: Terms
 ) -> tuple[GridModel, tuple[Spend, ...]]:
-    """The finest of nested grids, by counts of all of them, and what they cost.
+    """Count nested grids with noise, and return a model of the finest grid and the costs.
 
     Parameters
     ----------
     records : Points
-        What is counted.
+        The private records.
     sides : sequence of int
-        Cells a side of each grid, from the coarsest; each divides the next.
+        The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction
-        Of the epsilon that is left, one a grid; they add up to 1.
+        The share of ``terms.epsilon`` of each grid; the shares add up to 1.
     terms : Terms
-        What may be spent.
+        The terms; all of their epsilon is spent.
+
+    Returns
+    -------
+    model : GridModel
+        The consistent counts of the finest grid, with their noise.
+    spends : tuple of Spend
+        The cost of each grid.
     """
     grids = [Grid(records.region, side) for side in sides]
     sensitivity = terms.unit.sensitivity
-    bought = [
-        noisy_histogram(grid.count(records), terms.epsilon * share, sensitivity, terms.entropy)
-        for grid, share in zip(grids, shares, strict=True)
-    ]
-    spends = tuple(spend for _, spend in bought)
-    assumed = [float(share) ** -2 for share in shares]
-    values = consistent([counts for counts, _ in bought], assumed)
+    counts, spends = zip(
+        *(
+            noisy_histogram(grid.count(records), terms.epsilon * share, sensitivity, terms.entropy)
+            for grid, share in zip(grids, shares, strict=True)
+        ),
+        strict=True,
+    )
+    relative_variances = [float(share) ** -2 for share in shares]
+    values = consistent(counts, relative_variances)
     variances = [noise_variance(spend.epsilon, sensitivity) for spend in spends]
-    return GridModel(grids[-1], values, BlockNoise.consistent(sides, assumed, variances)), spends
+    noise = BlockNoise.consistent(sides, relative_variances, variances)
+    return GridModel(grids[-1], values, noise), spends
 
 
 def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:
-    """The smallest cells' counts that fit noisy counts of nested grids best, shape (m, m).
+    """Return the counts of the finest grid that fit noisy counts of nested grids best.
 
     Parameters
     ----------
     levels : sequence of ndarray, shape (side, side)
-        Noisy counts, from the coarsest grid; each side divides the next.
+        The noisy counts of each grid, from the coarsest; each side divides the next.
     variances : sequence of float
-        Of each grid's noise, in any unit.
+        The noise variance of each grid's counts, in any common unit.
+
+    Returns
+    -------
+    ndarray of float, shape (m, m)
+        The weighted least-squares estimates of the finest grid's m by m cells.
 
     Examples
     --------
@@ -62,22 +77,22 @@ def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray
 
     Notes
     -----
-    Weighted least squares, in one pass up, where a cell's count is averaged with the sum of its
-    parts' by their precision, and one down, where what its parts lack is shared out (Hay,
-    Rastogi, Miklau and Suciu, "Boosting the accuracy of differentially private histograms
-    through consistency", PVLDB 2010, Sec. 4).
+    Weighted least squares in two passes (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
+    differentially private histograms through consistency", PVLDB 2010, Sec. 4). Upwards, a cell's
+    count is averaged with the sum of its parts, weighted by precision. Downwards, the difference
+    between a cell's estimate and the sum of its parts is divided equally among the parts.
     """
     best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
-    for own, spread in zip(levels[-2::-1], variances[-2::-1], strict=True):
+    for own, own_variance in zip(levels[-2::-1], variances[-2::-1], strict=True):
         cut = len(best[-1]) // len(own)
-        of_sum = cut**2 * variance
-        weight = of_sum / (of_sum + spread)
+        sum_variance = cut**2 * variance
+        weight = sum_variance / (sum_variance + own_variance)
         best.append(weight * own + (1 - weight) * block_sums(best[-1], cut))
-        variance = weight * spread
+        variance = weight * own_variance
     counts = best.pop()
     while best:
         below = best.pop()
         cut = len(below) // len(counts)
-        lacking = (counts - block_sums(below, cut)) / cut**2
-        counts = below + lacking.repeat(cut, axis=0).repeat(cut, axis=1)
+        difference = (counts - block_sums(below, cut)) / cut**2
+        counts = below + difference.repeat(cut, axis=0).repeat(cut, axis=1)
     return counts

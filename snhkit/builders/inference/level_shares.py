@@ -1,4 +1,4 @@
-"""How much of epsilon each level of a binary tree deserves, for the boxes that will be asked."""
+"""The optimal shares of epsilon among the levels of a binary tree, for expected boxes."""
 
 from fractions import Fraction
 
@@ -9,27 +9,32 @@ from snhkit.geometry import Grid, RangeQueries
 
 __all__ = ["box_energies", "expected_error", "level_shares", "level_weights"]
 
-_PARTS = 1_000
-_STEPS = 8  # of the search, to an octave
-_CHUNK = 2**20  # cells under boxes at a time
+_PARTS = 1_000  # shares are multiples of a thousandth
+_STEPS_PER_OCTAVE = 8  # of the precisions that are searched
+_CHUNK_CELLS = 2**20  # pairs of a box and a cell that are held in memory at a time
 
 
 def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much of what boxes ask is told apart at each level of a binary tree, shape (levels,).
+    """Return the energy of boxes in each level of the Haar decomposition over the leaves.
 
-    Over a line of leaves a box is a row of numbers, the covered shares of their areas. Such a row
-    is a sum of parts at right angles: what differs between the two leaves of a pair, between the
-    two halves of four leaves, of eight, and so on, and its mean. These are the sums of squares of
-    each part, over all boxes.
+    A box is a row vector over the line of leaves: the share of each leaf's area that it covers. The
+    row is a sum of orthogonal components: the differences between the two leaves of a pair, between
+    the two halves of four leaves, of eight leaves and so on, and the mean. The energy of a level is
+    the sum of the squares of its component over all boxes.
 
     Parameters
     ----------
     boxes : RangeQueries
-        What will be asked.
+        The expected boxes.
     grid : Grid
-        Its cells make up the leaves.
+        The grid whose cells make up the leaves.
     leaf : ndarray of int, shape (m, m)
-        Each cell's leaf, numbered along the line from 0.
+        The leaf of each cell, numbered along the line from 0.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+        The energies, from differences of pairs to the mean.
 
     Examples
     --------
@@ -42,8 +47,8 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     size = np.bincount(leaf.ravel())
     of_means = np.zeros((len(size) - 1).bit_length() + 1)
     widest = np.max([boxes.width, boxes.height], initial=0)
-    at_a_time = _CHUNK / (min(widest / grid.cell_m, grid.m) + 2) ** 2
-    for part in boxes.chunks(max(1, int(at_a_time))):
+    chunk = _CHUNK_CELLS / (min(widest / grid.cell_m, grid.m) + 2) ** 2
+    for part in boxes.chunks(max(1, int(chunk))):
         box, node, share = _covered(part, grid, leaf)
         share = share / size[node]
         for level in range(len(of_means)):
@@ -58,10 +63,12 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
 def _covered(
     boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Box, leaf and how much of a cell's area it covers there, in order of both."""
+    """Return each pair of a box and a cell that it covers: box, leaf and covered share of the cell.
+
+    The pairs are sorted by box, then by leaf.
+    """
     low = np.clip(np.stack([boxes.x, boxes.y]) / grid.cell_m, 0, grid.m)
-    far = np.stack([boxes.x + boxes.width, boxes.y + boxes.height]) / grid.cell_m
-    high = np.clip(far, low, grid.m)
+    high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
     first = np.minimum(low.astype(np.int64), grid.m - 1)
     (columns, rows) = np.ceil(high).astype(np.int64) - first
     box = np.repeat(np.arange(len(boxes)), columns * rows)
@@ -74,27 +81,42 @@ def _covered(
 
 
 def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> float:
-    """The sum of squared errors of the boxes, in units of one count's at all of epsilon.
+    """Return the expected sum of squared errors of the boxes.
 
     Parameters
     ----------
     weights : ndarray, shape (levels,)
-        Each level's share of epsilon, from the leaves.
+        The share of epsilon of each level, from the leaves.
     energies : ndarray, shape (levels,)
-        As ``box_energies`` gives them.
+        The energies that ``box_energies`` returns.
+
+    Returns
+    -------
+    float
+        The error, in units of the variance of a count that gets all of epsilon.
 
     Notes
     -----
-    Counts of all nodes with weights w_k are, seen along the part that differs between halves of
-    2^j leaves, known with precision sum over k < j of w_k^2 2^k: larger nodes cannot tell.
+    The component that differs between the halves of 2^j leaves is known with the precision
+    sum over k < j of w_k^2 2^k, because nodes of more than half of these leaves do not measure it.
     """
     precision = np.cumsum(weights**2 * 2.0 ** np.arange(len(weights)))
-    some = energies > 0
-    return float((energies[some] / precision[some]).sum())
+    nonzero = energies > 0
+    return float((energies[nonzero] / precision[nonzero]).sum())
 
 
 def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights that sum to 1 and make ``expected_error`` least, shape (levels,).
+    """Return the shares of epsilon that minimise ``expected_error``.
+
+    Parameters
+    ----------
+    energies : ndarray, shape (levels,)
+        The energies that ``box_energies`` returns.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+        The share of each level, from the leaves; the shares add up to 1.
 
     Examples
     --------
@@ -103,31 +125,32 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Notes
     -----
-    Li et al. search greedily, from the leaves up (Sec. 4). But the error times the square of the
-    sum of weights does not depend on their scale, so to make it least is to make least the error
-    plus that sum: the shortest path through the precisions of the levels.
+    Li et al. search greedily, from the leaves up (Sec. 4). Since the error times the squared sum of
+    the weights does not depend on their scale, the same shares minimise the error plus the sum of
+    the weights. That is a shortest path through the precisions of the levels, which is found by
+    dynamic programming on a lattice of precisions and then polished.
     """
     if not energies.any():
         return np.eye(len(energies))[0]
     energies = np.maximum(energies / energies.sum(), 2.0**-30)
     height = len(energies) - 1
-    precision = np.exp2(np.arange(np.log2(energies[0]), height + 2, 1 / _STEPS))
+    precision = np.exp2(np.arange(np.log2(energies[0]), height + 2, 1 / _STEPS_PER_OCTAVE))
     rise = np.sqrt(np.maximum(precision[:, None] - precision, 0))
     rise[np.triu_indices_from(rise, 1)] = np.inf
-    cost, came = energies[0] / precision + np.sqrt(precision), []
+    cost, previous = energies[0] / precision + np.sqrt(precision), []
     for level in range(1, height + 1):
-        ways = cost + rise / 2 ** (level / 2)
-        came.append(ways.argmin(axis=1))
-        cost = energies[level] / precision + ways.min(axis=1)
+        costs = cost + rise / 2 ** (level / 2)
+        previous.append(costs.argmin(axis=1))
+        cost = energies[level] / precision + costs.min(axis=1)
     path = [int(cost.argmin())]
-    for step in came[::-1]:
+    for step in previous[::-1]:
         path.append(int(step[path[-1]]))
     growth = np.diff(precision[path[::-1]], prepend=0)
     return _polished(np.sqrt(growth / 2.0 ** np.arange(height + 1)), energies)
 
 
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Between the steps of the search: where the gain of a little more is alike for all levels."""
+    """Improve weights between the lattice points, until all levels have the same marginal gain."""
     for _ in range(100):
         weights = weights / weights.sum()
         twos = 2.0 ** np.arange(len(weights))
@@ -138,7 +161,17 @@ def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> ND
 
 
 def level_shares(energies: NDArray[np.float64]) -> dict[int, Fraction]:
-    """``level_weights`` in thousandths, by level: some for the leaves, and 1 all together.
+    """Return the optimal shares of epsilon by level, rounded to thousandths.
+
+    Parameters
+    ----------
+    energies : ndarray, shape (levels,)
+        The energies that ``box_energies`` returns.
+
+    Returns
+    -------
+    dict of int to Fraction
+        The positive shares by level, which add up to 1; the leaves, level 0, get at least 1/1000.
 
     Examples
     --------

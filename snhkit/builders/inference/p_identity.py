@@ -1,4 +1,4 @@
-"""What to measure along an axis so that intervals of given lengths come out well: p-Identity."""
+"""p-Identity strategies: the optimal weighted sums along an axis for expected intervals."""
 
 from contextlib import AbstractContextManager
 from functools import cache, lru_cache
@@ -13,20 +13,25 @@ from snhkit.progress import steps
 
 __all__ = ["best_extra_rows", "interval_gram", "loss_and_gradient", "one_thread", "p_identity"]
 
-_MOST_EXTRA = 32
+_MAX_EXTRA_ROWS = 32
 _SAMPLES = 2**19
-_FIRST_STEPS, _STEPS = 25, 75
+_START_STEPS, _FINAL_STEPS = 25, 75  # of L-BFGS, from each start and from the best one
 
 
 def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The strategy of some extra rows, shape (m + p, m): the identity over them, columns scaled.
+    """Return the identity matrix over extra rows, with each column scaled to the sum 1.
 
-    Each column sums to 1, so that a record changes all that is measured by 1 in total.
+    A record therefore changes all measured sums by 1 in total.
 
     Parameters
     ----------
     extra : ndarray, shape (p, m)
-        The paper's Theta, not negative.
+        The extra rows, 0 or more (the paper's Theta).
+
+    Returns
+    -------
+    ndarray, shape (m + p, m)
+        The strategy.
 
     Examples
     --------
@@ -40,37 +45,46 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def one_thread() -> AbstractContextManager:
-    """Products of matrices by one thread: on a busy machine many wait for each other, for long."""
+    """Limit BLAS to one thread in a with statement; threads wait long on a busy machine."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
+    """Find the loaded BLAS libraries, which takes a while, once."""
     return ThreadpoolController()
 
 
 @lru_cache(maxsize=16)
 def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """The extra rows, shape (p, m), that serve random intervals best; of public numbers alone.
+    """Return the extra rows of the strategy with the least error for random intervals.
+
+    The result depends on public numbers only.
 
     Parameters
     ----------
     m : int
-        Cells along the axis.
+        The number of cells along the axis.
     lengths : (float, float), optional
-        Of intervals, in cells, as in ``interval_gram``.
+        The smallest and the largest length of intervals, in cells, as for ``interval_gram``.
+
+    Returns
+    -------
+    ndarray, shape (p, m)
+        The extra rows, read-only; all 0 if no strategy is better than the identity.
 
     Notes
     -----
     McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical
-    queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5) with their p of m / 16, up to
-    32 rows. L-BFGS from a few random starts, of which the best goes on.
+    queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5) with p = m / 16 as in the paper,
+    but at most 32 rows. L-BFGS makes a few steps from each of some random starts, and more steps
+    from the best result.
     """
     gram = interval_gram(m, lengths)
-    p = min(max(m // 16, 1), _MOST_EXTRA)
-    best, least = np.zeros(p * m), float(np.trace(gram))  # as good as the identity at least
+    p = min(max(m // 16, 1), _MAX_EXTRA_ROWS)
+    best, least = np.zeros(p * m), float(np.trace(gram))  # the identity's loss, the upper limit
 
-    def improved(start: NDArray, most: int) -> tuple[float, NDArray]:
+    def improved(start: NDArray, max_steps: int) -> tuple[float, NDArray]:
         found = minimize(
             loss_and_gradient,
             start,
@@ -79,42 +93,49 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
             method="L-BFGS-B",
             bounds=Bounds(0, np.inf),
             callback=lambda _: advance(),
-            options={"maxiter": most},
+            options={"maxiter": max_steps},
         )
         return float(found.fun), found.x
 
     starts = min(max(1024 // m, 2), 8)
-    total = starts * _FIRST_STEPS + _STEPS
-    with one_thread(), steps(total, "choosing what to measure") as advance:
+    total = starts * _START_STEPS + _FINAL_STEPS
+    with one_thread(), steps(total, "optimising the strategy") as advance:
         for seed in range(starts):
             start = np.random.default_rng(seed).uniform(0, min(1, 10 / p), p * m)
-            loss, rows = improved(start, _FIRST_STEPS)
+            loss, rows = improved(start, _START_STEPS)
             if loss < least:
                 best, least = rows, loss
         if best.any():
-            _, best = improved(best, _STEPS)
+            _, best = improved(best, _FINAL_STEPS)
     best = best.reshape(p, m)
-    best.flags.writeable = False  # it is shared by all that ask again
+    best.flags.writeable = False  # the cache hands out the same array again
     return best
 
 
 def loss_and_gradient(
     flat: NDArray[np.float64], gram: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """The mean squared error of the intervals, in units of the noise, and its gradient.
+    """Return the mean squared error of intervals under a strategy, and the error's gradient.
 
     Parameters
     ----------
     flat : ndarray, shape (p * m,)
-        Extra rows T, one after the other.
+        The extra rows T, one after the other.
     gram : ndarray, shape (m, m)
-        The workload's W^T W.
+        The Gram matrix W^T W of the intervals W.
+
+    Returns
+    -------
+    loss : float
+        The error, in units of the noise variance of a measured sum.
+    gradient : ndarray, shape (p * m,)
+        The derivatives with respect to ``flat``.
 
     Notes
     -----
-    It is tr(W^T W (A^T A)^-1) for the strategy A. With d for the column sums of [I; T], the inverse
-    is diag(d) K diag(d) with K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, of which only
-    p by p is inverted.
+    The error is tr(W^T W (A^T A)^-1) for the strategy A. Let d be the column sums of [I; T]. The
+    inverse is diag(d) K diag(d) with K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, so
+    only a p by p matrix is inverted.
     """
     m = len(gram)
     rows = flat.reshape(-1, m)
@@ -129,15 +150,20 @@ def loss_and_gradient(
 
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """The mean of w w^T over intervals, shape (m, m), where w is how much of each cell lies inside.
+    """Return the mean of w w^T over intervals, where w is the share of each cell that lies inside.
 
     Parameters
     ----------
     m : int
-        Cells along the axis.
+        The number of cells along the axis.
     lengths : (float, float), optional
-        The intervals' lengths are uniform between these, in cells, and their places uniform within
-        the axis. By default all intervals of whole cells are meant, each once.
+        The smallest and the largest length in cells. Lengths are uniform between the two, and
+        positions uniform within the axis. By default all intervals of whole cells count equally.
+
+    Returns
+    -------
+    ndarray, shape (m, m)
+        The Gram matrix of the intervals.
 
     Examples
     --------
@@ -152,17 +178,18 @@ def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.flo
         cell = np.arange(m)
         low, high = np.minimum.outer(cell, cell), np.maximum.outer(cell, cell)
         return (low + 1) * (m - high) / (m * (m + 1) / 2)
-    # Points that fill the square evenly (the additive recurrence of the plastic number).
+    # Quasi-random points of the unit square (the additive recurrence of the plastic number).
     k = np.arange(_SAMPLES)
     length = lengths[0] + (lengths[1] - lengths[0]) * ((0.5 + k * 0.7548776662466927) % 1)
     start = (m - length) * ((0.5 + k * 0.5698402909980532) % 1)
-    # Along the axis, w changes only around the interval's two ends: it is the sum of these steps.
+    # Along the axis, w changes only around the two ends of the interval; it is the cumulative sum
+    # of these changes.
     ends = np.stack([start, start + length])
     cell = np.minimum(ends.astype(np.int64), m - 1)
     part = ends - cell
     value = np.stack([1 - part[0], part[0], part[1] - 1, -part[1]])
     column = np.stack([cell[0], cell[0] + 1, cell[1], cell[1] + 1])
     row = np.broadcast_to(k, column.shape)
-    steps = csr_array((value.ravel(), (row.ravel(), column.ravel())), shape=(len(k), m + 1))
-    products = (steps.T @ steps).toarray()[:m, :m] / len(k)
+    changes = csr_array((value.ravel(), (row.ravel(), column.ravel())), shape=(len(k), m + 1))
+    products = (changes.T @ changes).toarray()[:m, :m] / len(k)
     return products.cumsum(axis=0).cumsum(axis=1)

@@ -72,7 +72,7 @@ def test_leaves_that_are_no_power_of_two_are_as_if_empty_ones_followed():
 
 def test_many_boxes_are_taken_in_parts(case, monkeypatch):
     together = box_energies(*case)
-    monkeypatch.setattr("snhkit.builders.inference.level_shares._CHUNK", 40)
+    monkeypatch.setattr("snhkit.builders.inference.level_shares._CHUNK_CELLS", 40)
     assert box_energies(*case) == pytest.approx(together)
 
 
