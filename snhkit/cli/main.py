@@ -82,7 +82,8 @@ def compare(
     from snhkit.experiment import OWNER_ONLY
     from snhkit.experiment.run import Plan, run
     from snhkit.geometry import RangeQueries
-    from snhkit.viz.reports.report import report_html, table_for_people
+    from snhkit.viz.reports.report import report_html
+    from snhkit.viz.reports.tables import terminal_tables
 
     where, cell_m = _without(where, "cell_m"), where["cell_m"]
     if data is None:
@@ -94,12 +95,11 @@ def compare(
     found = run(records, public, boxes, Plan(methods, epsilon, sizes_m, cell_m, seed))
     about += f" {queries:,} squares of {sizes_m[0]:g} to {sizes_m[1]:g} m, centred on records."
     page = report_html(found, title=title, about=about)
-    rows = found.table.assign(warning=OWNER_ONLY).to_dict("records")
     if json_path is not None:
-        write_whole(json_path, json.dumps(rows, indent=1) + "\n")
+        write_whole(json_path, json.dumps(found.rows(), indent=1) + "\n")
     write_whole(report, page)
     click.echo(f"{title}. {about}\n")
-    click.echo(table_for_people(found.table).to_string(index=False))
+    click.echo(terminal_tables(found))
     for caution in found.cautions:
         click.echo(f"\n{caution}")
     if seed is not None:
