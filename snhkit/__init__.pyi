@@ -63,6 +63,9 @@ from .experiment import (
 from .experiment import (
     compare as compare,
 )
+from .experiment import (
+    compare_sizes as compare_sizes,
+)
 from .geometry import (
     Points as Points,
 )

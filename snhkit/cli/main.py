@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from snhkit.cli import compile_cache
-from snhkit.cli.output import STANDARD_OUTPUT, say, table_text, write
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
 from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
@@ -89,7 +89,8 @@ def compare(
     from snhkit.experiment import OWNER_ONLY
     from snhkit.experiment.run import Plan, run
     from snhkit.geometry import RangeQueries
-    from snhkit.viz.reports.report import report_html, table_for_people
+    from snhkit.viz.reports.report import report_html
+    from snhkit.viz.reports.tables import terminal_tables
 
     where, cell_m = _without(where, "cell_m"), where["cell_m"]
     if data is None:
@@ -101,13 +102,12 @@ def compare(
     found = run(records, public, boxes, Plan(methods, epsilon, sizes_m, cell_m, seed))
     about += f" {queries:,} squares of {sizes_m[0]:g} to {sizes_m[1]:g} m, centred on records."
     page = report_html(found, title=title, about=about)
-    rows = found.table.assign(warning=OWNER_ONLY).to_dict("records")
     if json_path is not None:
-        write(json_path, json.dumps(rows, indent=1) + "\n")
+        write(json_path, json.dumps(found.rows(), indent=1) + "\n")
     write(report, page)
     err = STANDARD_OUTPUT in (json_path, report)  # then words must not get between the data
     say(f"{title}. {about}\n", err=err)
-    say(table_text(table_for_people(found.table)), err=err)
+    say(terminal_tables(found), err=err)
     for caution in found.cautions:
         say(f"\n{caution}", err=err)
     if seed is not None:

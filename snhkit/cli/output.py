@@ -13,21 +13,14 @@ from snhkit.errors import InputError
 from snhkit.files import write_whole
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-__all__ = ["STANDARD_OUTPUT", "say", "table_text", "write"]
+__all__ = ["STANDARD_OUTPUT", "say", "write"]
 
 STANDARD_OUTPUT = Path("-")
 """The name that stands for standard output."""
 
 _COLUMNS = 80
-_SHORT_HEADINGS = {
-    "mean relative error": "rel. error",
-    "mean error (records)": "abs. error",
-    "build (s)": "build s",
-    "query (µs)": "query µs",
-}
-_EXPLAINED = "rel. error: mean relative error; abs. error: mean error in records."
 
 
 def say(text: str = "", *, err: bool = False) -> None:
@@ -69,18 +62,6 @@ def write(path: Path, content: bytes | str) -> None:
         _print(content)
     else:
         write_whole(path, content)
-
-
-def table_text(table: "pd.DataFrame") -> str:
-    """Return a comparison as text of at most 80 columns, with its headings explained below.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Text with the headings of the report.
-    """
-    short = table.rename(columns=_SHORT_HEADINGS)
-    return f"{short.to_string(index=False)}\n\n{_EXPLAINED}"
 
 
 def _print(content: bytes | str, *, err: bool = False) -> None:

@@ -1,30 +1,56 @@
-"""Releases side by side, against the truth: for the owner's eyes."""
+"""Tables that set releases side by side and against the truth, for the owner's eyes."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from snhkit.geometry import Points, RangeQueries, exact_counts
-from snhkit.metrics import relative_errors
+from snhkit.experiment.evaluation import (
+    SIZE_BANDS_M,
+    Asked,
+    SizeBand,
+    adds_up,
+    anywhere,
+    band_name,
+    bands_in,
+)
+from snhkit.geometry import Points, RangeQueries
 from snhkit.release import Release
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OWNER_ONLY", "compare"]
+__all__ = ["OWNER_ONLY", "compare", "compare_sizes"]
 
 OWNER_ONLY = (
     "For the owner's eyes: these errors are computed from the true records, "
     "no privacy was paid for them, and they must not be published."
 )
 
+_COLUMNS = (
+    "method",
+    "epsilon",
+    "rel_error",
+    "abs_error",
+    "abs_error_anywhere",
+    "adds_up",
+    "query_us",
+    "bytes",
+)
+_SIZE_COLUMNS = (
+    "method",
+    "epsilon",
+    "size",
+    "from_m",
+    "to_m",
+    "rel_error",
+    "abs_error_anywhere",
+)
+
 
 def compare(
     releases: Mapping[str, Release], queries: RangeQueries, *, truth: Points
 ) -> "pd.DataFrame":
-    """Measure how wrong, how fast and how large releases are.
+    """Measure how wrong, how additive, how fast and how large releases are.
 
     The result is computed from the true records without privacy: it is for their owner, and
     must not be published.
@@ -34,16 +60,33 @@ def compare(
     releases : mapping of str to Release
         By the name to show.
     queries : RangeQueries
-        What to ask.
+        q boxes to ask, usually around records.
     truth : Points
         The true records.
 
     Returns
     -------
     DataFrame
-        One row a release: ``method``, ``epsilon``, ``rel_error`` (mean relative error with the
-        paper's smoothing), ``abs_error`` (mean, in records), ``query_us`` (microseconds a query,
-        asked together) and ``bytes`` (of the saved file).
+        One row for each release, with the columns
+
+        - ``method`` and ``epsilon``;
+        - ``rel_error``, the mean relative error of ``queries`` with the paper's smoothing;
+        - ``abs_error``, their mean absolute error in records;
+        - ``abs_error_anywhere``, the mean absolute error in records of boxes of the same sizes
+          placed uniformly in the region, most of which hold few records;
+        - ``adds_up``, the sum of the answers to all tiles of 100 m over the number of records:
+          1 up to noise for a method whose answers add up;
+        - ``query_us``, microseconds for each query, asked together;
+        - ``bytes``, the size of the saved file.
+
+    Raises
+    ------
+    InputError
+        If ``queries`` or ``truth`` lie in another region than a release.
+
+    See Also
+    --------
+    compare_sizes : Errors by the size of the boxes.
 
     Examples
     --------
@@ -52,32 +95,105 @@ def compare(
     >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
     >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
     >>> boxes = snh.RangeQueries.sample(records, 100)
-    >>> list(snh.compare(releases, boxes, truth=records).columns)
-    ['method', 'epsilon', 'rel_error', 'abs_error', 'query_us', 'bytes']
+    >>> list(snh.compare(releases, boxes, truth=records).columns)[:6]
+    ['method', 'epsilon', 'rel_error', 'abs_error', 'abs_error_anywhere', 'adds_up']
     """
     import pandas as pd
 
-    counts = exact_counts(truth, queries)
-    rows = [_row(name, r, queries, counts, len(truth)) for name, r in releases.items()]
-    table = pd.DataFrame(
-        rows, columns=["method", "epsilon", "rel_error", "abs_error", "query_us", "bytes"]
-    )
+    around, elsewhere = Asked.of(truth, queries), Asked.of(truth, anywhere(queries))
+    rows = [_row(name, release, around, elsewhere) for name, release in releases.items()]
+    table = pd.DataFrame(rows, columns=list(_COLUMNS))
     table.attrs["warning"] = OWNER_ONLY
     return table
 
 
-def _row(
-    name: str, release: Release, queries: RangeQueries, counts: np.ndarray, n: int
-) -> tuple[str, float, float, float, float, int]:
-    release.answer(queries)  # whatever is compiled or cached at first use is not a query's cost
+def compare_sizes(
+    releases: Mapping[str, Release],
+    *,
+    truth: Points,
+    bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M,
+    count: int = 1_000,
+    seed: int = 0,
+) -> "pd.DataFrame":
+    """Measure how wrong releases are for small and for large squares.
+
+    The result is computed from the true records without privacy: it is for their owner, and
+    must not be published.
+
+    Parameters
+    ----------
+    releases : mapping of str to Release
+        By the name to show.
+    truth : Points
+        The true records.
+    bands_m : sequence of (float, float)
+        Smallest and largest side of the squares of each size band, in metres. A band whose
+        largest squares do not fit into the region is left out.
+    count : int
+        Squares in each band around records, and as many anywhere.
+    seed : int
+        Public; the same seed draws the same squares.
+
+    Returns
+    -------
+    DataFrame
+        One row for each release and band, with the columns ``method``, ``epsilon``, ``size`` (the
+        band's name), ``from_m``, ``to_m``, ``rel_error`` (mean relative error of squares centred
+        on records, with the paper's smoothing) and ``abs_error_anywhere`` (mean absolute error in
+        records of squares of the same sizes placed uniformly in the region).
+
+    Raises
+    ------
+    InputError
+        If ``truth`` holds no records, or lies in another region than a release.
+
+    See Also
+    --------
+    compare : Errors of given boxes, speed and size of the file.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("milwaukee", n=10_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
+    >>> snh.compare_sizes(releases, truth=records)["size"].tolist()
+    ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']
+    """
+    import pandas as pd
+
+    bands = [SizeBand.of(truth, band, count, seed) for band in bands_in(truth.region, bands_m)]
+    rows = [_size_row(name, release, band) for name, release in releases.items() for band in bands]
+    table = pd.DataFrame(rows, columns=list(_SIZE_COLUMNS))
+    table.attrs["warning"] = OWNER_ONLY
+    return table
+
+
+def _row(name: str, release: Release, around: Asked, elsewhere: Asked) -> tuple:
+    release.answer(
+        around.boxes
+    )  # whatever is compiled or cached at first use is not a query's cost
     start = time.perf_counter()
-    answers = release.answer(queries)
+    answers = release.answer(around.boxes)
     seconds = time.perf_counter() - start
     return (
         name,
         float(release.epsilon),
-        float(relative_errors(answers, counts, n).mean()),
-        float(np.abs(answers - counts).mean()),
-        1e6 * seconds / max(len(queries), 1),
+        around.relative_error(answers),
+        around.absolute_error(answers),
+        elsewhere.absolute_error(release.answer(elsewhere.boxes)),
+        adds_up(release, around.n),
+        1e6 * seconds / max(len(around.boxes), 1),
         len(release.to_bytes()),
+    )
+
+
+def _size_row(name: str, release: Release, band: SizeBand) -> tuple:
+    return (
+        name,
+        float(release.epsilon),
+        band_name(band.sizes_m),
+        *band.sizes_m,
+        band.around.relative_error(release.answer(band.around.boxes)),
+        band.anywhere.absolute_error(release.answer(band.anywhere.boxes)),
     )

@@ -23,23 +23,29 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.neural import DPSGD, SNH, DenoisedGrid
 
-__all__ = ["METHODS", "Method", "method"]
+__all__ = ["METHODS", "Method", "method", "title"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method as people meet it.
+    """A method under the title that tables and maps show.
 
     Parameters
     ----------
     title : str
-        What a table or a map calls it.
+        Name in tables, maps and legends.
     configure : callable
-        From query sizes and a cell width to a builder; each uses what it can.
+        Takes query sizes and a cell width, both in metres, and returns a builder. A method
+        ignores what it cannot use.
     demonstration : bool
-        Whether its releases must not be published.
+        Whether releases of the method must not be published.
     slow : bool
         Whether a build takes many minutes on a CPU.
+
+    Examples
+    --------
+    >>> METHODS["identity"].builder(cell_m=30)
+    Identity(cell_m=30)
     """
 
     title: str
@@ -50,12 +56,12 @@ class Method:
     def builder(
         self, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, cell_m: Width = None
     ) -> Builder:
-        """Make the builder for query sizes and a cell width in metres, chosen once for all."""
+        """Return the builder for query sizes and a cell width, both in metres."""
         return self.configure(sizes_m, cell_m)
 
     @property
     def lacks(self) -> Extra | None:
-        """The extra that it needs and that is not installed."""
+        """The extra that the method needs and that is not installed; None if nothing is missing."""
         extra = getattr(self.builder(), "extra", None)
         return None if extra is None or extra.installed else extra
 
@@ -83,17 +89,22 @@ METHODS: dict[str, Method] = {
 
 
 def _metres(cell_m: Width) -> float | None:
-    """For methods whose width no ``ParamSelect`` chooses."""
+    """Return the width for a method that takes metres only; None for "bought" and "auto"."""
     return None if isinstance(cell_m, str) else cell_m
 
 
 def method(name: str) -> Method:
-    """Look up a method by its short name.
+    """Return the method of a short name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``.
 
     Raises
     ------
     InputError
-        If there is none of that name; says which there are.
+        If no method has that name; the message lists the names.
 
     Examples
     --------
@@ -105,3 +116,14 @@ def method(name: str) -> Method:
         hint = f" Did you mean {near[0]}?" if near else ""
         raise InputError(f"there is no method {name!r}; there are {', '.join(METHODS)}.{hint}")
     return METHODS[name]
+
+
+def title(name: str) -> str:
+    """Return the title of a method, or ``name`` where no method has that short name.
+
+    Examples
+    --------
+    >>> title("ug"), title("Wards")
+    ('UG', 'Wards')
+    """
+    return METHODS[name].title if name in METHODS else name

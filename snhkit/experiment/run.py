@@ -1,17 +1,19 @@
 """Build several methods at several epsilons, and measure them."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
+from snhkit.builder import Builder
 from snhkit.builders.width.cell_width import Width
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import DEFAULT_SIZES_M
-from snhkit.experiment.compare import compare
-from snhkit.experiment.methods import method
+from snhkit.errors import InputError
+from snhkit.experiment.compare import OWNER_ONLY, compare, compare_sizes
+from snhkit.experiment.methods import METHODS, method, title
 from snhkit.geometry import Points, RangeQueries
 from snhkit.privacy import Epsilon, exact, written
 from snhkit.release import Release
@@ -24,20 +26,33 @@ __all__ = ["Comparison", "Plan", "run"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared.
+    """Which methods are compared, and at which epsilons.
 
     Parameters
     ----------
     methods : sequence of str
-        Short names.
+        Short names of methods.
     epsilons : sequence of numbers
-        Each method is built at each.
+        Each method is built at each epsilon.
     sizes_m : (float, float)
         Query sizes that methods may prepare for, in metres.
     cell_m : float, "bought" or "auto", optional
-        Cell width for the methods that need one; as each chooses it by itself otherwise.
+        Cell width for the methods that need one; by default each chooses its own.
     seed : int, optional
         Makes the noise replayable; from the operating system's entropy otherwise.
+    builders : mapping of str to Builder
+        Further builders to compare, by the title to show: a builder that no short name stands
+        for, such as ``{"Wards": Tessellation(frame)}``, or other hyperparameters of a method.
+
+    Raises
+    ------
+    InputError
+        If a title in ``builders`` is a short name or the title of a method.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> plan = Plan(["ug"], ["0.2"], builders={"Identity, 30 m": snh.Identity(30)})
     """
 
     methods: Sequence[str]
@@ -45,23 +60,40 @@ class Plan:
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
     cell_m: Width = None
     seed: int | None = None
+    builders: Mapping[str, Builder] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.builders:
+            if name in METHODS or name in {method.title for method in METHODS.values()}:
+                raise InputError(
+                    f"{name!r} is the name of a method; give the builder another title."
+                )
+
+    def all_builders(self) -> dict[str, Builder]:
+        """Return every builder that is compared, by short name or title."""
+        named = {name: method(name).builder(self.sizes_m, self.cell_m) for name in self.methods}
+        return named | dict(self.builders)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Releases and how they did; the table is for the owner's eyes.
+    """Releases and how they did; the tables are for the owner's eyes.
 
     Parameters
     ----------
     table : DataFrame
-        As ``compare`` makes it, with ``build_s``.
-    releases : dict
-        By short name and epsilon.
+        As ``compare`` makes it, with the column ``build_s``: seconds that a build took. Methods
+        have their short names.
+    sizes : DataFrame
+        As ``compare_sizes`` makes it, with the same names.
+    releases : dict of (str, float) to Release
+        By short name or title, and epsilon.
     dataset : PrivateDataset
-        With the ledger of it all.
+        With the ledger of all builds.
     """
 
     table: "pd.DataFrame"
+    sizes: "pd.DataFrame"
     releases: dict[tuple[str, float], Release]
     dataset: PrivateDataset
 
@@ -70,45 +102,84 @@ class Comparison:
         """A sentence for each method whose promise is weaker than pure epsilon."""
         weaker = {name: release.delta for (name, _), release in self.releases.items()}
         return [
-            f"{method(name).title} promises less than pure epsilon: delta = {written(delta)}. "
+            f"{title(name)} promises less than pure epsilon: delta = {written(delta)}. "
             "A demonstration, not to publish."
             for name, delta in weaker.items()
             if delta
         ]
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the comparison as JSON values, one row for each release.
+
+        Returns
+        -------
+        list of dict
+            The columns of ``table`` by name; ``sizes``, a list with the errors of each size band;
+            and ``warning``, which says whose eyes the row is for.
+        """
+        bands = self.sizes.drop(columns=["method", "epsilon"])
+        found = []
+        for row in self.table.to_dict("records"):
+            mine = (self.sizes["method"] == row["method"]) & (
+                self.sizes["epsilon"] == row["epsilon"]
+            )
+            sizes = bands[mine].to_dict("records")
+            found.append({str(key): value for key, value in row.items()})
+            found[-1] |= {"sizes": sizes, "warning": OWNER_ONLY}
+        return found
+
 
 def run(records: Points, public: Points | None, queries: RangeQueries, plan: Plan) -> Comparison:
-    """Build every method at every epsilon on ``records``, whose number is taken as public.
+    """Build every method at every epsilon, and measure each release against the true records.
 
     Parameters
     ----------
     records : Points
-        Private; also the truth that errors are measured against.
+        Private records, whose number is taken as public; also the truth that errors are measured
+        against.
     public : Points or None
-        Where queries are expected.
+        Public points that say where queries are expected.
     queries : RangeQueries
-        What is asked.
+        q boxes that every release is asked.
     plan : Plan
         What is compared.
-    """
-    import pandas as pd
 
-    chosen = {name: method(name) for name in plan.methods}
-    budget = sum(exact(epsilon) for epsilon in plan.epsilons) * len(chosen)
+    Returns
+    -------
+    Comparison
+        The releases and their errors.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown or cannot be built on these terms.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", n=1_000)
+    >>> boxes = snh.RangeQueries.sample(records, 100)
+    >>> found = run(records, None, boxes, Plan(["ug"], ["0.2", "0.8"]))
+    >>> found.table[["method", "epsilon"]].to_numpy().tolist()
+    [['ug', 0.2], ['ug', 0.8]]
+    """
+    builders = plan.all_builders()
+    budget = sum(exact(epsilon) for epsilon in plan.epsilons) * len(builders)
     dataset = PrivateDataset(records, budget, unit="record", n="public")
-    jobs = [(name, epsilon) for epsilon in plan.epsilons for name in chosen]
+    jobs = [(name, epsilon) for epsilon in plan.epsilons for name in builders]
     releases: dict[tuple[str, float], Release] = {}
-    tables = []
+    seconds = []
     for name, epsilon in (bar := tqdm(jobs, desc="methods", unit="build", leave=False)):
-        bar.set_postfix_str(f"{chosen[name].title}, epsilon {epsilon}")
-        builder = chosen[name].builder(sizes_m=plan.sizes_m, cell_m=plan.cell_m)
+        bar.set_postfix_str(f"{title(name)}, epsilon {epsilon}")
         start = time.perf_counter()
-        release = dataset.release(builder, epsilon=epsilon, public=public, seed=plan.seed)
-        seconds = time.perf_counter() - start
+        release = dataset.release(builders[name], epsilon=epsilon, public=public, seed=plan.seed)
+        seconds.append(time.perf_counter() - start)
         releases[name, float(epsilon)] = release
-        row = compare({name: release}, queries, truth=records)
-        row.insert(4, "build_s", seconds)  # before query_us
-        tables.append(row)
-    table = pd.concat(tables, ignore_index=True)
-    table.attrs = tables[0].attrs
-    return Comparison(table, releases, dataset)
+    names = [name for name, _ in releases]
+    numbered = {str(k): release for k, release in enumerate(releases.values())}
+    table = compare(numbered, queries, truth=records)
+    table["method"] = names
+    table.insert(table.columns.get_loc("query_us"), "build_s", seconds)
+    sizes = compare_sizes(numbered, truth=records)
+    sizes["method"] = [names[int(k)] for k in sizes["method"]]
+    return Comparison(table, sizes, releases, dataset)

@@ -16,13 +16,15 @@ import shapely
 
 import snhkit as snh
 from snhkit.cli.main import main
-from snhkit.cli.output import table_text
 from snhkit.experiment import OWNER_ONLY
 
 CENTER = (43.038, -87.91)
 WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
 REGION = snh.Region.around(*CENTER, side_m=2_000)
-COLUMNS = ["method", "epsilon", "rel_error", "abs_error", "build_s", "query_us", "bytes", "warning"]
+COLUMNS = [
+    "method", "epsilon", "rel_error", "abs_error", "abs_error_anywhere", "adds_up", "build_s",
+    "query_us", "bytes", "sizes", "warning",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -84,12 +86,17 @@ def test_compare_writes_a_table_for_people_and_one_for_programs_and_a_page(run, 
         ("ug", 0.5), ("identity", 0.5), ("ug", 1.0), ("identity", 1.0),
     ]  # fmt: skip
     assert all(list(row) == COLUMNS for row in rows)
-    assert all(math.isfinite(row[name]) for row in rows for name in COLUMNS[1:-1])
+    assert all(math.isfinite(row[name]) for row in rows for name in COLUMNS[1:-2])
+    assert [[band["size"] for band in row["sizes"]] for row in rows] == [
+        ["25-100 m", "100-300 m", "300-1,000 m"]
+    ] * 4
     assert all(row["rel_error"] > 0 and row["bytes"] > 0 for row in rows)
     page = (tmp_path / "snhkit-report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert f"{rows[0]['rel_error']:.3f}" in out
     assert "snhkit explore" in out
+    tables = out.partition("centred on records.")[2].partition(OWNER_ONLY)[0]
+    assert max(map(len, tables.splitlines())) <= 80
     assert _files(tmp_path) == ["rows.json", "snhkit-report.html", "t.csv"]
 
 
@@ -100,7 +107,7 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
     assert OWNER_ONLY in " ".join(out.split())
     rows = json.loads((tmp_path / "a.json").read_text())
     assert [row["warning"] for row in rows] == [OWNER_ONLY]
-    assert "For the owner&#x27;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
+    assert "For the owner&#39;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
     assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
     assert out.endswith("\nReport: a\nNext: snhkit explore\n")
 
@@ -570,12 +577,3 @@ def test_what_is_printed_fits_80_columns(run, trips):
         assert code == 0
         out += told
     assert {line for line in out.splitlines() if len(line) > 80} == set()
-
-
-def test_the_widest_table_fits_80_columns():
-    row = {
-        "method": "SNH (paper's network)", "epsilon": "0.05", "mean relative error": "12.345",
-        "mean error (records)": "12,345.6", "build (s)": "1,234.56", "query (µs)": "12,345.6",
-        "bytes": "11,775,232",
-    }  # fmt: skip
-    assert max(map(len, table_text(pd.DataFrame([row])).splitlines())) <= 80

@@ -11,7 +11,8 @@ from matplotlib.ticker import PercentFormatter
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries
 from snhkit.viz.figures.closeup import outline
-from snhkit.viz.maps.surface import COLOURS, UNIT, ColourScale, Surface
+from snhkit.viz.figures.curves import method_style
+from snhkit.viz.maps.surface import UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
     from snhkit.release import Release
@@ -147,7 +148,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
             wide[name],
             width,
             label=str(name),
-            color=COLOURS[k % len(COLOURS)],
+            color=method_style(str(name))["color"],
             hatch=_HATCHES[k % len(_HATCHES)],
             edgecolor="white",
         )

@@ -1,1 +1,1 @@
-"""HTML reports that open without a network."""
+"""HTML reports that open without a network, and the tables in them."""

@@ -1,19 +1,24 @@
-"""One HTML page with what releases say about boxes; nothing in it but what was released."""
+"""One HTML page with what releases say about boxes; it holds nothing but what was released."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Ledger, written
-from snhkit.viz.reports.page import maps, page, wide
+from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
 __all__ = ["answers_html"]
+
+_NOISE_ONLY = (
+    "± is the standard error of the noise, where theory gives it. Records that are unevenly "
+    "spread inside cells cause a further error, which ± does not include."
+)
 
 
 def answers_html(
@@ -25,56 +30,67 @@ def answers_html(
     about: str,
     code: str = "",
 ) -> str:
-    """A self-contained page: answers, map, the releases' cards, the ledger and the code.
+    """Return a self-contained page with answers, a map, the releases' cards, ledger and code.
 
     Parameters
     ----------
-    releases : mapping of name to Release
-        At least one, all of one region.
+    releases : mapping of str to Release
+        At least one, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Asked of every release.
+        Boxes that every release is asked.
     ledger : Ledger
         What was spent, and what is left.
     title, about : str
-        Of the page, and a sentence on where the records come from.
+        The page's heading, and a sentence on where the records come from.
     code : str
-        A program that does the same.
+        A program that makes the same releases and asks the same boxes.
+
+    Returns
+    -------
+    str
+        HTML that refers to nothing outside itself.
 
     Raises
     ------
     InputError
-        If there is no release, or regions differ.
+        If there is no release, or the releases' regions differ.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=1)}
+    >>> answers_html(releases, None, data.ledger, title="Fargo", about="Invented.")[:15]
+    '<!doctype html>'
     """
     warnings = {name: release.card().get("Warning") for name, release in releases.items()}
     parts = [
-        f"<h2>Records in each box, as released</h2>{_answers(releases, boxes)}",
-        f"<h2>On the map</h2>{maps(releases, boxes)}",
-        "<h2>The releases</h2>",
-        *(f"<h3>{html.escape(name)}</h3>{_card(r)}" for name, r in releases.items()),
-        "<h2>What was spent</h2>",
-        wide(ledger._repr_html_(), "ledger"),
-        f"<h2>The same in Python</h2><pre>{html.escape(code)}</pre>" if code else "",
+        section("Records in each box, as released", *_answers(releases, boxes)),
+        section("On the map", maps(releases, boxes)),
+        section("The releases", *(titled(name, _card(r)) for name, r in releases.items())),
+        section("What was spent", wide(_own_html(ledger), "ledger")),
     ]
-    notes = (f"{name}: {warning}" for name, warning in warnings.items() if warning)
+    if code:
+        parts.append(section("The same in Python", program(code)))
+    notes = [f"{name}: {warning}" for name, warning in warnings.items() if warning]
     return page(title, about, notes, parts)
 
 
-def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> str:
+def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
     if boxes is None or not len(boxes):
-        return "<p>No box was drawn.</p>"
+        return [paragraph("No box was drawn.")]
     columns = [f"{name}, ε = {written(release.epsilon)}" for name, release in releases.items()]
-    head = "".join(f"<th scope='col'>{html.escape(c)}</th>" for c in ["Box", "Metres", *columns])
     told = [(r.answer(boxes), r.standard_error(boxes)) for r in releases.values()]
-    rows = []
-    for k in range(len(boxes)):
-        cells = [f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}"]
-        cells += [_count(counts[k], errors[k]) for counts, errors in told]
-        rows.append(f"<tr><td>{k + 1}</td>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return wide(table) + (
-        "<p>± is the standard error of the noise, where theory gives it. That records do not lie "
-        "evenly inside cells makes another error, which is not in it.</p>"
-    )
+    rows = [
+        [
+            k + 1,
+            f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}",
+            *(_count(counts[k], errors[k]) for counts, errors in told),
+        ]
+        for k in range(len(boxes))
+    ]
+    return [table(["Box", "Metres", *columns], rows), paragraph(_NOISE_ONLY)]
 
 
 def _count(count: float, error: float) -> str:
@@ -82,5 +98,10 @@ def _count(count: float, error: float) -> str:
     return f"{np.round(count, 1) + 0:,.1f}{known}"
 
 
-def _card(release: "Release") -> str:
-    return wide(release._repr_html_(), "ledger")
+def _card(release: "Release") -> Markup:
+    return wide(_own_html(release), "ledger")
+
+
+def _own_html(thing: "Release | Ledger") -> Markup:
+    """Return the table that a release or a ledger draws of itself, which is escaped already."""
+    return Markup(thing._repr_html_())  # noqa: S704

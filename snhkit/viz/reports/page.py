@@ -1,13 +1,15 @@
-"""The parts that reports are made of: one HTML page that needs no network."""
+"""The parts of a report: one HTML page that needs no network, filled in from templates."""
 
 import base64
-import html
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from snhkit.geometry import RangeQueries
@@ -17,85 +19,135 @@ from snhkit.viz.maps.maps import compare_map, embeds_everything, to_html
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["maps", "page", "picture", "wide"]
-
-_STYLE = """
-:root { color-scheme: light }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem;
-       color: #1a1a1a; background: #fff }
-.owner { background: #b00020; color: #fff; padding: .6rem 1rem; font-weight: 600; margin: 0 }
-.owner + .owner { border-top: 1px solid #fff }
-h1 { margin: 1.5rem 0 .25rem; line-height: 1.2 } h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem }
-p { max-width: 46rem; margin: .25rem 0 .75rem } .owner { max-width: none }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
-th, td { padding: .35rem .8rem; text-align: right; border-bottom: 1px solid #ddd }
-thead th { border-bottom: 2px solid #1a1a1a; vertical-align: bottom }
-tbody th { font-weight: 400 } th:first-child, td:first-child { text-align: left; padding-left: 0 }
-caption { text-align: left; padding-bottom: .25rem } .ledger td, .ledger th { text-align: left }
-.ledger td:nth-child(2) { white-space: nowrap }
-pre { overflow-x: auto }
-figure { margin: 1rem 0 } iframe { width: 100%; height: 38rem; border: 1px solid #767676 }
-img { max-width: 100% } figcaption { max-width: 46rem }
-figcaption, footer { color: #595959; font-size: .9rem }
-footer { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: .5rem }
-"""
+__all__ = [
+    "maps",
+    "page",
+    "paragraph",
+    "picture",
+    "program",
+    "section",
+    "table",
+    "titled",
+    "wide",
+]
 
 
-def page(title: str, about: str, notes: Iterable[str], parts: Iterable[str]) -> str:
-    """A page that refers to nothing outside itself.
+def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
+    """Return a page that refers to nothing outside itself.
 
     Parameters
     ----------
     title, about : str
-        Text; what the page is called, and a sentence on where the records come from.
+        The page's heading, and a sentence on where the records come from.
     notes : iterable of str
-        Text that nobody may miss.
-    parts : iterable of str
-        HTML.
+        Warnings, shown in red above the heading.
+    parts : iterable of Markup
+        Contents of the page, from the functions of this module.
     """
+    template = _environment().get_template("page.html.j2")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return "\n".join(
-        [
-            "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-            "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-            f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>",
-            *(f"<p class='owner' role='alert'>{html.escape(note)}</p>" for note in notes),
-            f"<h1>{html.escape(title)}</h1><p>{html.escape(about)}</p>",
-            *parts,
-            f"<footer>snhkit {version('snhkit')}, {made}</footer>",
-            "</body></html>",
-        ]
+    return template.render(
+        title=title, about=about, notes=notes, parts=parts, version=version("snhkit"), made=made
     )
 
 
-def wide(table: str, kind: str = "") -> str:
-    """A table that scrolls on a narrow screen instead of breaking the page."""
-    return f"<div class='wide {kind}'>{table}</div>"
+def section(heading: str, *contents: Markup) -> Markup:
+    """Return contents under a heading of the second level."""
+    return _part("section", heading, contents)
 
 
-def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> str:
-    """The released counts on a map, with a layer a release; or a picture of them."""
+def titled(heading: str, contents: Markup) -> Markup:
+    """Return contents under a heading of the third level."""
+    return _part("titled", heading, contents)
+
+
+def paragraph(text: str) -> Markup:
+    """Return a paragraph of text."""
+    return _part("paragraph", text)
+
+
+def program(text: str) -> Markup:
+    """Return source code that keeps its line breaks."""
+    return _part("program", text)
+
+
+def wide(contents: Markup, kind: str = "") -> Markup:
+    """Return a table that scrolls sideways on a narrow screen.
+
+    Parameters
+    ----------
+    contents : Markup
+        The table.
+    kind : str
+        A class name of the page's style sheet: "ledger" aligns texts to the left.
+    """
+    return _part("wide", contents, kind)
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    groups: Sequence[tuple[str, int]] = (),
+) -> Markup:
+    """Return a table that scrolls sideways on a narrow screen.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings.
+    rows : iterable of sequences
+        The cells of each row, in the order of the columns.
+    groups : sequence of (str, int), optional
+        Headings above the columns' headings, each with the number of columns that it spans.
+
+    Examples
+    --------
+    >>> "<td>&lt;b&gt;</td>" in table(["name"], [["<b>"]])
+    True
+    """
+    return wide(_part("table", columns, rows, groups))
+
+
+def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
+    """Return a map of the released counts with a layer for each release.
+
+    Where the parts of a map cannot be embedded, since the extra ``offline`` is not installed, a
+    picture takes its place.
+
+    Parameters
+    ----------
+    releases : mapping of str to Release
+        By the name to show.
+    boxes : RangeQueries, optional
+        Boxes that are outlined.
+    """
     fmap = compare_map(releases, boxes)
     if not embeds_everything(fmap):
         # folium itself would fetch its parts from the network whenever the page is opened
         return picture(surface_figure(releases), "Released counts, one colour scale for all.")
-    inside = html.escape(to_html(fmap))
-    return (
-        "<figure><iframe title='Map of the released counts' sandbox='allow-scripts' "
-        f'srcdoc="{inside}"></iframe>'
-        "<figcaption>Choose a method at the top right; all share one colour scale.</figcaption>"
-        "</figure>"
-    )
+    return _part("map", to_html(fmap))
 
 
-def picture(figure: Figure, caption: str) -> str:
-    """A figure inside the page."""
+def picture(figure: Figure, caption: str) -> Markup:
+    """Return a figure as an image inside the page, with its caption."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    text = html.escape(caption)
-    return (
-        f"<figure><img alt='{text}' src='data:image/png;base64,{data}'>"
-        f"<figcaption>{text}</figcaption></figure>"
+    return _part("picture", base64.b64encode(buffer.getvalue()).decode("ascii"), caption)
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates; every value that is not ``Markup`` is escaped."""
+    return Environment(
+        loader=PackageLoader("snhkit.viz.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+
+
+def _part(name: str, *values: Any) -> Markup:
+    """Return what a macro of the templates makes of values."""
+    module = _environment().get_template("parts.html.j2").module
+    return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values

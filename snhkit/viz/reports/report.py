@@ -1,13 +1,16 @@
 """One HTML page that shows a comparison and needs no network."""
 
-import pandas as pd
+from markupsafe import Markup
 
-from snhkit.experiment import METHODS, OWNER_ONLY
+from snhkit.experiment import OWNER_ONLY
+from snhkit.experiment.methods import title as title_of
 from snhkit.experiment.run import Comparison
+from snhkit.viz.figures.panels import method_panels
 from snhkit.viz.figures.plots import error_bars
-from snhkit.viz.reports.page import maps, page, picture, wide
+from snhkit.viz.reports.page import maps, page, paragraph, picture, section, wide
+from snhkit.viz.reports.tables import errors_html, sizes_html
 
-__all__ = ["report_html", "table_for_people"]
+__all__ = ["report_html"]
 
 _REPLAYABLE = (
     "The noise came from a seed: whoever knows it can take the noise away. Do not publish."
@@ -16,17 +19,34 @@ _MEASURE = (
     "Mean relative error of the queries; less is better. A query's is "
     "|answer - truth| / max(truth, 0.1 % of the records)."
 )
+_AROUND = (
+    "Mean relative error of squares centred on records, by the length of their sides. Most such "
+    "squares are crowded."
+)
+_ANYWHERE = (
+    "Mean absolute error, in records, of squares of the same sizes placed uniformly in the region. "
+    "Most such squares hold few records or none, and a method that moves records to empty land "
+    "errs here."
+)
+_ADDS_UP = (
+    "The sum of the answers to all tiles of 100 m, divided by the number of records. The tiles "
+    "cover the region without overlapping, so 1 is right up to noise. Small answers of a method "
+    "far from 1 must not be summed into larger areas."
+)
+_NO_BAND = "The region is smaller than the squares of every size band."
 
 
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
-    """A comparison as one self-contained page: map, plots, table, ledger.
+    """Return a comparison as one self-contained page: tables, plots, map and ledger.
+
+    The page says above all else that it is for the owner of the records.
 
     Parameters
     ----------
     comparison : Comparison
         What ``experiment.run`` found.
     title : str
-        Of the page.
+        The page's heading.
     about : str
         A sentence on where the records come from.
 
@@ -34,41 +54,56 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     -------
     str
         HTML that refers to nothing outside itself.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> from snhkit.experiment.run import Plan, run
+    >>> records = snh.synthetic_points("fargo", n=1_000)
+    >>> boxes = snh.RangeQueries.sample(records, 50)
+    >>> found = run(records, None, boxes, Plan(["ug"], ["0.5"]))
+    >>> report_html(found, title="Fargo", about="Invented records.")[:15]
+    '<!doctype html>'
     """
     shown = max(epsilon for _, epsilon in comparison.releases)
     releases = {
-        METHODS[name].title: release
+        title_of(name): release
         for (name, epsilon), release in comparison.releases.items()
         if epsilon == shown
     }
     notes = [OWNER_ONLY, *comparison.cautions]
     if any(release.replayable for release in releases.values()):
         notes.append(_REPLAYABLE)
-    errors = comparison.table.assign(
-        method=[METHODS[name].title for name in comparison.table["method"]]
-    )
+    errors = comparison.table.assign(method=comparison.table["method"].map(title_of))
+    sums = method_panels(errors, "adds_up", label="sum of tiles / n", right=1.0)
     parts = [
-        "<h2>How wrong, how slow, how large</h2>",
-        wide(table_for_people(comparison.table).to_html(index=False, border=0)),
-        picture(error_bars(errors), _MEASURE),
-        f"<h2>What the releases say, at epsilon {shown:g}</h2>",
-        maps(releases),
-        "<h2>What was spent</h2>",
-        wide(comparison.dataset.ledger._repr_html_(), "ledger"),
+        section(
+            "How wrong, how slow, how large",
+            errors_html(comparison),
+            picture(error_bars(errors), _MEASURE),
+        ),
+        *_by_size(comparison),
+        section("How answers add up", picture(sums, _ADDS_UP)),
+        section(f"What the releases say, at epsilon {shown:g}", maps(releases)),
+        section(
+            "What was spent",
+            wide(Markup(comparison.dataset.ledger._repr_html_()), "ledger"),  # noqa: S704
+        ),
     ]
     return page(title, about, notes, parts)
 
 
-def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a comparison as text, with units in the headings."""
-    return pd.DataFrame(
-        {
-            "method": [METHODS[name].title for name in table["method"]],
-            "epsilon": [f"{e:g}" for e in table["epsilon"]],
-            "mean relative error": [f"{e:.3f}" for e in table["rel_error"]],
-            "mean error (records)": [f"{e:,.1f}" for e in table["abs_error"]],
-            "build (s)": [f"{s:,.2f}" for s in table["build_s"]],
-            "query (µs)": [f"{t:,.1f}" for t in table["query_us"]],
-            "bytes": [f"{b:,}" for b in table["bytes"]],
-        }
+def _by_size(comparison: Comparison) -> list[Markup]:
+    """Return the sections on errors by size band: a table, and a figure with a panel a band."""
+    if comparison.sizes.empty:
+        return [section("Errors by size of square", paragraph(_NO_BAND))]
+    sizes = comparison.sizes.assign(method=comparison.sizes["method"].map(title_of))
+    around = method_panels(sizes, "rel_error", label="mean relative error", panel="size")
+    anywhere = method_panels(
+        sizes, "abs_error_anywhere", label="mean error in records", panel="size"
     )
+    return [
+        section("Errors by size of square", sizes_html(comparison)),
+        section("Errors around records", picture(around, _AROUND)),
+        section("Errors anywhere", picture(anywhere, _ANYWHERE)),
+    ]

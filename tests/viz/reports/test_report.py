@@ -7,13 +7,15 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.image import imread
 
 import snhkit as snh
 from snhkit.experiment import METHODS, OWNER_ONLY
 from snhkit.experiment.run import Comparison, Plan, run
-from snhkit.viz.reports.report import report_html, table_for_people
+from snhkit.viz.reports.report import report_html
+from snhkit.viz.reports.tables import table_for_people, terminal_tables
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 LOADING = {"src", "href", "data", "action", "srcset", "poster", "background", "formaction", "ping"}
@@ -103,11 +105,15 @@ def test_the_title_is_text_and_not_markup(parsed):
 
 def test_numbers_are_those_of_the_table(parsed, found):
     assert len(found.table) == 4
-    shown = np.reshape(parsed.cells[: 4 * 7], (4, 7))
+    shown = np.reshape(parsed.cells[: 4 * 9], (4, 9))
     for cells, row in zip(shown, found.table.to_dict("records"), strict=True):
         assert cells[0] == METHODS[row["method"]].title
         numbers = [float(cell.replace(",", "")) for cell in cells[1:]]
-        exact = [row[k] for k in ("epsilon", "rel_error", "abs_error", "build_s", "query_us")]
+        exact = [
+            row[k]
+            for k in ("epsilon", "rel_error", "abs_error", "abs_error_anywhere", "adds_up",
+                      "build_s", "query_us")
+        ]  # fmt: skip
         assert numbers[:-1] == pytest.approx(exact, abs=0.05)
         assert numbers[1] == round(row["rel_error"], 3)
         assert numbers[-1] == row["bytes"]
@@ -116,13 +122,79 @@ def test_numbers_are_those_of_the_table(parsed, found):
 def test_headings_carry_units(found):
     assert list(table_for_people(found.table).columns) == [
         "method", "epsilon", "mean relative error", "mean error (records)",
-        "build (s)", "query (µs)", "bytes",
+        "mean error anywhere (records)", "sum of tiles / n", "build (s)", "query (µs)", "bytes",
     ]  # fmt: skip
+
+
+def test_errors_by_size_are_those_of_the_comparison(parsed, found):
+    shown = np.reshape(parsed.cells[4 * 9 : 4 * 9 + 4 * 8], (4, 8))  # three bands fit into 1 km
+    for k, cells in enumerate(shown):
+        rows = found.sizes[3 * k : 3 * k + 3]
+        assert cells[0] == METHODS[rows["method"].iloc[0]].title
+        numbers = [float(cell.replace(",", "")) for cell in cells[1:]]
+        assert numbers[1:4] == pytest.approx(list(rows["rel_error"]), abs=6e-4)
+        assert numbers[4:] == pytest.approx(list(rows["abs_error_anywhere"]), rel=0.06)
+    heads = parsed.of("th")
+    assert [heads.count(size) for size in ("25-100 m", "100-300 m", "300-1,000 m")] == [2, 2, 2]
+    assert "1-5 km" not in heads
+
+
+def test_each_measure_has_a_section(parsed):
+    assert parsed.of("h2") == [
+        "How wrong, how slow, how large", "Errors by size of square", "Errors around records",
+        "Errors anywhere", "How answers add up", "What the releases say, at epsilon 1",
+        "What was spent",
+    ]  # fmt: skip
+
+
+def test_a_region_smaller_than_every_band():
+    city = snh.Region.around(lat=43.04, lon=-87.91, side_m=90)
+    records = snh.Points(city, np.random.default_rng(1).uniform(0, 90, (200, 2)))
+    boxes = snh.RangeQueries.sample(records, 5, (5, 10))
+    tiny = run(records, None, boxes, Plan(("ug",), (1,)))
+    page = Page(report_html(tiny, title="T", about="A"))
+    assert "smaller than the squares of every size band" in " ".join(page.of("p"))
+    assert "by the length of their sides" not in terminal_tables(tiny)
+    assert tiny.rows()[0]["sizes"] == []
+
+
+def test_a_terminal_of_80_columns_shows_it_all(found):
+    text = terminal_tables(found)
+    assert max(map(len, text.splitlines())) <= 80
+    for row in found.table.to_dict("records"):
+        assert f"{row['rel_error']:.3f}" in text
+        assert f"{row['adds_up']:.3f}" in text
+        assert f"{row['bytes']:,}" in text
+    for row in found.sizes.to_dict("records"):
+        assert f"{row['rel_error']:.3f}" in text
+        assert row["size"] in text
+
+
+def test_the_longest_title_and_large_numbers_fit_into_80_columns(found):
+    key = "snh-paper"
+    releases = {(key, 0.125): found.releases["ug", 1.0]}
+    wide = Comparison(
+        found.table[:1].assign(
+            method=key, epsilon=0.125, rel_error=123.4567, abs_error=123456.0,
+            abs_error_anywhere=123456.0, adds_up=1234.5, build_s=1234.5, query_us=12345.6,
+            bytes=10**9,
+        ),
+        pd.DataFrame(
+            {
+                "method": key, "epsilon": 0.125, "rel_error": 123.4567,
+                "abs_error_anywhere": 1_234_567.0,
+                "size": ["25-100 m", "100-300 m", "300-1,000 m", "1-5 km"],
+            }
+        ),
+        releases,
+        found.dataset,
+    )  # fmt: skip
+    assert max(map(len, terminal_tables(wide).splitlines())) <= 80
 
 
 def test_the_ledger_is_shown(parsed):
     assert parsed.of("caption") == ["Privacy budget: epsilon 2.2, spent 2.2, left 0"]
-    assert parsed.cells[4 * 7 :].count("UniformGrid") == 2
+    assert parsed.cells[4 * 9 :].count("UniformGrid") == 2
 
 
 def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed):
@@ -138,8 +210,9 @@ def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed)
 
 
 def test_pictures_are_whole(parsed):
-    (plot,) = parsed.images
-    assert imread(io.BytesIO(plot)).shape[2] == 4
+    assert len(parsed.images) == 4  # bars, around records, anywhere, how answers add up
+    for plot in parsed.images:
+        assert imread(io.BytesIO(plot)).shape[2] == 4
 
 
 def test_a_seed_is_a_second_warning(found, text):
@@ -161,5 +234,5 @@ def test_without_offline_maps_there_is_a_picture(found, monkeypatch):
     )
     page = Page(report_html(found, title="T", about="A"))
     assert not page.frames
-    assert len(page.images) == 2
-    assert len(np.unique(imread(io.BytesIO(page.images[1]))[..., :3].reshape(-1, 3), axis=0)) > 50
+    assert len(page.images) == 5
+    assert len(np.unique(imread(io.BytesIO(page.images[4]))[..., :3].reshape(-1, 3), axis=0)) > 50

@@ -1,0 +1,195 @@
+"""What releases are measured on: boxes with their true counts, the same for every release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.metrics import relative_errors
+from snhkit.release import Release
+
+__all__ = [
+    "SIZE_BANDS_M",
+    "TILE_M",
+    "Asked",
+    "SizeBand",
+    "adds_up",
+    "anywhere",
+    "band_name",
+    "bands_in",
+]
+
+SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000.0))
+"""Smallest and largest side in metres of the squares of each size band."""
+
+TILE_M = 100.0
+"""Side in metres of the tiles whose answers are added up."""
+
+_CHUNK = 65_536  # tiles answered at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Asked:
+    """Boxes with their true counts.
+
+    Parameters
+    ----------
+    boxes : RangeQueries
+        q boxes.
+    counts : ndarray of int, shape (q,)
+        True counts, which only the owner of the records may see.
+    n : int
+        Number of records.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> records = Points(city, [[10.0, 10.0], [60.0, 60.0]])
+    >>> Asked.of(records, RangeQueries(city, [0, 50], [0, 0], [50, 50], [50, 50])).counts
+    array([1, 0])
+    """
+
+    boxes: RangeQueries
+    counts: NDArray[np.int64]
+    n: int
+
+    @classmethod
+    def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
+        """Count the records of ``truth`` in each box."""
+        return cls(boxes, exact_counts(truth, boxes), len(truth))
+
+    def relative_error(self, answers: NDArray[np.float64]) -> float:
+        """Return the mean relative error of answers, shape (q,), with the paper's smoothing."""
+        return _mean(relative_errors(answers, self.counts, self.n))
+
+    def absolute_error(self, answers: NDArray[np.float64]) -> float:
+        """Return the mean absolute error of answers, shape (q,), in records."""
+        return _mean(np.abs(answers - self.counts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SizeBand:
+    """Squares of one size band, around records and anywhere.
+
+    Parameters
+    ----------
+    sizes_m : (float, float)
+        Smallest and largest side in metres.
+    around, anywhere : Asked
+        Squares centred on records drawn uniformly, and squares placed uniformly in the region.
+    """
+
+    sizes_m: tuple[float, float]
+    around: Asked
+    anywhere: Asked
+
+    @classmethod
+    def of(
+        cls, truth: Points, sizes_m: tuple[float, float], count: int, seed: int = 0
+    ) -> "SizeBand":
+        """Draw ``count`` squares of each kind and count the records of ``truth`` in them.
+
+        Raises
+        ------
+        InputError
+            If ``truth`` holds no records, or the region is smaller than the largest square.
+        """
+        if not len(truth):
+            raise InputError("truth holds no records to centre squares on.")
+        around = RangeQueries.sample(truth, count, sizes_m, seed)
+        return cls(sizes_m, Asked.of(truth, around), Asked.of(truth, anywhere(around, seed)))
+
+
+def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
+    """Return boxes of the same sizes, placed uniformly inside the region.
+
+    Parameters
+    ----------
+    queries : RangeQueries
+        q boxes, of which only the sizes are used. A side longer than the region's is shortened
+        to it.
+    seed : int
+        Public; the same seed places boxes at the same positions.
+
+    Returns
+    -------
+    RangeQueries
+        q boxes, all of them inside the region.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> moved = anywhere(RangeQueries(city, [90, 0], [90, 0], [30, 200], [10, 10]))
+    >>> moved.width, bool((moved.x1 <= 100).all())
+    (array([ 30., 100.]), True)
+    """
+    side = queries.region.side_m
+    width, height = np.minimum(queries.width, side), np.minimum(queries.height, side)
+    share = np.random.default_rng(seed).uniform(size=(2, len(queries)))
+    x, y = share[0] * (side - width), share[1] * (side - height)
+    return RangeQueries(queries.region, x, y, width, height)
+
+
+def adds_up(release: Release, n: int) -> float:
+    """Return the sum of the answers to all tiles of about 100 m, divided by the number of records.
+
+    The tiles cover the region without overlapping, so 1 is right up to noise. Where 100 m does
+    not divide the region's side, the nearest whole number of tiles a side is taken.
+
+    Parameters
+    ----------
+    release : Release
+        What is asked.
+    n : int
+        True number of records.
+
+    Returns
+    -------
+    float
+        nan if there are no records.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", n=1_000)
+    >>> data = snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    >>> round(adds_up(data.release(snh.UniformGrid(), epsilon=10**5), n=1_000), 3)
+    1.0
+    """
+    tiles = Grid(release.region, max(1, round(release.region.side_m / TILE_M))).boxes()
+    total = sum(float(release.answer(part).sum()) for part in tiles.chunks(_CHUNK))
+    return total / n if n else float("nan")
+
+
+def bands_in(
+    region: Region, bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M
+) -> list[tuple[float, float]]:
+    """Return the size bands whose largest squares fit into the region.
+
+    Examples
+    --------
+    >>> bands_in(Region.around(lat=0, lon=0, side_m=500))
+    [(25.0, 100.0), (100.0, 300.0)]
+    """
+    return [band for band in bands_m if band[1] <= region.side_m]
+
+
+def band_name(sizes_m: tuple[float, float]) -> str:
+    """Return the name of a size band: its smallest and largest side, with a unit.
+
+    Examples
+    --------
+    >>> [band_name(band) for band in SIZE_BANDS_M]
+    ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']
+    """
+    low, high = sizes_m
+    if low >= 1_000:
+        return f"{low / 1_000:g}-{high / 1_000:g} km"
+    return f"{low:,g}-{high:,g} m"
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

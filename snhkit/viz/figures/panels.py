@@ -1,0 +1,122 @@
+"""Errors of every method side by side, a panel for each size band."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from snhkit.errors import InputError
+from snhkit.viz.figures.curves import method_style
+
+__all__ = ["method_panels"]
+
+_GREY = "#808080"
+
+
+def method_panels(
+    table: pd.DataFrame,
+    value: str,
+    *,
+    label: str,
+    panel: str | None = None,
+    right: float | None = None,
+) -> Figure:
+    """Return a figure with a row for each method and a mark for each epsilon.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``epsilon`` and ``value``. Values that were computed from the true
+        records are for their owner, and so is the figure.
+    value : str
+        Column of the numbers to show; on a logarithmic axis where they are positive and differ
+        by more than half.
+    label : str
+        Name of the numbers, with their unit, below the axes.
+    panel : str, optional
+        Column that divides the table into panels, such as the size band; one panel by default.
+    right : float, optional
+        The value that a perfect method has, drawn as a line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Colours and markers are those of ``method_style``; the larger the epsilon, the larger the
+        mark.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "epsilon": [0.2], "adds_up": [1.01]})
+    >>> figure = method_panels(table, "adds_up", label="sum of tiles / n", right=1.0)
+    >>> figure.axes[0].get_xscale()
+    'linear'
+    """
+    columns = {"method", "epsilon", value} | ({panel} if panel else set())
+    if missing := columns - set(table.columns):
+        raise InputError(f"method_panels: the table has no column {', '.join(sorted(missing))}.")
+    if table.empty:
+        raise InputError("method_panels: the table has no row.")
+    methods = list(dict.fromkeys(table["method"]))
+    epsilons = sorted(set(table["epsilon"]))
+    names = list(dict.fromkeys(table[panel])) if panel else [None]
+    high = 1.3 + 0.3 * len(methods)
+    figure = Figure(figsize=(1.8 + 2.2 * max(len(names), 2), high), layout="constrained")
+    axes = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+    for axis, name in zip(axes, names, strict=True):
+        part = table if name is None else table[table[panel] == name]
+        if right is not None:
+            axis.axvline(right, color=_GREY, lw=1)
+        for row, method in enumerate(methods):
+            mine = part[part["method"] == method].sort_values("epsilon")
+            sizes = [_mark_size(epsilons, epsilon) for epsilon in mine["epsilon"]]
+            style = method_style(str(method))
+            x = mine[value].to_numpy(float)
+            axis.plot(x, np.full(len(x), row), color=style["color"], lw=1, alpha=0.6)
+            axis.scatter(
+                x, np.full(len(x), row), sizes, style["color"], marker=style["marker"], zorder=3
+            )
+        axis.set_title(name or "", fontsize=10)
+        _scale(axis, np.append(part[value].to_numpy(float), [] if right is None else right))
+    axes[0].set_yticks(range(len(methods)), methods)
+    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    figure.supxlabel(label, fontsize=10)
+    if len(epsilons) > 1:
+        figure.legend(
+            handles=[
+                Line2D([], [], color=_GREY, marker="o", linestyle="", label=f"ε = {epsilon:g}",
+                       markersize=_mark_size(epsilons, epsilon) ** 0.5)
+                for epsilon in epsilons
+            ],
+            loc="outside upper right", ncols=len(epsilons), frameon=False, fontsize=9,
+        )  # fmt: skip
+    return figure
+
+
+def _mark_size(epsilons: list[float], epsilon: float) -> float:
+    """Return the area of a mark, which grows with the rank of epsilon."""
+    if len(epsilons) == 1:
+        return 45.0
+    return 18.0 + 62.0 * epsilons.index(epsilon) / (len(epsilons) - 1)
+
+
+def _scale(axis: Axes, values: np.ndarray) -> None:
+    """Set the scale and the ticks of the axis of values."""
+    shown = values[np.isfinite(values)]
+    low, high = shown.min(initial=np.inf), shown.max(initial=-np.inf)
+    if low > 0 and 1.5 * low < high < np.inf:
+        axis.set_xscale("log")
+        axis.set_xlim(low / 1.6, high * 1.6)
+        digits = (1, 2, 5) if high < 10 * low else (1, 3) if high < 100 * low else (1,)
+        axis.xaxis.set_major_locator(LogLocator(subs=digits))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+    axis.tick_params(axis="x", labelsize=8)
+    axis.grid(axis="x", color=_GREY, alpha=0.25)
+    axis.spines[["top", "right"]].set_visible(False)
