@@ -564,7 +564,7 @@ def test_a_full_disk_or_a_closed_pipe_behind_standard_output_is_one_line(tmp_pat
 def test_what_is_printed_fits_80_columns(run, trips):
     long = ["--methods", "ug,hb2d", "--epsilon", "0.05,10", "--queries", 5, "--seed", 1]
     _, out, _ = run("compare", *trips, *long)
-    assert "mean error in records" in out
+    assert "Mean errors of the squares around records" in out
     for words in (["cities"], ["ledger", "t.csv.ledger"]):
         if words[0] == "ledger":
             code, _, err = run(
