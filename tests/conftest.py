@@ -24,6 +24,7 @@ from snhkit.geometry import Points, Region
 from snhkit.privacy import SystemEntropy
 
 MAX_CHANCE = 1e-5
+HALF_WRITTEN = "Error reading persistent compilation cache"
 
 # A busy machine is no failure, and what is tried is the same in every run. To try other examples:
 # pytest --hypothesis-profile=explore
@@ -59,8 +60,11 @@ def share_compiled_programs(config: pytest.Config) -> None:
         environment = pytest.MonkeyPatch()
         environment.setenv("JAX_COMPILATION_CACHE_DIR", folder.name)
         environment.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        # A program that another process is just writing is compiled again, without a word.
+        environment.setenv("PYTHONWARNINGS", f"ignore:{HALF_WRITTEN}", prepend=",")
         config.add_cleanup(environment.undo)
         config.add_cleanup(folder.cleanup)
+    config.addinivalue_line("filterwarnings", f"ignore:{HALF_WRITTEN}")
     jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
