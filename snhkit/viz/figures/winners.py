@@ -38,8 +38,8 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
     """
     if errors.empty or errors.index.nlevels < 2:
         raise InputError(
-            "winners_figure: the table must have rows, and an index of at least two levels of which "
-            "the last is the box size."
+            "winners_figure: the table must have rows, and an index of at least two levels, "
+            "of which the last is the box size."
         )
     if errors.isna().any(axis=None):
         raise InputError("winners_figure: the table has missing values.")
