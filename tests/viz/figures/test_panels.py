@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from snhkit.errors import InputError
-from snhkit.viz.figures.curves import method_style
+from snhkit.viz.figures.style import method_style
 from snhkit.viz.figures.panels import method_panels
 
 TABLE = pd.DataFrame(
