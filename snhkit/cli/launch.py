@@ -1,4 +1,4 @@
-"""Opening the notebooks in Jupyter, or the explorer as an app, on this machine only."""
+"""Serving the notebooks in JupyterLab, or the explorer as an app, on this machine only."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ _CELLS = ["import snhkit as snh\n\nsnh.explore()"]
 
 
 def copy_notebooks(folder: Path) -> Path:
-    """Put a writable copy of the notebooks into ``folder``; what is there already stays.
+    """Copy the notebooks into a folder, without replacing notebooks that it holds, and return it.
 
     Raises
     ------
@@ -44,9 +44,9 @@ def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
     Parameters
     ----------
     folder : Path
-        Where the notebooks are copied to.
+        The folder for the copy of the notebooks.
     browser : bool
-        Open a browser.
+        Whether to open a browser.
 
     Raises
     ------
@@ -61,20 +61,20 @@ def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
     words += ["--LabApp.default_url=/lab/tree/01_explore.ipynb"]
     words += [] if browser else ["--no-browser"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
-        words += ["--allow-root"]  # in a container everyone is; only this machine can connect
+        words += ["--allow-root"]  # usual in a container; only this machine can connect
     LabApp.launch_instance(words)
 
 
 def explore_in_voila(*, browser: bool) -> None:
-    """Serve the explorer as an app without code (Voila), on the same terms.
+    """Serve the explorer as an app without code (Voila) on the loopback address, with a token.
 
-    Voila's own server, not Jupyter's with Voila in it: it lets a page speak to its widgets, and
-    takes no code from it.
+    Voila runs as its own server, not as an extension of Jupyter's: the page can talk to its
+    widgets, but the server accepts no code from the page.
 
     Parameters
     ----------
     browser : bool
-        Open a browser.
+        Whether to open a browser.
 
     Raises
     ------
@@ -82,13 +82,16 @@ def explore_in_voila(*, browser: bool) -> None:
         If Voila is not installed.
     """
     _require("voila")
-    templates = str(_HERE / "_jupyter")  # of a page that loads nothing from the network
+    templates = str(_HERE / "_jupyter")  # templates that load nothing from the network
     others = os.environ.get("JUPYTER_PATH")
     os.environ["JUPYTER_PATH"] = os.pathsep.join([templates, others] if others else [templates])
     from voila.app import Voila
 
     class Snhkit(Voila):
-        """Voila opens a browser without the token; and a command line is read by all users."""
+        """Voila that opens the browser with the token, but not on a command line.
+
+        All users of the machine can read command lines, so the address is passed in a file.
+        """
 
         def launch_browser(self) -> None:
             page = Path(self.root_dir) / "open.html"
@@ -109,7 +112,7 @@ def _require(module: str) -> None:
 
 
 def _notebook() -> dict:
-    """The app: the explorer, and nothing else."""
+    """Return a notebook that shows the explorer alone."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}

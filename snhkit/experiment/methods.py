@@ -37,6 +37,8 @@ class Method:
     configure : callable
         Takes query sizes and a cell width, both in metres, and returns a builder. A method
         ignores what it cannot use.
+    about : str
+        One sentence on how the method works, for someone who meets it for the first time.
     demonstration : bool
         Whether releases of the method must not be published.
     slow : bool
@@ -50,6 +52,7 @@ class Method:
 
     title: str
     configure: Callable[[tuple[float, float], Width], Builder]
+    about: str = ""
     demonstration: bool = False
     slow: bool = False
 
@@ -67,24 +70,78 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ug": Method("UG", lambda sizes_m, cell_m: UniformGrid()),
-    "identity": Method("Identity", lambda sizes_m, cell_m: Identity(cell_m)),
-    "ag": Method("AG", lambda sizes_m, cell_m: AdaptiveGrid()),
-    "privtree": Method("PrivTree", lambda sizes_m, cell_m: PrivTree()),
-    "quadtree": Method("QuadTree", lambda sizes_m, cell_m: QuadTree()),
-    "hb2d": Method("HB2D", lambda sizes_m, cell_m: HierarchicalGrid(cell_m)),
-    "dawa": Method("DAWA", lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m)),
-    "pgm": Method("PGM", lambda sizes_m, cell_m: PGM(cell_m)),
-    "privelet": Method("Privelet", lambda sizes_m, cell_m: Privelet(_metres(cell_m))),
-    "hdmm": Method("HDMM", lambda sizes_m, cell_m: HDMM(_metres(cell_m), sizes_m)),
-    "snh": Method("SNH", lambda sizes_m, cell_m: SNH(cell_m, sizes_m)),
+    "ug": Method(
+        "UG",
+        lambda sizes_m, cell_m: UniformGrid(),
+        "One noisy grid; the cell width follows from the number of records and epsilon.",
+    ),
+    "identity": Method(
+        "Identity",
+        lambda sizes_m, cell_m: Identity(cell_m),
+        "One noisy grid of narrow cells, published as it is.",
+    ),
+    "ag": Method(
+        "AG",
+        lambda sizes_m, cell_m: AdaptiveGrid(),
+        "A coarse noisy grid whose crowded cells are divided and counted again.",
+    ),
+    "privtree": Method(
+        "PrivTree",
+        lambda sizes_m, cell_m: PrivTree(),
+        "A tree of squares that divides a square while it holds more than noise.",
+    ),
+    "quadtree": Method(
+        "QuadTree",
+        lambda sizes_m, cell_m: QuadTree(),
+        "Noisy counts of squares of every size, from the city to a cell, made consistent.",
+    ),
+    "hb2d": Method(
+        "HB2D",
+        lambda sizes_m, cell_m: HierarchicalGrid(cell_m),
+        "Noisy counts of a few nested grids, made consistent.",
+    ),
+    "dawa": Method(
+        "DAWA",
+        lambda sizes_m, cell_m: DAWA(sizes_m=sizes_m),
+        "Neighbouring cells with similar counts are counted together.",
+    ),
+    "pgm": Method(
+        "PGM",
+        lambda sizes_m, cell_m: PGM(cell_m),
+        "The non-negative counts that fit a noisy grid and the sums of its blocks best.",
+    ),
+    "privelet": Method(
+        "Privelet",
+        lambda sizes_m, cell_m: Privelet(_metres(cell_m)),
+        "Noise is added to a wavelet transform of a grid, so that large boxes get little of it.",
+    ),
+    "hdmm": Method(
+        "HDMM",
+        lambda sizes_m, cell_m: HDMM(_metres(cell_m), sizes_m),
+        "Noisy sums of cells, chosen to answer boxes of the given sizes well.",
+    ),
+    "snh": Method(
+        "SNH",
+        lambda sizes_m, cell_m: SNH(cell_m, sizes_m),
+        "Neural networks learn to count from one noisy grid, one network for each box size.",
+    ),
     "snh-paper": Method(
-        "SNH (paper's network)", lambda sizes_m, cell_m: SNH.paper(cell_m, sizes_m), slow=True
+        "SNH (paper's network)",
+        lambda sizes_m, cell_m: SNH.paper(cell_m, sizes_m),
+        "SNH with the large network of the paper; a build takes many minutes.",
+        slow=True,
     ),
     "denoised": Method(
-        "Denoised grid", lambda sizes_m, cell_m: DenoisedGrid(cell_m or "bought", sizes_m)
+        "Denoised grid",
+        lambda sizes_m, cell_m: DenoisedGrid(cell_m or "bought", sizes_m),
+        "A network that was trained on public cities cleans one noisy grid.",
     ),
-    "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
+    "dpsgd": Method(
+        "DP-SGD",
+        lambda sizes_m, cell_m: DPSGD(sizes_m),
+        "A network learns from the records by noisy gradients; for teaching, not to publish.",
+        demonstration=True,
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Builds that tell how far they are, and that a person can stop."""
+"""Builds that report their progress and that a person can cancel."""
 
 import asyncio
 import threading
@@ -18,24 +18,29 @@ __all__ = ["Building", "Cancelled", "Order"]
 Say = Callable[[float, str], object]
 
 
-class Cancelled(SnhkitError):  # noqa: N818 - what happened, not what went wrong
-    """A person stopped a build."""
+class Cancelled(SnhkitError):  # noqa: N818 - an event, not an error
+    """Raised when a person cancelled a build; the message says what stays spent."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be built, one method after the other.
+    """A request to build releases by several methods, one after the other.
 
     Parameters
     ----------
     session : Session
-        From whose records.
+        The session whose records are released.
     methods : sequence of str
-        Keys of methods.
+        Short names of the methods.
     epsilon : float
-        What each costs.
+        Epsilon of each release.
     sizes_m : (float, float)
-        Sides of the boxes that will be asked, in metres, for methods that prepare for them.
+        Smallest and largest side of the boxes to prepare for, in metres.
+
+    Raises
+    ------
+    InputError
+        If there is no method, or the sizes are not in order. Nothing is charged.
     """
 
     session: Session
@@ -43,19 +48,29 @@ class Order:
     epsilon: float
     sizes_m: tuple[float, float]
 
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise InputError("No method is ticked: tick at least one. Nothing was spent.")
+        low, high = self.sizes_m
+        if not 0 < low <= high:
+            raise InputError(
+                f"Box sizes must run from small to large, not from {low:g} to {high:g} m. "
+                "Nothing was spent."
+            )
+
 
 class Building:
-    """At most one order at a time.
+    """Builds the methods of an order; one order at a time.
 
-    A build can be stopped between two methods, and at each step that a method tells of. What was
-    charged stays charged: noise may have been drawn.
+    A build can be cancelled between two methods and at each step that a method reports. What was
+    charged stays charged, because noise may have been drawn.
 
     Parameters
     ----------
     say : callable
-        Is told the share that is done, and of what.
+        Called with the share that is done, from 0 to 1, and a text.
     built : callable
-        Is told of each release.
+        Called with the session and each release that was built.
     """
 
     def __init__(self, say: Say, built: Callable[[Session, Built], object]) -> None:
@@ -64,29 +79,31 @@ class Building:
 
     @property
     def running(self) -> bool:
-        """Whether something is being built."""
+        """Whether a build is running."""
         return self._busy.locked()
 
     def cancel(self) -> None:
-        """Stop as soon as it can be."""
+        """Cancel the build that is running, at its next step."""
         self._stop.set()
 
     def run(self, order: Order) -> None:
-        """Build here and now.
+        """Build all methods of an order before returning.
 
         Raises
         ------
         Cancelled
-            When a person stopped it; says what stays spent.
+            If a person cancelled the build.
         BudgetExceeded
-            When a method would cost more than is left; those before it are built.
+            If a method would cost more than is left; the methods before it are built.
+        InputError
+            If another build is running.
         """
         with self._alone():
             for k in range(len(order.methods)):
                 self._built(order.session, self._one(order, k, self._say))
 
     async def run_aside(self, order: Order) -> None:
-        """Build in another thread, while this one goes on; raises as ``run`` does."""
+        """Build all methods of an order in another thread; raises as ``run`` does."""
         say = partial(asyncio.get_running_loop().call_soon_threadsafe, self._say)
         with self._alone():
             for k in range(len(order.methods)):
@@ -95,7 +112,7 @@ class Building:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not self._busy.acquire(blocking=False):
-            raise InputError("Something is being built; wait for it, or cancel it.")
+            raise InputError("A build is running: wait for it, or cancel it.")
         self._stop.clear()
         try:
             yield

@@ -1,7 +1,6 @@
-"""The explorer's upper part: which records, at what price, by which methods."""
+"""The explorer's controls: records, epsilon, box sizes, methods and buttons."""
 
 import html
-import inspect
 from collections.abc import Sequence
 
 import ipywidgets as w
@@ -19,23 +18,26 @@ SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000)
 _STYLE = {"description_width": "72px"}
 _WIDE = {"width": "auto"}
 _UNITS = {"record": "one record", "user": "one person, with all records"}
+_LARGEST_M = 200_000
 
 
 class Controls(w.Box):
-    """City, size, unit, epsilon, box sizes and methods; buttons; a place for messages.
+    """Menus, slider, tick boxes and buttons of the explorer, and its area for messages.
 
     Parameters
     ----------
-    city, n
-        The choice to begin with, and both are hidden if ``city`` is None.
+    city : str, optional
+        Key of the city chosen at first; without it, city and number of records are hidden.
+    n : int
+        Number of records chosen at first.
     unit : PrivacyUnit
-        To begin with.
+        Unit of privacy chosen at first.
     epsilon : float
-        Put on the slider if it does not have it.
+        Epsilon chosen at first; added to the slider if it is not one of its values.
     methods : sequence of str
-        Keys of the methods ticked at first.
+        Short names of the methods ticked at first.
     sizes_m : (float, float)
-        Sides of the boxes to begin with, in metres.
+        Smallest and largest side of the boxes at first, in metres.
     """
 
     def __init__(
@@ -48,29 +50,50 @@ class Controls(w.Box):
         sizes_m: tuple[float, float],
     ) -> None:
         place = [(c.name, key) for key, c in CITIES.items()]
-        self.city = _labelled(w.Dropdown, "City", options=place, value=city or place[0][1])
+        self.city = _labelled(
+            w.Dropdown, "City", "Synthetic city", options=place, value=city or place[0][1]
+        )
         counts = [(f"{size:,}", size) for size in sorted({*SIZES, n})]
-        self.n = _labelled(w.Dropdown, "Records", options=counts, value=n)
+        self.n = _labelled(
+            w.Dropdown, "Records", "Number of invented records", options=counts, value=n
+        )
         self.unit = _labelled(
-            w.Dropdown, "Hides", options=[(word, key) for key, word in _UNITS.items()]
+            w.Dropdown,
+            "Hides",
+            "Unit of privacy: what a release does not reveal",
+            options=[(word, key) for key, word in _UNITS.items()],
         )
         self.unit.value = unit.kind
         self.most = _labelled(
-            w.BoundedIntText, "Records ≤", min=1, max=10_000, value=unit.max_per_user or 10
+            w.BoundedIntText,
+            "Records ≤",
+            "Number of records kept of each person",
+            min=1,
+            max=10_000,
+            value=unit.max_per_user or 10,
         )
         self.settled = w.HTML()
         self.epsilon = EpsilonSlider(epsilon)
         self.words = w.HTML()
         low, high = sizes_m
-        self.low = _side("Boxes of", low)
-        self.high = _side("to", high)
+        self.low = _side("Boxes of", "Smallest side of the boxes to prepare for, in metres", low)
+        self.high = _side("to", "Largest side of the boxes to prepare for, in metres", high)
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
-        self.build = w.Button(description="Build", button_style="primary")
-        self.cancel = w.Button(description="Cancel", disabled=True)
+        self.build = w.Button(
+            description="Build",
+            button_style="primary",
+            tooltip="Build the ticked methods; each costs the chosen epsilon",
+        )
+        self.cancel = w.Button(
+            description="Cancel", tooltip="Stop after the current step", disabled=True
+        )
         self.price, self.message = w.HTML(), w.HTML()
         self.progress = w.FloatProgress(max=1)
         self.teaching = w.Checkbox(
-            description="Teaching mode: show the truth", indent=False, layout=_WIDE
+            description="Teaching mode: show the truth",
+            tooltip="Show true counts and errors; possible for invented records only",
+            indent=False,
+            layout=_WIDE,
         )
         own = [] if city is None else [self.city, self.n]
         truth = [] if city is None else [self.teaching]
@@ -86,7 +109,7 @@ class Controls(w.Box):
             [
                 _group("Records", *own, self.unit, self.most, self.settled, *truth),
                 _group("Price", self.epsilon, self.words, sides),
-                _group("Methods", methods_box, buttons, self.price),
+                _group("Methods", methods_box, w.HTML(_explained()), buttons, self.price),
                 news,
             ]
         )
@@ -94,34 +117,42 @@ class Controls(w.Box):
 
     @property
     def place(self) -> tuple[str, int]:
-        """Key of the city, and the number of records."""
+        """Key of the chosen city, and the chosen number of records."""
         return str(self.city.value), int(self.n.value or 0)
 
     @property
     def unit_chosen(self) -> PrivacyUnit:
-        """The unit of privacy as it stands there."""
+        """The chosen unit of privacy."""
         user = self.unit.value == "user"
         return PrivacyUnit.of(str(self.unit.value), int(self.most.value) if user else None)
 
     @property
     def chosen(self) -> list[str]:
-        """Keys of the ticked methods, in the order shown."""
+        """Short names of the ticked methods, in the order shown."""
         return [key for key, tick in self.ticks.items() if tick.value]
 
     @property
     def sizes_m(self) -> tuple[float, float]:
-        """Sides of the boxes that will be asked, in metres."""
+        """Smallest and largest side of the boxes to prepare for, in metres."""
         return float(self.low.value), float(self.high.value)
 
     def show(self, session: Session, *, busy: bool) -> None:
-        """Say what epsilon means and what the button would spend; open what may be chosen."""
+        """Update the sentences on epsilon and on the cost of a build, and enable the controls.
+
+        Parameters
+        ----------
+        session : Session
+            The session on screen.
+        busy : bool
+            Whether a build is running.
+        """
         unit, ledger = session.dataset.unit, session.dataset.ledger
         words = html.escape(epsilon_in_words(self.epsilon.value, unit))
         self.words.value = f'<p class="snhkit-soft" aria-live="polite">{words}</p>'
         price, left = exact(self.epsilon.value) * len(self.chosen), ledger.remaining
         text, kind = f"spends {written(price)} of the {written(left)} left", "snhkit-soft"
         if price > left:
-            text, kind = f"{text}: will be refused", "snhkit-error"
+            text, kind = f"{text}: a build would be refused", "snhkit-error"
         self.price.value = f'<p class="{kind}">{html.escape(text)}</p>'
         self.unit.value = unit.kind
         self.unit.disabled = busy or len(session.units) < 2
@@ -134,22 +165,23 @@ class Controls(w.Box):
         self.progress.layout.display = "" if busy else "none"
 
     def say(self, share: float, text: str) -> None:
-        """Tell how far a build is."""
+        """Show the progress of a build: the share that is done, from 0 to 1, and a text."""
         self.progress.value = share
         self.tell(text)
 
     def tell(self, text: str, *, error: bool = False) -> None:
-        """Put words into the place for messages."""
+        """Show a text in the area for messages."""
         self.message.value = message(text, error=error)
 
 
 def _why_settled(session: Session) -> str:
+    """Return why the unit of privacy cannot be changed; empty if it can."""
     if session.records is None:
-        return "The data set came with its unit of privacy."
+        return "The unit of privacy was declared with the dataset."
     if session.dataset.ledger.entries:
-        return "What is hidden was settled by the first build."
+        return "The unit of privacy cannot be changed after the first build."
     if session.records.user is None:
-        return "The records do not say whose they are."
+        return "The records have no user ids."
     return ""
 
 
@@ -159,15 +191,16 @@ def _group(title: str, *parts: w.Widget) -> w.VBox:
     return group
 
 
-def _labelled(kind: type, description: str, **traits):
-    return kind(description=description, style=_STYLE, layout=_WIDE, **traits)
+def _labelled(kind: type, description: str, tooltip: str, **traits):
+    return kind(description=description, tooltip=tooltip, style=_STYLE, layout=_WIDE, **traits)
 
 
-def _side(description: str, value: float) -> w.BoundedFloatText:
+def _side(description: str, tooltip: str, value: float) -> w.BoundedFloatText:
     return w.BoundedFloatText(
         description=description,
+        tooltip=tooltip,
         min=1,
-        max=200_000,
+        max=_LARGEST_M,
         value=value,
         style={"description_width": "auto"},
         layout={"width": "auto"},
@@ -176,11 +209,27 @@ def _side(description: str, value: float) -> w.BoundedFloatText:
 
 def _tick(method: Method, ticked: bool) -> w.Checkbox:
     lacks = method.lacks
-    return w.Checkbox(
+    tick = w.Checkbox(
         value=ticked and lacks is None,
         disabled=lacks is not None,
-        description=f"{method.title}: {lacks.advice}" if lacks else method.title,
-        tooltip=(inspect.getdoc(type(method.builder())) or "").partition("\n")[0],
+        description=f"{_name(method)}: {lacks.advice}" if lacks else _name(method),
+        tooltip=method.about,
         indent=False,
         layout=_WIDE,
     )
+    if lacks or method.slow:
+        tick.add_class("snhkit-long")
+    return tick
+
+
+def _name(method: Method) -> str:
+    return f"{method.title}, slow" if method.slow else method.title
+
+
+def _explained() -> str:
+    """Return a list of the methods with one sentence on each, as HTML that opens on a click."""
+    rows = "".join(
+        f"<dt>{html.escape(_name(method))}</dt><dd>{html.escape(method.about)}</dd>"
+        for method in METHODS.values()
+    )
+    return f"<details><summary>What each method does</summary><dl>{rows}</dl></details>"

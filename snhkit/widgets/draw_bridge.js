@@ -1,4 +1,4 @@
-// The map page's half of DrawMap.  Expects Leaflet, Leaflet.draw, the furniture of viz, and panes.
+// The part of DrawMap inside the map's page; needs Leaflet, Leaflet.draw, furniture.js and panes.js.
 // biome-ignore lint/correctness/noUnusedVariables: the script that draw_map.py writes calls it.
 function drawBridge(map, drawn, token, boxStyle, legend) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
@@ -43,12 +43,12 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     if (Object.hasOwn(hear, e.data.kind)) hear[e.data.kind](e.data.value);
   });
 
-  // After folium's own handler has put a new shape into the group; "stop" also covers Cancel.
+  // The timeout lets folium's handler add a new shape to the group first; "stop" covers Cancel.
   map.on("draw:created draw:edited draw:deleted draw:editstop draw:deletestop", () => setTimeout(() => {
     number();
     say("boxes", rectangles().map((layer) => boxOf(layer.getBounds())));
   }));
-  const classes = map.getContainer().classList;  // the numbers would hide the handles
+  const classes = map.getContainer().classList;  // hides the numbers, which cover the handles
   map.on("draw:editstart", () => classes.add("snhkit-editing"));
   map.on("draw:editstop", () => classes.remove("snhkit-editing"));
   map.on("moveend", () => {

@@ -1,12 +1,12 @@
-// The notebook's half of DrawMap: owns a sandboxed frame and speaks with it by postMessage.
+// The part of DrawMap in the notebook: a sandboxed frame, and messages to and from the frame.
 // Each side checks the other's window and a random token, so that maps on one page do not mix.
 function render({ model, el }) {
   const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", "allow-scripts");  // an opaque origin: no reach into the notebook
+  frame.setAttribute("sandbox", "allow-scripts");  // an opaque origin: the frame cannot access the notebook
   frame.className = "snhkit-draw-map";
   frame.title = "Map on which rectangles are drawn";
   Object.assign(frame.style, { width: "100%", border: "0", display: "block" });
-  let ready = false, shown = null, view = null;  // shown: the boxes this frame now holds, as JSON
+  let ready = false, shown = null, view = null;  // shown: the boxes that the frame holds, as JSON
   const send = (kind, value) => ready &&
     frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
   const push = {
@@ -14,18 +14,18 @@ function render({ model, el }) {
     height: () => { frame.style.height = `${model.get("height")}px`; },
     boxes: () => {
       const boxes = JSON.stringify(model.get("boxes"));
-      if (boxes === shown) return;  // our own change, coming back
+      if (boxes === shown) return;  // an echo of the change that the frame reported
       if (ready) shown = boxes;
       send("boxes", model.get("boxes"));
     },
     layers: () => send("layers", model.get("layers")),
   };
-  const pushTheme = () => {  // JupyterLab's colours; elsewhere the map keeps its own
+  const pushTheme = () => {  // JupyterLab's colours; other front ends keep the map's own
     const style = getComputedStyle(el);
     const colour = (name) => style.getPropertyValue(name).trim();
     send("theme", { paper: colour("--jp-layout-color2"), ink: colour("--jp-ui-font-color1") });
   };
-  // JupyterLab would take the arrow keys from the slider and the menus around the map.
+  // Otherwise JupyterLab takes the arrow keys away from the slider and the menus.
   const keepKeys = (e) => e.target.setAttribute("data-lm-suppress-shortcuts", "true");
   const onMessage = (e) => {
     const d = e.data;
@@ -36,7 +36,7 @@ function render({ model, el }) {
       model.set("boxes", d.value);
       model.save_changes();
     }
-    if (d.kind === "ready") {  // also after the page is reloaded, as when a cell is moved
+    if (d.kind === "ready") {  // also after the frame is loaded again, as when a cell is moved
       ready = true;
       shown = "[]";
       push.boxes();
@@ -46,7 +46,7 @@ function render({ model, el }) {
       pushTheme();
     }
   };
-  const themes = new MutationObserver(() => setTimeout(pushTheme, 200));  // after its CSS arrived
+  const themes = new MutationObserver(() => setTimeout(pushTheme, 200));  // after the CSS of the theme was loaded
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name"] });
   window.addEventListener("message", onMessage);
   for (const name in push) model.on(`change:${name}`, push[name]);

@@ -1,4 +1,4 @@
-"""A map in a notebook whose drawn rectangles are Python values."""
+"""A map in a notebook on which a person draws rectangles that Python reads and sets."""
 
 import importlib
 import math
@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 
 
 class _Bridge(MacroElement):
-    """The half of the conversation that runs inside the map's page."""
+    """The script inside the map's page, which exchanges messages with the notebook."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}{{ this.js }}\n"
@@ -39,24 +39,25 @@ class _Bridge(MacroElement):
 class DrawMap(anywidget.AnyWidget):
     """A map on which a person draws rectangles; Python reads and sets them.
 
-    The map's page lives in a sandboxed frame, which cannot reach the notebook around it.
+    The map's page is in a sandboxed frame, which cannot access the notebook around it.
 
     Parameters
     ----------
     fmap : folium.Map
-        Made by ``snhkit.viz.maps.base_map``. It is given a drawing tool, so use it once.
+        A map made by ``snhkit.viz.maps.base_map``. A drawing tool is added to the map, so a map
+        can be used once.
 
     Attributes
     ----------
     boxes : list of [south, west, north, east]
-        The rectangles in degrees, in the order of the numbers they carry; set them and the map
-        follows. Watch them with ``observe(..., "boxes")``.
+        The rectangles in degrees, in the order of the numbers drawn on them. Setting the list
+        changes the map; ``observe(..., "boxes")`` reports changes by a person.
     layers : list of dict
-        What is shown under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``: a
-        map for each, side by side, and one bare map for none. They move together; the leftmost has
-        the drawing tools.
+        Layers to show under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``:
+        one map for each layer, side by side, or one map without a layer. The maps move together;
+        the leftmost has the drawing tools.
     height : int
-        In pixels.
+        Height of the map in pixels.
 
     Examples
     --------
@@ -79,8 +80,8 @@ class DrawMap(anywidget.AnyWidget):
         super().__init__(_token=token, _html=_page(fmap, token), **traits)
 
     def show(self, fmap: folium.Map) -> None:
-        """Put another map in the place of this one; boxes and layers are taken off."""
-        token = secrets.token_hex(16)  # a late word from the old page is not taken for the new's
+        """Replace the map by another one, without boxes and layers."""
+        token = secrets.token_hex(16)  # a late message from the old page must not be accepted
         with self.hold_sync():
             self.boxes, self.layers, self._token = [], [], token
             self._html = _page(fmap, token)
@@ -90,7 +91,7 @@ class DrawMap(anywidget.AnyWidget):
         for s, w, n, e in proposal["value"]:
             if not (all(map(math.isfinite, (s, w, n, e))) and -90 <= s <= n <= 90 and w <= e):
                 raise traitlets.TraitError(
-                    f"not [south, west, north, east] in degrees: {[s, w, n, e]}"
+                    f"a box must be [south, west, north, east] in degrees, not {[s, w, n, e]}."
                 )
         return proposal["value"]
 

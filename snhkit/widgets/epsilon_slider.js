@@ -1,4 +1,4 @@
-// A native slider: the browser gives it keys, touch and a name.
+// A native slider, which keyboards, touch screens and screen readers can use.
 function render({ model, el }) {
   const label = document.createElement("label"), range = document.createElement("input");
   const number = document.createElement("output");

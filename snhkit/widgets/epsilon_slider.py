@@ -1,4 +1,4 @@
-"""A slider of epsilons that a screen reader can read."""
+"""A slider for epsilon that a screen reader can read."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,18 +13,25 @@ EPSILONS = (
     *(round(step * 10.0**k, 3) for k in (-2, -1, 0) for step in (1, 1.5, 2, 3, 4, 6, 8)),
     10.0,
 )
-"""Even steps of a logarithmic scale, but round."""
+"""Rounded values from 0.01 to 10 in nearly even steps of a logarithmic scale."""
 
 
 class EpsilonSlider(anywidget.AnyWidget):
-    """A slider over given numbers; ipywidgets' own have no name for a screen reader.
+    """A slider over given numbers, with a name and values that a screen reader reads out.
+
+    Parameters
+    ----------
+    value : float
+        The first value; added to the options if it is not one of them.
+    options : iterable of float
+        The values that can be chosen.
 
     Attributes
     ----------
     options : list of float
-        In increasing order.
+        The values that can be chosen, in increasing order.
     value : float
-        One of them.
+        The chosen value.
 
     Examples
     --------

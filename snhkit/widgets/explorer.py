@@ -1,4 +1,4 @@
-"""See what epsilon does: build private releases of a city and ask them about boxes on a map."""
+"""The explorer: builds private releases of a city and counts boxes on a map with them."""
 
 import asyncio
 import html
@@ -12,6 +12,7 @@ import numpy as np
 
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
+from snhkit.experiment.methods import method
 from snhkit.geometry import RangeQueries, Region
 from snhkit.release import Release
 from snhkit.widgets.box_entry import BoxEntry
@@ -28,29 +29,40 @@ from snhkit.widgets.wording import message
 __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-_AT_REST = 0.15  # seconds after which figures follow the boxes; the table follows at once
+_DELAY_S = 0.15  # after a change of the boxes, until the figure is drawn again
 _BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode.</b> The true counts are shown, which '
-    "is possible only because these records are invented. Of real records the truth is never "
-    "shown: it is what epsilon protects.</div>"
+    "is possible only because these records are invented. True counts of real records are never "
+    "shown, because epsilon protects them.</div>"
 )
 
 
 class Explorer(w.VBox):
-    """What ``explore`` returns: shown in a notebook, and used from code.
+    """The widget that ``explore`` returns, for notebooks and for use from code.
+
+    Parameters
+    ----------
+    controls : Controls
+        The controls with the first choices.
+    session_of : callable
+        Returns the session for a city's key and a number of records.
+    map_of : callable
+        Returns a new folium map of a region.
+    height : int
+        Height of the map in pixels.
 
     Attributes
     ----------
     map : DrawMap
         The map; ``map.boxes`` are its rectangles in degrees.
-    releases : dict of method's title to Release
-        The newest release of each method built.
+    releases : dict of str to Release
+        The newest release of each method, by the method's title.
     dataset : PrivateDataset
-        The records explored, with their ledger.
+        The records with their ledger.
     boxes : RangeQueries or None
         The map's rectangles in the region's metres.
     building : bool
-        Whether something is being built.
+        Whether a build is running.
     """
 
     def __init__(
@@ -60,7 +72,7 @@ class Explorer(w.VBox):
         map_of: Callable[[Region], folium.Map],
         height: int,
     ) -> None:
-        self._lock = threading.RLock()  # a front end may be heard while a cell runs
+        self._lock = threading.RLock()  # messages of the front end may arrive while a cell runs
         self._controls, self._session_of, self._map_of = controls, session_of, map_of
         self._session = session_of(*controls.place)
         self._sessions = {controls.place: self._session}
@@ -112,17 +124,17 @@ class Explorer(w.VBox):
 
     @property
     def dataset(self) -> PrivateDataset:
-        """The records explored, with their ledger."""
+        """The records with their ledger."""
         return self._session.dataset
 
     @property
     def releases(self) -> dict[str, Release]:
-        """The newest release of each method built, by the method's title."""
+        """The newest release of each method, by the method's title."""
         return self._session.releases
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The map's rectangles in metres; None while there is none."""
+        """The map's rectangles in the region's metres; None while there is none."""
         if not self.map.boxes:
             return None
         south, west, north, east = zip(*self.map.boxes, strict=True)
@@ -131,26 +143,29 @@ class Explorer(w.VBox):
 
     @property
     def building(self) -> bool:
-        """Whether something is being built."""
+        """Whether a build is running."""
         return self._work.running
 
     def __repr__(self) -> str:
-        return f"Explorer({self._session.title}): run its cell to see it."
+        return f"Explorer({self._session.title}): show it as the last line of a notebook's cell."
 
     def build(self, *methods: str) -> None:
-        """Build the ticked methods, each an entry of the ledger, and return when they are built.
+        """Build methods, each an entry in the ledger, and return when all are built.
 
         Parameters
         ----------
         *methods : str
-            Keys of other methods to build than the ticked ones.
+            Short names of the methods to build; by default the ticked ones.
 
         Raises
         ------
+        InputError
+            If no method is ticked, the box sizes are not in order, or another build is running.
+            Nothing is charged.
         BudgetExceeded
-            When a method would cost more than is left; those before it are built.
+            If a method would cost more than is left; the methods before it are built.
         Cancelled
-            When someone pressed the button; what was charged stays spent.
+            If a person pressed Cancel; what was charged stays spent.
         """
         said = ""
         try:
@@ -165,7 +180,7 @@ class Explorer(w.VBox):
             self._controls.tell(said, error=bool(said))
 
     def cancel(self) -> None:
-        """Stop what is being built as soon as it can be; what was charged stays spent."""
+        """Cancel the build that is running, at its next step; what was charged stays spent."""
         if not self.building:
             return
         self._work.cancel()
@@ -173,11 +188,9 @@ class Explorer(w.VBox):
         self._controls.tell("Stopping at the next step …")
 
     def _order(self, methods: tuple[str, ...] = ()) -> Order:
-        chosen = methods or tuple(self._controls.chosen)
-        if not chosen:
-            raise InputError("Tick at least one method.")
+        chosen = tuple(map(_known, methods)) or tuple(self._controls.chosen)
         if self.building:
-            raise InputError("Something is being built; wait for it, or cancel it.")
+            raise InputError("A build is running: wait for it, or cancel it.")
         price = float(self._controls.epsilon.value)
         return Order(self._session, chosen, price, self._controls.sizes_m)
 
@@ -194,7 +207,7 @@ class Explorer(w.VBox):
         self._begin()
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # no notebook around: nobody could press Cancel either
+        except RuntimeError:  # without a notebook nobody can press Cancel
             asyncio.run(self._build_aside(order))
         else:
             self._task = loop.create_task(self._build_aside(order))
@@ -208,7 +221,7 @@ class Explorer(w.VBox):
             said = str(refusal)
         except Exception as failure:
             kind = type(failure).__name__
-            said = f"Something broke ({kind}); the notebook's log has it."
+            said = f"The build failed with {kind}; the notebook's log shows where."
             raise
         finally:
             self._show_all()
@@ -221,7 +234,7 @@ class Explorer(w.VBox):
 
     def _another_city(self, _: object) -> None:
         place = self._controls.place
-        self._controls.tell("Inventing the city …")
+        self._controls.tell("Making the synthetic city …")
         if place not in self._sessions:
             self._sessions[place] = self._session_of(*place)
         before, self._session = self._session.region, self._sessions[place]
@@ -286,7 +299,7 @@ class Explorer(w.VBox):
         if self._later is not None:
             self._later.cancel()
         try:
-            self._later = asyncio.get_running_loop().call_later(_AT_REST, self._draw)
+            self._later = asyncio.get_running_loop().call_later(_DELAY_S, self._draw)
         except RuntimeError:
             self._draw()
 
@@ -311,3 +324,10 @@ class Explorer(w.VBox):
                 )
             except InputError as error:
                 self._plots.picture.value = message(str(error), error=True)
+
+
+def _known(key: str) -> str:
+    """Return the short name of a method; InputError if there is none, or it is not installed."""
+    if extra := method(key).lacks:
+        extra.require()
+    return key

@@ -1,22 +1,22 @@
-// Buttons that ask Python for a file; the browser saves it from memory, so no address is needed.
+// Buttons that ask Python for a file, which the browser saves from memory.
 const FILES = [
-  ["release", "Save release", "The one file that may be published"],
-  ["geojson", "Boxes as GeoJSON", "Boxes and answers, for a GIS"],
-  ["csv", "Boxes as CSV", "Boxes and answers, as a table"],
-  ["report", "Report", "One HTML page with answers, map, ledger and code"],
-  ["code", "Copy code", "The Python that makes the same again"],
+  ["release", "Save release", "The release as a file that may be published"],
+  ["geojson", "Boxes as GeoJSON", "Boxes and their counts, for a GIS"],
+  ["csv", "Boxes as CSV", "Boxes and their counts, as a table"],
+  ["report", "Report", "One HTML page with counts, map, ledger and code"],
+  ["code", "Copy code", "Python code that builds the same releases again"],
 ];
 
 function render({ model, el }) {
   const add = (tag, parent, properties) =>
     parent.appendChild(Object.assign(document.createElement(tag), properties));
-  const bar = add("div", el, { className: "snhkit-exports", role: "group", ariaLabel: "Take away" });
+  const bar = add("div", el, { className: "snhkit-exports", role: "group", ariaLabel: "Exports" });
   const choice = add("select", bar, { ariaLabel: "Release to save" });
   const buttons = {};
   for (const [kind, label, title] of FILES) {
     buttons[kind] = add("button", bar, { type: "button", textContent: label, title });
     buttons[kind].onclick = () => {
-      status.textContent = "One moment …";
+      status.textContent = "Preparing the file …";
       code.hidden = true;
       model.send({ kind, release: choice.value });
     };
@@ -46,9 +46,9 @@ function render({ model, el }) {
     try {
       await navigator.clipboard.writeText(text);
       status.textContent = "Copied.";
-    } catch {  // the browser forbids it
+    } catch {  // the browser refused access to the clipboard
       code.select();
-      status.textContent = "Copy it from here:";
+      status.textContent = "The clipboard is not accessible: copy the code from here.";
     }
   };
   const hear = ({ kind, text, name, mime }, buffers) => {

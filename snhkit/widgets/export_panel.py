@@ -1,4 +1,4 @@
-"""What can be taken away from the explorer: releases, answers, a report, and the code."""
+"""The explorer's exports: releases, counts, a report, and the code."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,18 +25,18 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnScreen:
-    """What the explorer shows, without the truth: all that may leave it.
+    """The content of the explorer that may be exported: everything shown but true counts.
 
     Parameters
     ----------
     title, about : str
-        What is explored, and where it comes from.
+        Name of the dataset, and a sentence on its origin.
     dataset : PrivateDataset
         The records with their ledger.
-    releases : mapping of name to Release
-        Built and shown.
+    releases : mapping of str to Release
+        The releases, by the title of the method.
     degrees : sequence of (south, west, north, east)
-        The boxes.
+        The boxes, in degrees.
     source : str
         Lines of Python that make ``records`` and ``public``.
     """
@@ -52,16 +52,16 @@ class OnScreen:
     def of(
         cls, session: Session, place: tuple[str, int], drawn: Sequence[Sequence[float]]
     ) -> "OnScreen":
-        """What a session has released, and the boxes drawn on its map.
+        """Return the releases of a session and the boxes drawn on its map.
 
         Parameters
         ----------
         session : Session
-            Of invented records, or of somebody's.
+            The session.
         place : (str, int)
-            Key and number of records of the city, if they are invented.
+            Key of the city and number of records, used if the records are invented.
         drawn : sequence of (south, west, north, east)
-            In degrees, on a map that may have been scrolled around the world.
+            The boxes in degrees, on a map that may have been scrolled around the world.
         """
         data, region = session.dataset, session.region
         if session.invented:
@@ -77,7 +77,7 @@ class OnScreen:
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The boxes in metres; None if there is none."""
+        """The boxes in the region's metres; None if there is none."""
         if not self.degrees:
             return None
         south, west, north, east = zip(*self.degrees, strict=True)
@@ -85,37 +85,37 @@ class OnScreen:
 
     @property
     def code(self) -> str:
-        """The program that makes it again."""
+        """The program that builds the releases again and counts the boxes."""
         return code(self.source, self.dataset, self.releases, self.degrees)
 
     @property
     def publishable(self) -> dict[str, Release]:
-        """The releases that carry no warning."""
+        """The releases that carry no warning, by name."""
         return {name: r for name, r in self.releases.items() if "Warning" not in r.card()}
 
     def file(self, kind: str, release: str = "") -> tuple[str, str, bytes]:
-        """Name, MIME type and content of one of the files.
+        """Return the name, the MIME type and the content of one of the files.
 
         Parameters
         ----------
         kind : "release", "geojson", "csv", "report" or "code"
-            Which.
+            The kind of file.
         release : str
-            The name of the release, for "release".
+            Name of the release, for the kind "release".
 
         Raises
         ------
         InputError
-            If there is nothing to be written yet, in the words to be shown.
+            If there is nothing to write yet; the message is for the person at the screen.
         """
         stem = _slug(self.title)
         if kind == "code":
             return f"{stem}.py", "text/x-python", self.code.encode()
         if not self.releases:
-            raise InputError("Nothing is released yet: build a method first.")
+            raise InputError("There is no release yet: build a method first.")
         if kind == "release":
             if release not in self.publishable:
-                raise InputError(f"{release or 'No release'} is not one that may be published.")
+                raise InputError(f"{release!r} is not a release that may be published.")
             data = self.publishable[release].to_bytes()
             return f"{stem}-{_slug(release)}.snh", "application/octet-stream", data
         if kind == "report":
@@ -133,13 +133,17 @@ class OnScreen:
 
 
 class ExportPanel(anywidget.AnyWidget):
-    """A row of buttons; each makes its file when it is pressed, and the browser saves it.
+    """A row of buttons; each makes its file when it is pressed, and the browser saves the file.
 
     Parameters
     ----------
     on_screen : callable
-        Gives what is on screen, at the moment of asking. Call ``refresh`` when a release is
-        built, so that it can be chosen.
+        Returns the content of the explorer at the moment of the call.
+
+    Attributes
+    ----------
+    releases : list of str
+        Names of the releases that can be saved; ``refresh`` updates the list.
     """
 
     _esm = _HERE / "export_panel.js"
@@ -153,7 +157,7 @@ class ExportPanel(anywidget.AnyWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Offer the releases that there are now."""
+        """Offer the releases that exist now."""
         self.releases = list(self._on_screen().publishable)
 
     def _answer(self, _: Any, asked: Any, __: Any) -> None:
@@ -163,7 +167,12 @@ class ExportPanel(anywidget.AnyWidget):
             self.send({"kind": "refusal", "text": str(refusal)})
             return
         except Exception as failure:
-            self.send({"kind": "refusal", "text": f"Something broke ({type(failure).__name__})."})
+            self.send(
+                {
+                    "kind": "refusal",
+                    "text": f"The file could not be made: {type(failure).__name__}.",
+                }
+            )
             raise
         self.send({"kind": asked["kind"], "name": name, "mime": mime}, buffers=[data])
 

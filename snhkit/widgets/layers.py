@@ -1,4 +1,4 @@
-"""What lies on the maps: which release on which, as a surface or in districts."""
+"""The choice of the releases that the explorer's maps show, as a surface or by district."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,7 +20,13 @@ _LABELS = ("On the map", "beside it", "and")
 
 
 class Layers(w.HBox):
-    """Three choices, one for each of up to three maps, and how all of them are drawn."""
+    """Three menus, one for each of up to three maps, and tick boxes for how maps are drawn.
+
+    Parameters
+    ----------
+    changed : callable
+        Called without arguments when a person changes a choice.
+    """
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed, self._offering = changed, False
@@ -28,26 +34,30 @@ class Layers(w.HBox):
             w.Dropdown(
                 options=[NO_MAP if k else NOTHING],
                 description=label,
+                tooltip="Release shown on this map; all maps share one colour scale",
                 style={"description_width": "auto"},
                 layout={"width": "auto", "flex": "1 1 0", "min_width": "0"},
             )
             for k, label in enumerate(_LABELS)
         ]
         self.cells, self.by_district = (
-            w.Checkbox(description=words, indent=False, layout={"width": "auto"})
-            for words in ("Outline the cells", "By district")
+            w.Checkbox(description=words, tooltip=tip, indent=False, layout={"width": "auto"})
+            for words, tip in (
+                ("Outline the cells", "Draw the cells that each method chose"),
+                ("By district", "Colour the districts instead of the cells"),
+            )
         )
         super().__init__([*self.choices, self.cells])
         self.add_class("snhkit-layers")
         for choice in (*self.choices, self.cells, self.by_district):
-            choice.observe(self._tell, "value")
+            choice.observe(self._report, "value")
 
-    def _tell(self, _: object) -> None:
+    def _report(self, _: object) -> None:
         if not self._offering:
             self._changed()
 
     def offer(self, session: Session, *, truth: bool) -> None:
-        """Let the newest releases be chosen first, and the truth only if it may be shown."""
+        """Offer the releases, the newest first, and the true counts only if they may be shown."""
         ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
         self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
@@ -57,13 +67,13 @@ class Layers(w.HBox):
             options = [none, *newest] if k else [*newest, none]
             if list(choice.options) == options:
                 continue
-            self._offering = True  # or each step would draw
+            self._offering = True  # otherwise each assignment would redraw the maps
             choice.options = options
             choice.value = options[0] if before not in options or (was_empty and not k) else before
             self._offering = False
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
-        """A layer for each map, on one scale of colours, for ``DrawMap.layers``."""
+        """Return one layer for each map, on one colour scale, for ``DrawMap.layers``."""
         names = [str(c.value) for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
         wanted = [name for name in names if name != NOTHING]
         if session.districts is not None and self.by_district.value:
@@ -72,7 +82,7 @@ class Layers(w.HBox):
             pictures = _in_cells(session, wanted)
         layers = [self._outlined(session, name, pictures.get(name)) for name in names]
         with_legend = [layer["legend"] for layer in layers if layer]
-        for legend in with_legend[:-1]:  # one scale, said once
+        for legend in with_legend[:-1]:  # the last legend shows the scale for all
             for part in ("colours", "ticks", "unit"):
                 del legend[part]
         return layers
@@ -91,7 +101,7 @@ _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
 def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    """A picture for each name, all on the scale of all that was built."""
+    """Return a surface for each name, on one colour scale for all releases that were built."""
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
@@ -106,7 +116,7 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 def _in_districts(
     session: Session, districts: Districts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """The same with a colour for each district."""
+    """Return coloured districts for each name, on one colour scale for all releases."""
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:

@@ -1,13 +1,14 @@
-"""How an explorer is opened: which records, on what map, with which choices to begin with."""
+"""Opening an explorer: the records, the map and the first choices."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import folium
 
+from snhkit.checks import positive, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
@@ -15,7 +16,7 @@ from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, exact
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explore"]
 
-_BUDGET = 3.0  # of all methods once at the first epsilon, and a few again
+_BUDGET = 3.0  # enough for every method once at the default epsilon
 
 
 def explore(
@@ -52,47 +53,57 @@ def explore(
     attr: str | None = None,
     height: int = 420,
 ) -> Explorer:
-    """Explore a synthetic city, or your own records, on a map.
+    """Return an explorer of a synthetic city or of your own records, to show in a notebook.
 
     Parameters
     ----------
     points : Points, PrivateDataset, GeoDataFrame, DataFrame or path, optional
-        Your records, which then need a ``budget`` here or in the data set; a frame or a file also
-        needs a ``region``, and is read by ``read_points``. Their number is taken as private, and
-        bought where it is needed; if it may be known, hand over a ``PrivateDataset`` with
-        ``n="public"``. Without them the twelve synthetic cities are offered, each with a budget of
-        3 unless you say otherwise.
+        Your records. They need a ``budget``, here or in the dataset; a frame or a file also needs
+        a ``region``, and is read by ``read_points``. The number of records is private, and methods
+        that need it buy a noisy one; to declare it public, pass a ``PrivateDataset`` with
+        ``n="public"``. By default the twelve synthetic cities are offered, each with a budget of 3.
     region : Region, optional
         The declared region of a frame or a file.
     public : Points, optional
         Public points in the same region, for methods that learn from them.
     budget : float, optional
-        All the epsilon that may be spent on a data set.
-    unit, max_per_user
+        All the epsilon that may be spent on a dataset.
+    unit : "record" or "user"
         The unit of privacy, as for ``PrivateDataset``; it can be changed until the first build.
-    city, n
-        The synthetic city and the number of its records to begin with.
+    max_per_user : int, optional
+        With the unit "user": number of records kept of each user.
+    city : str
+        The synthetic city to begin with.
+    n : int
+        The number of its records.
     epsilon : float
-        What a build costs, to begin with.
+        Epsilon of a build, to begin with.
     methods : sequence of str
-        Keys of the methods to begin with.
+        Short names of the methods ticked at first; all others can be ticked later.
     sizes_m : (float, float)
-        Sides in metres of the boxes that will be asked, for methods that prepare for them.
+        Smallest and largest side of the boxes that will be counted, in metres, for methods that
+        prepare for them.
     districts : GeoDataFrame or GeoSeries, optional
-        Polygons in any CRS, some of them in the region: *By district* then colours the maps by
-        their counts, and a table lists these. Like the region they are public.
+        Polygons in any CRS, some of them in the region, and public like the region. *By district*
+        colours the maps by their counts, and a table lists the counts.
     label : str, optional
-        The column that names them; otherwise the frame's index does.
-    tiles, attr
-        A background from the network, as for ``snhkit.viz.maps.base_map``: its server learns which
-        part of the world is looked at. By default the outline alone, and no network.
+        The column with the districts' names; by default the index names them.
+    tiles, attr : str or folium.TileLayer, optional
+        A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
+        part of the world is looked at. By default the map has an outline only, and no network is
+        used.
     height : int
-        Of the map, in pixels.
+        Height of the map in pixels.
+
+    Returns
+    -------
+    Explorer
+        A widget; its attributes ``releases``, ``boxes`` and ``dataset`` are for use from code.
 
     Raises
     ------
     InputError
-        Saying which argument is wrong.
+        If an argument cannot be used; the message names it.
 
     Examples
     --------
@@ -102,14 +113,16 @@ def explore(
     >>> explorer.releases["UG"].answer(explorer.boxes).shape
     (1,)
     """
-    for key in methods:
-        if extra := method(key).lacks:
-            extra.require()
+    _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
+    n, height = whole("n", n, 1), whole("height", height, 100)
+    epsilon = float(exact(epsilon))
     hidden = PrivacyUnit.of(unit, max_per_user)
     map_of = partial(base_map, tiles=tiles, attr=attr)
     if points is None:
         if public is not None or region is not None:
-            raise InputError("explore: public and region go with points; a city has its own.")
+            raise InputError(
+                "explore: public and region are for your own points; leave them out for a city."
+            )
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
         _refuse_elsewhere(find_city(city).region, districts, label)
         allowed = _BUDGET if budget is None else budget
@@ -120,7 +133,10 @@ def explore(
         return Explorer(controls, invent, map_of, height)
     if not isinstance(points, (Points, PrivateDataset)):
         if region is None:
-            raise InputError("explore: say region=..., the declared square that is explored.")
+            raise InputError(
+                "explore: give region=..., the declared square of the records, such as "
+                "snh.Region.around(lat, lon, side_m)."
+            )
         points = read_points(points, region)
     elif region is not None:
         raise InputError("explore: the points have a region already; leave out region.")
@@ -131,14 +147,41 @@ def explore(
     return Explorer(controls, lambda city, n: session, map_of, height)
 
 
+def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, sizes_m: Any) -> None:
+    """Raise InputError for arguments of the wrong type, before any record is read."""
+    if isinstance(points, Region):
+        raise InputError("explore: points must be records, not a Region; give region=... too.")
+    if region is not None and not isinstance(region, Region):
+        raise InputError(
+            f"explore: region must be a Region, such as snh.Region.around(lat, lon, side_m), "
+            f"not {region!r}."
+        )
+    if public is not None and not isinstance(public, Points):
+        raise InputError(
+            "explore: public must be Points, as snh.read_points returns them, not an object of "
+            f"type {type(public).__name__}."
+        )
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise InputError(f"explore: methods must be a list of short names, not {methods!r}.")
+    for key in methods:
+        if extra := method(key).lacks:
+            extra.require()
+    try:
+        low, high = sizes_m
+    except (TypeError, ValueError):
+        raise InputError(f"explore: sizes_m must be (l, u) in metres, not {sizes_m!r}.") from None
+    if positive("sizes_m[0]", low, "metres") > positive("sizes_m[1]", high, "metres"):
+        raise InputError(f"explore: sizes_m must be (l, u) with l <= u, not {sizes_m!r}.")
+
+
 def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | None) -> None:
     if districts is None:
         if label is not None:
-            raise InputError("explore: label names a column of districts; say districts=...")
+            raise InputError("explore: label is a column of districts; give districts=... too.")
         return
     if not hasattr(districts, "to_crs"):
         raise InputError(
-            "explore: districts must be a GeoDataFrame, as geopandas.read_file gives it, "
+            "explore: districts must be a GeoDataFrame, as geopandas.read_file returns it, "
             f"not a {type(districts).__name__}."
         )
     if not Districts.of(region, districts, label).area_m2.any():
@@ -146,11 +189,11 @@ def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | No
 
 
 def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
-    """The session with its districts; without, if none lies in another city."""
+    """Return the session with the districts that lie in its region, if any does."""
     if districts is None:
         return session
     try:
         found = Districts.of(session.region, districts, label)
-    except InputError:  # their CRS shows the first city, but not this one
+    except InputError:  # the districts' CRS may not reach this city
         return session
     return replace(session, districts=found) if found.area_m2.any() else session

@@ -1,14 +1,14 @@
 // One to three maps side by side on one page: each shows a layer, and they move together.
-// Expects Leaflet and the furniture of viz.  A layer is {image, bounds, alt, legend, cells, districts}.
+// Needs Leaflet and furniture.js.  A layer is {image, bounds, alt, legend, cells, districts}.
 // biome-ignore lint/correctness/noUnusedVariables: draw_bridge.js calls it.
 function snhkitPanes(first, legend) {
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = [];
-  let leading = null;  // the map that a person moves; the others follow
+  let leading = null;  // the map that a person is moving; the others follow
 
   function add(map, legend) {
     if (!map.getPane("snhkit-overlay")) {
-      map.createPane("snhkit-overlay").style.zIndex = 330;  // under the boxes: these stay clickable
+      map.createPane("snhkit-overlay").style.zIndex = 330;  // below the boxes, which stay clickable
     }
     map.createPane("snhkit-cells").style.zIndex = 340;
     map.getPane("snhkit-cells").style.pointerEvents = "none";
@@ -92,7 +92,7 @@ function snhkitPanes(first, legend) {
       }
       for (const [i, layer] of wanted.entries()) show(panes[i], layer);
     },
-    // The boxes of the first map, which has the tools, on the others.
+    // Draws the boxes of the first map, which has the drawing tools, on the other maps.
     mirror(rectangles, style, sign) {
       for (const { boxes } of panes.slice(1)) {
         boxes.clearLayers();
@@ -105,8 +105,8 @@ function snhkitPanes(first, legend) {
   };
 }
 
-// Outlines of many rectangles on one canvas; those too small to be told apart are left out.
-// corners: south, west, north, east of each, in units of a degree from the origin.
+// Outlines of many rectangles on one canvas, without those that are too small to see.
+// corners: south, west, north, east of each, in multiples of unit degrees from the origin.
 const SnhkitCells = L.Layer.extend({
   initialize({ origin, unit, corners }) { Object.assign(this, { origin, unit, corners }); },
   onAdd(map) {

@@ -1,4 +1,4 @@
-"""The explorer's figures: what the releases say of the boxes and, in teaching mode, how wrong."""
+"""The explorer's figures: released counts of the boxes and, in teaching mode, their errors."""
 
 import html
 from collections.abc import Callable
@@ -34,18 +34,18 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A choice of figures, and the one that is chosen; three of them need the truth."""
+    """A choice of figures and the figure that is chosen; three figures need the true counts."""
 
     def __init__(self) -> None:
         self.choice = w.ToggleButtons(
-            options=[_COUNTS], style={"button_width": "auto"}, tooltips=["Released counts"]
+            options=[_COUNTS], style={"button_width": "auto"}, tooltip="Figure to show"
         )
         self.picture = w.HTML()
         super().__init__([self.choice, self.picture])
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool) -> None:
-        """Let the figures that need the truth be chosen only where it may be shown."""
+        """Offer the figures that need the true counts only where these may be shown."""
         options = [_COUNTS, *(_TAUGHT if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
@@ -60,19 +60,21 @@ class Plots(w.VBox):
         *,
         truth: bool,
     ) -> None:
-        """Draw the chosen figure anew."""
+        """Draw the chosen figure again, from the releases of a session and the boxes on the map."""
         name = str(self.choice.value)
         if not session.built:
-            self.picture.value = _note("Build something, and it is drawn here.")
+            self.picture.value = _note("The figure is drawn here after the first build.")
         elif name != _COUNTS and truth:
             self.picture.value = theme_svg(_TAUGHT[name](session, sizes_m), name)
         elif boxes is None or not len(boxes):
-            self.picture.value = _note("Draw a box, and its counts are drawn here.")
+            self.picture.value = _note("The counts are drawn here after the first box.")
         else:
             first = boxes[:_MOST_BOXES]
             picture = theme_svg(count_bars(_counts(session, first, truth=truth)), _COUNTS)
             more = len(boxes) - len(first)
-            self.picture.value = picture + (_note(f"{more} more in the table.") if more else "")
+            self.picture.value = picture + (
+                _note(f"{more} more boxes are in the table.") if more else ""
+            )
 
 
 def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What the explorer works on: a data set, what has been released of it, and what may be shown."""
+"""What the explorer works on: a dataset, its releases, and the truth where it may be shown."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,18 +25,18 @@ _CELLS_A_SIDE = 400
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Built:
-    """A release with what the explorer shows of it.
+    """A release with the counts that the explorer shows.
 
     Parameters
     ----------
     title : str
-        The method's.
+        Title of the method.
     release : Release
-        What was built.
+        The release.
     surface : Surface
-        Its counts in the cells that all methods are shown in.
+        Released counts of equal cells, the same for all methods.
     districts : Answers, optional
-        Its counts of the session's districts, if there are any.
+        Released counts of the session's districts, if there are any.
     """
 
     title: str
@@ -46,32 +46,32 @@ class Built:
 
     @property
     def name(self) -> str:
-        """Method and epsilon."""
+        """Title of the method and epsilon of the release."""
         return f"{self.title}, ε = {written(self.release.epsilon)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Session:
-    """A data set under its budget, and what was released of it.
+    """A dataset under its budget, and its releases.
 
     Parameters
     ----------
     title : str
-        What it is called.
+        Name of the dataset.
     about : str
-        A sentence on where it comes from.
+        A sentence on the origin of the records.
     dataset : PrivateDataset
         The records and their ledger.
     public : Points, optional
         Public points that methods may learn from.
     records : Points, optional
-        The records, if the unit of privacy is still to be chosen.
+        The records, if the unit of privacy can still be chosen.
     invented : bool
-        Whether the records are nobody's: only then may the truth be shown.
+        Whether the records are invented: only then may true counts be shown.
     districts : Districts, optional
-        Polygons that are counted too.
-    built : dict of name to Built
-        One for each method and epsilon, the newest, in the order in which they were built.
+        Polygons to count as well.
+    built : dict of str to Built
+        The newest release of each method and epsilon, in the order of the builds.
     """
 
     title: str
@@ -85,31 +85,32 @@ class Session:
 
     @property
     def region(self) -> Region:
-        """Where the records are."""
+        """The region of the records."""
         return self.dataset.region
 
     @property
     def releases(self) -> dict[str, Release]:
-        """The newest of each method, under the method's title."""
+        """The newest release of each method, by the method's title."""
         return {one.title: one.release for one in self.built.values()}
 
     @property
     def units(self) -> list[str]:
-        """The units of privacy that may still be chosen; none after the first charge."""
+        """Units of privacy that can be chosen; none after the first charge."""
         if self.records is None or self.dataset.ledger.entries:
             return []
         return ["record"] if self.records.user is None else ["record", "user"]
 
     def under(self, unit: PrivacyUnit) -> "Session":
-        """The same records and budget with another unit of privacy.
+        """Return a session of the same records and budget under another unit of privacy.
 
         Raises
         ------
         InputError
-            If something was charged already: a second data set of the same records would forget it.
+            If epsilon was charged already: a second dataset of the same records would lose the
+            charge.
         """
         if unit.kind not in self.units or self.records is None:
-            raise InputError("The unit of privacy is settled: epsilon was spent under it.")
+            raise InputError("The unit of privacy cannot be changed: epsilon was spent under it.")
         dataset = PrivateDataset(
             self.records,
             self.dataset.ledger.total,
@@ -120,7 +121,7 @@ class Session:
         return replace(self, dataset=dataset)
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
-        """Pay for one method's release and prepare what is shown; ``keep`` it afterwards."""
+        """Charge and build the release of one method; ``keep`` adds it to the session."""
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
         surface = Surface.of(release, display_cell_m(self.region, _CELLS_A_SIDE))
@@ -133,12 +134,12 @@ class Session:
         return Answers(release.answer(frame), release.standard_error(frame))
 
     def keep(self, built: Built) -> None:
-        """Make a release the newest of its method, and the only one of method and epsilon."""
+        """Add a release as the newest; it replaces one of the same method and epsilon."""
         self.built.pop(built.name, None)
         self.built[built.name] = built
 
     def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
-        """What the newest release of each method says of the boxes, under its name and epsilon."""
+        """Return the counts of boxes by each method's newest release, by title and epsilon."""
         return {
             f"{title}, ε = {written(release.epsilon)}": Answers(
                 release.answer(boxes), release.standard_error(boxes)
@@ -148,29 +149,29 @@ class Session:
 
     @property
     def district_answers(self) -> dict[str, Answers]:
-        """The same of the districts."""
+        """Counts of the districts by each method's newest release, by title and epsilon."""
         newest = {one.title: one for one in self.built.values()}
         return {one.name: one.districts for one in newest.values() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
-        """The true counts, shape (q,).
+        """Return the true counts of boxes, shape (q,).
 
         Raises
         ------
         InputError
-            If the records are somebody's.
+            If the records are not invented.
         """
         return exact_counts(self.invented_records, boxes)
 
     @cached_property
     def true_surface(self) -> Surface:
-        """The true counts of the cells that are shown; refused like ``truth``."""
+        """True counts of the cells that are shown; InputError if records are not invented."""
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
 
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
-        """The true counts of the districts, shape (q,); refused like ``truth``."""
+        """True counts of the districts, shape (q,); InputError if records are not invented."""
         points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
         shapes = np.zeros(0) if self.districts is None else self.districts.shapes
         owner, _ = points.query(shapes, predicate="intersects")
@@ -178,20 +179,20 @@ class Session:
 
     @property
     def invented_records(self) -> Points:
-        """Nobody's records; InputError if they are somebody's."""
+        """The records; InputError if they are not invented."""
         if self.records is None or not self.invented:
-            raise InputError("The truth is shown of invented records only.")
+            raise InputError("True counts are shown for invented records only.")
         return self.records
 
 
 def synthetic(key: str, n: int, budget: float, unit: PrivacyUnit) -> Session:
-    """A synthetic city of ``n`` invented records."""
+    """Return a session of a synthetic city with ``n`` invented records."""
     place = city(key)
     records = synthetic_points(place, n)
     return Session(
         title=f"{place.name}, synthetic",
         about="Streets, venues and people are invented; only the place on the map is real. "
-        "Methods may learn from a second invented data set, which plays the public one.",
+        "Methods may learn from a second invented dataset, which stands for public data.",
         dataset=PrivateDataset(
             records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
         ),
@@ -207,24 +208,26 @@ def owned(
     budget: float | None,
     unit: PrivacyUnit,
 ) -> Session:
-    """Somebody's records, or a data set of them that has its budget and its unit already.
+    """Return a session of a person's records, or of a dataset with a budget and a unit.
 
-    Nobody has said that the number of records may be known, so it is private.
+    The number of records is private, unless the dataset declares it public.
 
     Raises
     ------
     InputError
-        If records come without a budget, or a data set with a second one.
+        If records come without a budget, or a dataset with a second budget or unit.
     """
-    title, about = "Your records", "What is shown of them has been released and paid for."
+    title, about = "Your records", "Everything shown here was released and paid for."
     if isinstance(records, PrivateDataset):
         if budget is not None:
-            raise InputError("explore: the data set has a budget already; leave out budget.")
+            raise InputError("explore: the dataset has a budget already; leave out budget.")
         if unit != PrivacyUnit.of("record"):
-            raise InputError("explore: the data set has a unit already; leave out unit.")
+            raise InputError("explore: the dataset has a unit already; leave out unit.")
         return Session(title, about, records, public)
     if budget is None:
-        raise InputError("explore: say budget=..., all the epsilon these records may ever cost.")
+        raise InputError(
+            "explore: give budget=..., all the epsilon that may ever be spent on the records."
+        )
     dataset = PrivateDataset(
         records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="private"
     )

@@ -1,4 +1,4 @@
-"""The explorer's tables: what the releases say of boxes and districts, and what was spent."""
+"""The explorer's tables: released counts of boxes and districts, and the ledger."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from snhkit.privacy import Entry, Ledger, written
 
 __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
-_CAPTION = "Records in each {}, as released; ± is one standard deviation of the noise"
-_BESIDE = (
-    "That records do not lie evenly inside a method's cells makes another error, which no theory "
-    "gives: it is not in ±."
+_CAPTION = "Released counts of each {}; ± is one standard deviation of the noise"
+_OTHER_ERROR = (
+    "± does not include the error that arises because records are not spread evenly inside a "
+    "method's cells: no theory gives that error."
 )
 
 
 class Answers(NamedTuple):
-    """What a release says of boxes: counts and standard errors, nan where not known, shape (q,)."""
+    """Released counts of q boxes and their standard errors, nan where not known; shape (q,)."""
 
     counts: NDArray[np.float64]
     errors: NDArray[np.float64]
@@ -30,16 +30,16 @@ class Answers(NamedTuple):
 def answers_table(
     boxes: RangeQueries | None, columns: Mapping[str, Answers], *, truth: NDArray | None = None
 ) -> str:
-    """A table with a row a box: its size, each release's count, and the truth if it is given.
+    """Return an HTML table with one row for each box: its size, each count, and the true count.
 
     Parameters
     ----------
     boxes : RangeQueries, optional
-        None while there is none.
-    columns : mapping of name to Answers
-        What was released.
+        The boxes; None while there is none.
+    columns : mapping of str to Answers
+        The released counts, by the heading to show.
     truth : ndarray of int, shape (q,), optional
-        True counts, for teaching with invented data only.
+        True counts, for teaching with invented records only.
     """
     heads = [] if boxes is None else [_box_head(k, boxes) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, or type one below it."
@@ -49,17 +49,19 @@ def answers_table(
 def districts_table(
     names: Sequence[str], columns: Mapping[str, Answers], *, truth: NDArray | None = None
 ) -> str:
-    """The same with a row a district, to scroll in if they are many.
+    """Return an HTML table with one row for each district, in a box that scrolls.
 
     Parameters
     ----------
-    names : sequence of str
-        What the q districts are called.
+    names : sequence of str, length q
+        Names of the districts.
     columns, truth
         As for ``answers_table``.
     """
     heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
-    table = _table(["District"], heads if columns else [], columns, truth, "Nothing released yet.")
+    table = _table(
+        ["District"], heads if columns else [], columns, truth, "No release yet: press Build."
+    )
     says = 'role="region" aria-label="Counts of districts" tabindex="0"'
     return f'<div class="snhkit-districts" {says}>{table}</div>'
 
@@ -71,7 +73,7 @@ def _table(
     truth: NDArray | None,
     empty: str,
 ) -> str:
-    """``heads``: the first cells of each row, as HTML."""
+    """Return the table; ``heads`` are the first cells of each row, as HTML."""
     cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
     if truth is not None:
         cells += '<th scope="col" class="snhkit-truth">Truth</th>'
@@ -81,7 +83,7 @@ def _table(
     return (
         f'<table class="snhkit-answers"><caption>{_CAPTION.format(first[0].lower())}</caption>'
         f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or nothing}</tbody></table>"
-        + (f'<p class="snhkit-soft">{_BESIDE}</p>' if rows and columns else "")
+        + (f'<p class="snhkit-soft">{_OTHER_ERROR}</p>' if rows and columns else "")
     )
 
 
@@ -116,7 +118,7 @@ def _number(value: float, sign: str = "") -> str:
 
 
 def ledger_panel(ledger: Ledger) -> str:
-    """The budget as a bar, a piece for each charge, above the ledger's table."""
+    """Return HTML with the budget as a bar, one piece for each charge, and the ledger's table."""
     pieces = "".join(_piece(entry, ledger.total) for entry in ledger.entries)
     left = ledger.remaining
     said = f"{written(left)} left" if left else "nothing left: further builds are refused"

@@ -1,4 +1,4 @@
-"""How wrong releases of invented records are: for teaching mode only."""
+"""Errors of releases of invented records, for teaching mode only."""
 
 from functools import lru_cache
 
@@ -14,11 +14,11 @@ __all__ = ["by_epsilon", "by_size", "scatter"]
 
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250
 _SIDES = 8
-_LARGER = 16  # how many times larger than the largest size the curve goes
+_LARGER = 16  # the curve of sizes ends at this multiple of the largest box
 
 
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Mean relative error of all that was built, on boxes of the given sizes around records."""
+    """Return the mean relative error of every release, on boxes of given sizes around records."""
     rows = [
         (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
         for one in session.built.values()
@@ -27,7 +27,7 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Mean relative error of the newest release of each method, for boxes of single sizes."""
+    """Return the mean relative error of each method's newest release, for single box sizes."""
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
     each = tuple((side, side) for side in sides)
@@ -41,7 +41,7 @@ def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Released and true counts of boxes around records, of the newest release of each method."""
+    """Return released and true counts of boxes around records, for each method's newest release."""
     boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
     return pd.concat(
         [
@@ -60,7 +60,7 @@ def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float
 def _errors(
     session: Session, one: Built, sizes_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[float, ...]:
-    """The mean relative error for each range of sizes."""
+    """Return the mean relative error for each range of sizes."""
     boxes, truth = _boxes(session, sizes_m, count)
     errors = relative_errors(one.release.answer(boxes), truth, len(session.invented_records))
     return tuple(errors.reshape(-1, count).mean(axis=1).tolist())
@@ -70,7 +70,7 @@ def _errors(
 def _boxes(
     session: Session, sizes_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """``count`` boxes for each range of sizes, one after the other, and the truth."""
+    """Return ``count`` boxes for each range of sizes, in turn, and their true counts."""
     records = session.invented_records
     each = [RangeQueries.sample(records, count, range_m) for range_m in sizes_m]
     parts = ("x", "y", "width", "height")

@@ -1,4 +1,4 @@
-"""What the explorer says, and what people say to it."""
+"""Sentences of the explorer, and the parsing of typed boxes."""
 
 import html
 import math
@@ -10,7 +10,14 @@ __all__ = ["epsilon_in_words", "message", "parse_box"]
 
 
 def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
-    """What an epsilon promises and what it costs, for someone who has not met it.
+    """Return two sentences on what an epsilon promises and what it costs, for beginners.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy parameter.
+    unit : PrivacyUnit
+        What one release hides.
 
     Examples
     --------
@@ -29,18 +36,18 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
 
 
 def message(text: str, *, error: bool = False) -> str:
-    """A line for the message area, which a screen reader reads out when it changes."""
+    """Return text as HTML for the message area, which a screen reader reads out on changes."""
     role, kind = ("alert", " snhkit-error") if error else ("status", "")
     return f'<div role="{role}" class="snhkit-message{kind}">{html.escape(text)}</div>'
 
 
 def parse_box(text: str) -> list[float]:
-    """South, west, north and east, in degrees, from what a person typed.
+    """Return south, west, north and east of a typed box, in degrees.
 
     Raises
     ------
     InputError
-        Saying what is wrong.
+        If the text is not four finite numbers that bound a box on the Earth.
 
     Examples
     --------
@@ -53,12 +60,16 @@ def parse_box(text: str) -> list[float]:
     except ValueError:
         numbers = []
     if len(numbers) != 4 or not all(map(math.isfinite, numbers)):
-        raise InputError("A box is four numbers in degrees: south, west, north, east.")
+        raise InputError("A box must be four numbers in degrees: south, west, north, east.")
     south, west, north, east = numbers
     if not (-90 <= south < north <= 90):
-        raise InputError(f"South ({south:g}) must lie below north ({north:g}), within ±90 degrees.")
+        raise InputError(
+            f"South ({south:g}) must be less than north ({north:g}), both from -90 to 90 degrees."
+        )
     if not (-180 <= west < east <= 540):
-        raise InputError(f"West ({west:g}) must lie left of east ({east:g}).")
+        raise InputError(
+            f"West ({west:g}) must be less than east ({east:g}), both from -180 to 540 degrees."
+        )
     return numbers
 
 

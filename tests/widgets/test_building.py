@@ -106,7 +106,7 @@ def test_the_page_lives_while_the_button_builds_and_cancel_is_heard():
         assert not controls.cancel.disabled
         explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]  # while it builds
         assert "<small>±" in explorer._table.value
-        with pytest.raises(InputError, match="is being built"):
+        with pytest.raises(InputError, match="A build is running"):
             explorer.build("ug")
         controls.cancel.click()
         assert "Stopping" in controls.message.value

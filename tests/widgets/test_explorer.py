@@ -16,6 +16,7 @@ from snhkit.widgets.opening import explore
 
 BOX = [46.870, -96.800, 46.890, -96.780]
 QUICK = ("ug", "identity")
+PLACES = synthetic_points("fargo", 10)
 UNIT = (ipywidgets.Dropdown, "Hides"), (ipywidgets.BoundedIntText, "Records ≤")
 
 
@@ -148,7 +149,10 @@ def test_nothing_ticked(fargo):
     for name in ("UG", "Identity"):
         find(fargo, ipywidgets.Checkbox, name).value = False
     press(fargo, "Build")
-    assert "Tick at least one method" in text_of(fargo)
+    assert "tick at least one. Nothing was spent." in text_of(fargo)
+    with pytest.raises(InputError, match="tick at least one"):
+        fargo.build()
+    assert fargo.dataset.ledger.spent == 0
 
 
 def test_the_truth_is_shown_in_teaching_mode_only(fargo):
@@ -222,11 +226,11 @@ def test_boxes_can_be_typed_and_removed(fargo):
     assert typed.value == ""
     typed.value = "46.89, -96.8, 46.87, -96.78"
     press(fargo, "Add")
-    assert "must lie below north" in text_of(fargo)
+    assert "must be less than north" in text_of(fargo)
     assert fargo.map.boxes == [BOX]
     typed.value = "46.86 -96.81 46.87 -96.80"
     press(fargo, "Add")
-    assert "must lie below north" not in text_of(fargo)
+    assert "must be less than north" not in text_of(fargo)
     press(fargo, "Remove last")
     assert fargo.map.boxes == [BOX]
     press(fargo, "Clear")
@@ -240,7 +244,7 @@ def test_a_broken_method_says_its_kind_and_nothing_of_the_data(fargo, monkeypatc
     monkeypatch.setattr(session.Session, "build", broken)
     press(fargo, "Build")
     assert "Traceback" in caplog.text  # ipywidgets writes what a button raises to the log
-    assert "Something broke (ZeroDivisionError)" in text_of(fargo)
+    assert "The build failed with ZeroDivisionError" in text_of(fargo)
     assert "46.87654" not in text_of(fargo)
     assert not find(fargo, ipywidgets.Button, "Build").disabled
 
@@ -257,14 +261,14 @@ def test_what_is_hidden_can_be_chosen_until_something_was_spent(fargo):
     assert unit.disabled
     assert most.disabled
     assert fargo.releases["UG"].unit.max_per_user == 4
-    assert "settled by the first build" in text_of(fargo)
-    with pytest.raises(InputError, match="is settled"):
+    assert "cannot be changed after the first build" in text_of(fargo)
+    with pytest.raises(InputError, match="cannot be changed"):
         fargo._session.under(PrivacyUnit.of("record"))
 
 
 def test_records_without_users_hide_records_only(owned):
     assert find(owned, *UNIT[0]).disabled
-    assert "do not say whose they are" in text_of(owned)
+    assert "have no user ids" in text_of(owned)
 
 
 def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo):
@@ -293,9 +297,9 @@ def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo
 def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     figures = next(one for one in walk(fargo) if isinstance(one, ipywidgets.ToggleButtons))
     assert figures.options == ("Counts in the boxes",)
-    assert "Build something" in text_of(fargo)
+    assert "after the first build" in text_of(fargo)
     fargo.build("ug")
-    assert "Draw a box" in text_of(fargo)
+    assert "after the first box" in text_of(fargo)
     fargo.map.boxes = [BOX]
     drawn = fargo._plots.picture.value
     assert 'aria-label="Counts in the boxes"' in drawn
@@ -315,10 +319,47 @@ def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
     find(fargo, ipywidgets.BoundedFloatText, "Boxes of").value = 40
     fargo.build("dawa")
     assert fargo.releases["DAWA"].hyperparameters["sizes_m"] == [40, 100]
+    spent = fargo.dataset.ledger.spent
     find(fargo, ipywidgets.BoundedFloatText, "to").value = 30
-    find(fargo, ipywidgets.Checkbox, "DAWA").value = True
     press(fargo, "Build")
-    assert "sizes_m must be" in text_of(fargo)
+    assert "from small to large, not from 40 to 30 m. Nothing was spent." in text_of(fargo)
+    assert fargo.dataset.ledger.spent == spent
+
+
+def test_nothing_is_built_if_one_of_the_methods_is_unknown(fargo):
+    with pytest.raises(InputError, match="no method 'ugg'"):
+        fargo.build("ug", "ugg")
+    assert fargo.dataset.ledger.spent == 0
+
+
+def test_each_method_is_explained_at_its_tick_box_and_the_slow_one_is_marked(fargo):
+    ticks = [one for one in walk(fargo) if isinstance(one, ipywidgets.Checkbox)]
+    told = {one.description: one.tooltip for one in ticks}
+    for key, method in METHODS.items():
+        assert method.about.endswith(".")
+        assert len(method.about) <= 100
+        name = f"{method.title}, slow" if key == "snh-paper" else method.title
+        assert told[name] == method.about
+        assert f"<dd>{method.about}</dd>" in text_of(fargo)
+    assert [key for key, method in METHODS.items() if method.slow] == ["snh-paper"]
+
+
+def test_every_control_has_a_tooltip(fargo):
+    """A description without one makes ipywidgets show the word null."""
+    described = [one for one in walk(fargo) if getattr(one, "description", "")]
+    assert len(described) > 20
+    assert [one.description for one in described if not one.tooltip] == []
+
+
+def test_five_methods_are_ticked_at_first_and_only_networks_are_called_snh():
+    explorer = explore(city="fargo", n=1_000)
+    chosen = explorer._controls.chosen
+    assert sorted(chosen) == sorted(["ug", "privtree", "identity", "snh", "denoised"])
+    ticked = [METHODS[key] for key in chosen]
+    named = {method.title: type(method.builder()).__name__ for method in ticked}
+    assert named["SNH"] == "SNH"
+    assert named["Denoised grid"] == "DenoisedGrid"
+    assert "spends 1 of the 3 left" in text_of(explorer)
 
 
 def test_a_frame_is_read_in_its_declared_region():
@@ -330,7 +371,7 @@ def test_a_frame_is_read_in_its_declared_region():
         explorer = explore(frame, region=region, budget=1, methods=["ug"])
     explorer.build()
     assert len(explorer.dataset._records) == 2
-    with pytest.raises(InputError, match="say region="):
+    with pytest.raises(InputError, match="give region="):
         explore(frame, budget=1)
 
 
@@ -338,10 +379,22 @@ def test_a_frame_is_read_in_its_declared_region():
     ("wrong", "says"),
     [
         ({"methods": ["ugg"]}, "no method 'ugg'"),
+        ({"methods": "ug"}, "must be a list of short names, not 'ug'"),
+        ({"methods": None}, "must be a list of short names"),
+        ({"points": PLACES, "region": "boston"}, "region must be a Region.*not 'boston'"),
+        ({"points": PLACES.region, "budget": 1}, "points must be records, not a Region"),
+        ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "public must be Points"),
+        ({"sizes_m": (500, 100)}, r"l <= u, not \(500, 100\)"),
+        ({"sizes_m": 100}, r"must be \(l, u\) in metres, not 100"),
+        ({"sizes_m": (0, 100)}, "must be a positive number of metres, not 0"),
+        ({"epsilon": 0}, "epsilon must be greater than 0"),
+        ({"epsilon": "small"}, "not 'small'"),
+        ({"height": "tall"}, "height must be a whole number"),
+        ({"n": "many"}, "n must be a whole number"),
         ({"city": "atlantis"}, "no city is called 'atlantis'"),
-        ({"n": 0}, "n must lie in"),
-        ({"public": synthetic_points("fargo", 10)}, "public and region go with points"),
-        ({"points": synthetic_points("fargo", 10)}, "say budget"),
+        ({"n": 0}, "n must be a whole number"),
+        ({"public": synthetic_points("fargo", 10)}, "leave them out for a city"),
+        ({"points": synthetic_points("fargo", 10)}, "give budget="),
         (
             {
                 "points": PrivateDataset(

@@ -258,13 +258,18 @@ def test_the_story_of_a_user(notebook, ask):
     refusal = page.explorer.get_by_role("alert")
     refusal.wait_for(timeout=20_000)
     assert "UniformGrid: asked 0.3, left 0.1, short by 0.2" in refusal.inner_text()
-    assert page.explorer.get_by_text("will be refused").is_visible()
+    assert page.explorer.get_by_text("would be refused").is_visible()
     assert page.button("Build").is_enabled()
     assert agrees(page, ask)["spent"] == "9/10"
 
     assert other.rows()[1:] == [[other.rows()[1][0]]]
     assert other.pictures() == []
     assert ask(ANSWERS.replace("NAME", "other"))["spent"] == "0"
+
+    assert page.explorer.locator("[title=null]:visible, [title=undefined]:visible").count() == 0
+    page.explorer.get_by_text("What each method does").click()
+    assert page.explorer.get_by_text("cleans one noisy grid").is_visible()
+    page.explorer.get_by_text("What each method does").click()
 
     ask(ALL_METHODS)
     page.explorer.get_by_role("columnheader", name="DP-SGD").wait_for()

@@ -64,7 +64,7 @@ def test_maps_by_district_share_one_scale(explorer):
 
 
 def test_the_table_tells_each_districts_count_and_the_truth_in_teaching_mode_only(explorer):
-    assert "Nothing released yet" in explorer._districts.value
+    assert "No release yet" in explorer._districts.value
     explorer.build()
     records = synthetic_points("fargo", 5_000)
     west = int((records.xy[:, 0] < SIDE / 2).sum())
@@ -114,7 +114,7 @@ def test_somebodys_districts_are_counted_and_their_truth_refused():
         ({"districts": WARDS.iloc[2:]}, "none of the districts lies in the region"),
         ({"districts": WARDS, "label": "name"}, "no column 'name'; there are ward, geometry"),
         ({"districts": "wards.geojson"}, "must be a GeoDataFrame.* not a str"),
-        ({"label": "ward"}, "say districts="),
+        ({"label": "ward"}, "give districts="),
     ],
 )
 def test_wrong_districts_are_refused_in_words(wrong, says):

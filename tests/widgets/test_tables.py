@@ -49,8 +49,8 @@ def test_districts_have_a_row_each_once_something_was_released():
         ["West", "1,234.6|± 7.2||off by -5.4", "1,240"],
         ["&lt;i&gt;", "0.0|± 0.5||off by -2,000.0", "2,000"],
     ]
-    assert "Records in each district" in table
-    assert cells(districts_table(["West"], {}))[1:] == [["Nothing released yet."]]
+    assert "Released counts of each district" in table
+    assert cells(districts_table(["West"], {}))[1:] == [["No release yet: press Build."]]
 
 
 def test_names_are_text():

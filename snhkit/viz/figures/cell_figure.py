@@ -1,4 +1,4 @@
-"""Releases drawn in their own cells: where a method looked closely, and where it did not."""
+"""Maps of releases in the cells that each method chose."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,18 +29,18 @@ def cells_figure(
     window_m: tuple[float, float, float] | None = None,
     invented: Points | None = None,
 ) -> Figure:
-    """Maps of releases side by side, each in the method's own cells, on one colour scale.
+    """Draw maps of releases side by side, each in the method's own cells, on one colour scale.
 
     Parameters
     ----------
-    releases : mapping of name to Release
-        At least one, all of one region.
+    releases : mapping of str to Release
+        At least one release, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Drawn on top.
+        Boxes to outline on every map.
     window_m : (float, float, float), optional
-        The part to show: west and south edge, and width, in metres; otherwise the region.
+        West edge, south edge and width of the part to show, in metres; by default the region.
     invented : Points, optional
-        Records as dots, which tells all about them: only of synthetic cities.
+        Records to draw as dots. Dots show the records themselves: only for synthetic cities.
 
     Returns
     -------
@@ -49,7 +49,16 @@ def cells_figure(
     Raises
     ------
     InputError
-        If there is nothing to show, or regions differ.
+        If there is no release, or regions differ.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> tree = data.release(snh.PrivTree(), epsilon=0.5)
+    >>> cells_figure({"PrivTree": tree}).axes[0].get_title()
+    'PrivTree'
     """
     if len({release.region for release in releases.values()}) != 1:
         raise InputError("cells_figure: give at least one release, and all of one region.")
@@ -88,7 +97,7 @@ def cells_figure(
 
 @dataclass(frozen=True)
 class _Cells:
-    """A release's own cells that are in sight, and how many records a hectare they hold."""
+    """The cells of a release inside the window, and their density in records per hectare."""
 
     boxes: RangeQueries
     density: NDArray[np.float64]
@@ -119,7 +128,7 @@ class _Cells:
 
 
 def _scale(drawn: list[_Cells]) -> ColourScale:
-    """Its top is what a hundredth of the ground in sight exceeds, made round."""
+    """Return the scale whose top, rounded, is exceeded on one percent of the area shown."""
     density = np.concatenate([cells.density for cells in drawn])
     area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
     order = np.argsort(density)
@@ -129,7 +138,7 @@ def _scale(drawn: list[_Cells]) -> ColourScale:
 
 
 def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
-    """Shape (q, 4, 2), in metres."""
+    """Return the corners of boxes in metres, shape (q, 4, 2)."""
     west, south = boxes.x, boxes.y
     east, north = west + boxes.width, south + boxes.height
     return np.stack(

@@ -1,4 +1,4 @@
-"""Cells near a box with their numbers written in them, to be added up by hand."""
+"""Cells around boxes with their counts written into them, to be added up by hand."""
 
 from collections.abc import Mapping
 
@@ -15,26 +15,26 @@ from snhkit.viz.maps.surface import COLOURS, ColourScale, Surface
 
 __all__ = ["closeup_figure", "outline"]
 
-_MOST_CELLS = 24  # a side: more numbers cannot be read
-_SLACK = 1e-9  # an edge that rounding has moved is still that edge
-_BRIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
+_MAX_CELLS = 24  # a side: more numbers cannot be read
+_SLACK = 1e-9  # of a cell width: rounding moves an edge by less
+_LUMA = (0.299, 0.587, 0.114)  # perceived brightness of red, green and blue
 _LINES = ("-", "--", ":", "-.")
-_COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # none of them a map's own
+_COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # not on the maps' colour scale
 
 
 def closeup_figure(
     surfaces: Mapping[str, Surface], boxes: RangeQueries, *, margin_m: float = 40.0
 ) -> Figure:
-    """Each surface around the boxes, with the count of every cell written into it.
+    """Draw the cells of surfaces around boxes, with the count of every cell written into it.
 
     Parameters
     ----------
-    surfaces : mapping of name to Surface
-        Drawn side by side on one colour scale.
+    surfaces : mapping of str to Surface
+        At least one surface, by the name to show; drawn side by side on one colour scale.
     boxes : RangeQueries
-        Outlined, each in its own colour and line.
+        Boxes to outline, each in its own colour and line style.
     margin_m : float
-        How much is shown around them at least, in metres; whole cells are.
+        Least distance from the boxes to the edge of the figure, in metres; whole cells are shown.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def closeup_figure(
     Raises
     ------
     InputError
-        If there is nothing to show, or there are too many cells to read.
+        If there is no surface or no box, or there are too many cells to read.
 
     Examples
     --------
@@ -71,16 +71,16 @@ def closeup_figure(
 
 
 def outline(axis: Axes, boxes: RangeQueries, per_unit_m: float = 1.0) -> None:
-    """Draw boxes, each in its own colour and line, with a halo that shows on any ground.
+    """Draw the outlines of boxes, each in its own colour and line style, with a white halo.
 
     Parameters
     ----------
     axis : Axes
-        Where.
+        The axes to draw on.
     boxes : RangeQueries
-        At most a few, or they look alike.
+        The boxes; colours and line styles repeat after four.
     per_unit_m : float
-        Metres that the axis calls 1.
+        Length of one unit of the axes, in metres.
     """
     rows = np.stack([boxes.x, boxes.y, boxes.width, boxes.height], axis=1) / per_unit_m
     for k, (x, y, width, height) in enumerate(rows):
@@ -102,7 +102,7 @@ def outline(axis: Axes, boxes: RangeQueries, per_unit_m: float = 1.0) -> None:
 def _span(
     boxes: RangeQueries, margin_m: float, grid: Grid
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower-left and upper-right corner of what is shown, in metres: whole cells."""
+    """Return the lower-left and the upper-right corner of the cells shown, in metres."""
     corners = np.stack([boxes.x, boxes.y], axis=1)
     sides = np.stack([boxes.width, boxes.height], axis=1)
     low = np.floor((corners.min(axis=0) - margin_m) / grid.cell_m + _SLACK)
@@ -121,10 +121,10 @@ def _numbers(
     first = np.floor(low / grid.cell_m + _SLACK).astype(int)
     last = np.minimum(np.ceil(high / grid.cell_m - _SLACK).astype(int), grid.m)
     side = int((last - first).max())
-    if side > _MOST_CELLS:
+    if side > _MAX_CELLS:
         raise InputError(
-            f"closeup_figure: {side} cells a side are too many to read, at most {_MOST_CELLS} are "
-            "not; take smaller boxes or a smaller margin_m."
+            f"closeup_figure: {side} cells a side are too many to read; at most {_MAX_CELLS} are "
+            "shown. Use smaller boxes or a smaller margin_m."
         )
     shown = (slice(first[0], last[0]), slice(first[1], last[1]))
     colours = scale.palette[scale.levels(surface.density[shown])] / 255
@@ -141,7 +141,7 @@ def _numbers(
             ha="center",
             va="center",
             fontsize=11 if side <= 6 else 8,
-            color="white" if ground @ _BRIGHTNESS < 0.5 else "black",
+            color="white" if ground @ _LUMA < 0.5 else "black",
             bbox={"boxstyle": "round,pad=0.25", "facecolor": ground, "edgecolor": "none"},
             clip_on=True,
             zorder=4,

@@ -1,10 +1,9 @@
-"""Figures of what releases say and how wrong they are, in a notebook's own colours."""
+"""Figures of released counts and of errors that take on the colours of the page around them."""
 
 import html
 import io
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,56 +14,47 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from snhkit.errors import InputError
-from snhkit.experiment.methods import METHODS
-from snhkit.viz.maps.surface import COLOURS
+from snhkit.viz.figures.style import method_styles
 
-__all__ = ["against_truth", "count_bars", "error_curves", "method_style", "theme_svg"]
+__all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme_svg"]
 
-# Okabe and Ito's colours but yellow, which is lost on white, and black, which is lost on black.
-_COLOURS = (*COLOURS[:6], "#808080")
-_MARKERS = "osD^vP*Xdph<>H8"
-_INK = "#010203"  # stands for the page's own text colour
+_INK = "#010203"  # replaced by the text colour of the page
 _SIZE = (7.2, 3.1)
 
 
-def method_style(title: str) -> dict[str, Any]:
-    """Colour, marker and line of a method, the same in every figure.
-
-    Examples
-    --------
-    >>> method_style("SNH")
-    {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
-    """
-    # The last ones share a colour with the first, and are dashed.
-    titles = sorted(
-        (method.title for method in METHODS.values()),
-        key=lambda t: t not in ("SNH", "Denoised grid"),
-    )
-    k = titles.index(title) if title in titles else len(titles)
-    return {
-        "color": _COLOURS[k % len(_COLOURS)],
-        "marker": _MARKERS[k % len(_MARKERS)],
-        "linestyle": "--" if k >= len(_COLOURS) else "-",
-    }
-
-
 def count_bars(table: pd.DataFrame) -> Figure:
-    """Released counts of a few boxes with their error bars, and the truth if it is given.
+    """Draw the released counts of a few boxes with error bars, and the true counts if given.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``box`` (its number), ``method``, ``count``, ``error`` (one standard deviation, nan
-        where not known) and, if it may be shown, ``truth``.
+        Columns ``box`` (a number), ``method``, ``count``, ``error`` (one standard deviation of
+        the noise, nan where not known) and, only if it may be shown, ``truth``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"box": [1], "method": ["UG"], "count": [9.0], "error": [2.0]})
+    >>> count_bars(table).axes[0].get_ylabel()
+    'records'
     """
-    _need("count_bars", table, "box", "method", "count", "error")
+    need_columns("count_bars", table, "box", "method", "count", "error")
     figure, axis = _figure()
     boxes, methods = list(dict.fromkeys(table["box"])), list(dict.fromkeys(table["method"]))
+    styles = method_styles(methods)
     step = 0.7 / len(methods)
     for k, name in enumerate(methods):
         rows = table[table["method"] == name]
         at = np.array([boxes.index(box) for box in rows["box"]]) + (k + 0.5) * step - 0.35
-        style = {**method_style(name), "linestyle": ""}
+        style = {**styles[name].line, "linestyle": ""}
         bars = np.nan_to_num(np.asarray(rows["error"], float))
         axis.errorbar(at, np.asarray(rows["count"], float), bars, capsize=3, **style)
         axis.plot([], [], label=name, **style)
@@ -81,28 +71,44 @@ def count_bars(table: pd.DataFrame) -> Figure:
 def error_curves(
     table: pd.DataFrame, against: str, *, label: str, band: tuple[float, float] | None = None
 ) -> Figure:
-    """Mean relative error of each method, against epsilon or against the boxes' size.
+    """Draw the mean relative error of each method against epsilon or the size of the boxes.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``rel_error`` (1 is 100 %) and ``against``. Such errors are computed
-        from the true records: the figure is for their owner.
+        Columns ``method``, ``rel_error`` (1 is 100 %) and the column named by ``against``. The
+        errors are computed from the true records: the figure is for their owner only.
     against : str
         A column of positive numbers.
     label : str
-        What it is called on the axis.
+        The label of the horizontal axis.
     band : (float, float), optional
-        A part of the axis to shade.
+        An interval of the horizontal axis to shade.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG", "UG"], "rel_error": [0.4, 0.2], "epsilon": [0.1, 1]})
+    >>> error_curves(table, "epsilon", label="epsilon").axes[0].get_ylabel()
+    'mean relative error'
     """
-    _need("error_curves", table, "method", "rel_error", against)
+    need_columns("error_curves", table, "method", "rel_error", against)
     figure, axis = _figure()
     if band is not None:
-        axis.axvspan(*band, color="#808080", alpha=0.2, lw=0, label="your box sizes")
+        axis.axvspan(*band, color="#808080", alpha=0.2, lw=0, label="chosen box sizes")
     means = table.pivot_table(index=against, columns="method", values="rel_error", sort=False)
+    styles = method_styles(means.columns)
     for name in means.columns:
         curve = means[name].dropna().sort_index()
-        axis.plot(np.asarray(curve.index), np.asarray(curve), label=name, **method_style(name))
+        axis.plot(np.asarray(curve.index), np.asarray(curve), label=name, **styles[name].line)
     axis.set_xscale("log")
     axis.set_yscale("log")
     ticks = sorted(set(table[against]))
@@ -118,14 +124,29 @@ def error_curves(
 
 
 def against_truth(table: pd.DataFrame) -> Figure:
-    """Released counts against true ones, a panel for each method.
+    """Draw released counts against true counts, one panel for each method.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``count`` and ``truth``, which is for the owner's eyes.
+        Columns ``method``, ``count`` and ``truth``: the figure is for the owner of the records.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If a column is missing or there is no row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"method": ["UG"], "count": [9.0], "truth": [10]})
+    >>> against_truth(table).axes[0].get_title()
+    'UG'
     """
-    _need("against_truth", table, "method", "count", "truth")
+    need_columns("against_truth", table, "method", "count", "truth")
     names = list(dict.fromkeys(table["method"]))
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
@@ -134,14 +155,15 @@ def against_truth(table: pd.DataFrame) -> Figure:
     figure.subplots_adjust(0.1, 0.55 / high, 0.98, 1 - 0.25 / high, hspace=0.3, wspace=0.12)
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     top = max(float(np.max(table["truth"])), 1.0)
-    near = max(top / 100, 1)  # what lies below is drawn evenly: noise makes counts negative
+    near = max(top / 100, 1)  # linear below: noise makes counts negative
     ticks = [0, *(10**k for k in range(10) if 2 * near < 10**k <= top)]
     for axis in axes[len(names) :]:
         axis.set_axis_off()
+    styles = method_styles(names)
     for axis, name in zip(axes, names, strict=False):
         part = table[table["method"] == name]
         axis.plot([0, top], [0, top], color=_INK, lw=0.8, ls=":")
-        style = {**method_style(name), "linestyle": ""}
+        style = {**styles[name].line, "linestyle": ""}
         axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=0, rasterized=True, **style)
         axis.set_title(name, fontsize=10)
         for scale, set_ticks in (
@@ -158,14 +180,19 @@ def against_truth(table: pd.DataFrame) -> Figure:
 
 
 def theme_svg(figure: Figure, label: str) -> str:
-    """A figure as SVG for a page: no background, and lines and letters in the page's text colour.
+    """Return a figure as SVG without background, with lines and text in the page's text colour.
 
     Parameters
     ----------
     figure : Figure
-        Its texts, frames and ticks are recoloured.
+        The figure; its texts, frames and ticks are recoloured.
     label : str
-        What a screen reader says of it.
+        The text that a screen reader says in its place.
+
+    Returns
+    -------
+    str
+        An ``svg`` element.
     """
     for text in figure.findobj(Text):
         text.set_color(_INK)  # pyright: ignore[reportAttributeAccessIssue]
@@ -186,15 +213,16 @@ def _few(ticks: Sequence[float], most: int = 8) -> list[float]:
     return list(ticks[:: -(-len(ticks) // most)])
 
 
-def _need(who: str, table: pd.DataFrame, *columns: str) -> None:
+def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
+    """Raise InputError unless a table has rows and all of the columns; ``who`` asks for them."""
     if missing := set(columns) - set(table.columns):
-        raise InputError(f"{who}: the table has no column {', '.join(sorted(missing))}.")
+        raise InputError(f"{who}: the table lacks the column {', '.join(sorted(missing))}.")
     if table.empty:
-        raise InputError(f"{who}: the table has no row.")
+        raise InputError(f"{who}: the table has no rows.")
 
 
 def _figure() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=_SIZE)  # laid out by hand: an engine takes as long as the drawing
+    figure = Figure(figsize=_SIZE)  # fixed margins: a layout engine takes as long as drawing
     figure.subplots_adjust(left=0.1, right=0.79, bottom=0.17, top=0.97)
     return figure, figure.subplots()
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from snhkit.errors import InputError
-from snhkit.viz.figures.curves import method_style
+from snhkit.viz.figures.curves import need_columns
+from snhkit.viz.figures.style import method_styles
 
 __all__ = ["method_panels"]
 
@@ -59,11 +59,9 @@ def method_panels(
     'linear'
     """
     columns = {"method", "epsilon", value} | ({panel} if panel else set())
-    if missing := columns - set(table.columns):
-        raise InputError(f"method_panels: the table has no column {', '.join(sorted(missing))}.")
-    if table.empty:
-        raise InputError("method_panels: the table has no row.")
+    need_columns("method_panels", table, *columns)
     methods = list(dict.fromkeys(table["method"]))
+    styles = method_styles(map(str, methods))
     epsilons = sorted(set(table["epsilon"]))
     names = list(dict.fromkeys(table[panel])) if panel else [None]
     high = 1.3 + 0.3 * len(methods)
@@ -76,11 +74,11 @@ def method_panels(
         for row, method in enumerate(methods):
             mine = part[part["method"] == method].sort_values("epsilon")
             sizes = [_mark_size(epsilons, epsilon) for epsilon in mine["epsilon"]]
-            style = method_style(str(method))
+            style = styles[str(method)]
             x = mine[value].to_numpy(float)
-            axis.plot(x, np.full(len(x), row), color=style["color"], lw=1, alpha=0.6)
+            axis.plot(x, np.full(len(x), row), color=style.colour, lw=1, alpha=0.6)
             axis.scatter(
-                x, np.full(len(x), row), sizes, style["color"], marker=style["marker"], zorder=3
+                x, np.full(len(x), row), sizes, style.colour, marker=style.marker, zorder=3
             )
         axis.set_title(name or "", fontsize=10)
         _scale(axis, np.append(part[value].to_numpy(float), [] if right is None else right))

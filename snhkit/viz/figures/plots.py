@@ -1,4 +1,4 @@
-"""Figures for a page or a notebook; no global state of matplotlib is touched."""
+"""Maps of releases side by side, and bars of their errors."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,31 +11,14 @@ from matplotlib.ticker import PercentFormatter
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries
 from snhkit.viz.figures.closeup import outline
-from snhkit.viz.figures.curves import method_style
+from snhkit.viz.figures.curves import need_columns
+from snhkit.viz.figures.style import method_styles
 from snhkit.viz.maps.surface import UNIT, ColourScale, Surface
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
 __all__ = ["error_bars", "surface_figure"]
-
-# For print in grey.
-_HATCHES = (
-    "",
-    "//",
-    "..",
-    "xx",
-    "\\\\",
-    "++",
-    "oo",
-    "--",
-    "**",
-    "||",
-    "////",
-    "OO",
-    "\\\\\\\\",
-    "...",
-)
 
 
 def surface_figure(
@@ -45,18 +28,19 @@ def surface_figure(
     cell_m: float | None = None,
     columns: int = 3,
 ) -> Figure:
-    """Maps of the released counts side by side, on one colour scale.
+    """Draw maps of released counts side by side, on one colour scale.
 
     Parameters
     ----------
-    releases : mapping of name to Release or Surface
-        At least one; a surface is shown in its own cells.
+    releases : mapping of str to Release or Surface
+        At least one, by the name to show; a surface is drawn in its own cells.
     boxes : RangeQueries, optional
-        Outlined on every map.
+        Boxes to outline on every map.
     cell_m : float, optional
-        Width in metres of the cells shown; by default a round number with at most 150 a side.
+        Width of the cells shown, in metres; by default a round number with at most 150 cells a
+        side.
     columns : int
-        Maps in a row.
+        Number of maps in a row.
 
     Returns
     -------
@@ -65,7 +49,16 @@ def surface_figure(
     Raises
     ------
     InputError
-        If there is nothing to show.
+        If there is no release.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
+    >>> surface_figure({"UG": release}).axes[0].get_title()
+    'UG'
     """
     if not releases:
         raise InputError("surface_figure: there is no release to show.")
@@ -108,13 +101,13 @@ def surface_figure(
 
 
 def error_bars(table: pd.DataFrame) -> Figure:
-    """Mean relative error of each method, a group of bars for each epsilon.
+    """Draw the mean relative error of each method, with one group of bars for each epsilon.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``epsilon`` and ``rel_error`` (1 is 100 %). Such errors are computed
-        from the true records: the figure is for their owner.
+        Columns ``method`` (title), ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
+        computed from the true records: the figure is for their owner only.
 
     Returns
     -------
@@ -131,16 +124,13 @@ def error_bars(table: pd.DataFrame) -> Figure:
     >>> error_bars(table).axes[0].get_ylabel()
     'mean relative error'
     """
-    missing = {"method", "epsilon", "rel_error"} - set(table.columns)
-    if missing:
-        raise InputError(f"error_bars: the table has no column {', '.join(sorted(missing))}.")
-    if table.empty:
-        raise InputError("error_bars: the table has no row.")
+    need_columns("error_bars", table, "method", "epsilon", "rel_error")
     wide = table.pivot_table(index="epsilon", columns="method", values="rel_error", sort=False)
     wide = wide.sort_index()
     figure = Figure(figsize=(max(4.5, 1.5 + 0.5 * wide.size), 3.4), layout="constrained")
     axis = figure.subplots()
     width = 0.8 / wide.shape[1]
+    styles = method_styles(wide.columns)
     for k, name in enumerate(wide.columns):
         at = [group + (k + 0.5) * width - 0.4 for group in range(len(wide))]
         bars = axis.bar(
@@ -148,9 +138,8 @@ def error_bars(table: pd.DataFrame) -> Figure:
             wide[name],
             width,
             label=str(name),
-            color=method_style(str(name))["color"],
-            hatch=_HATCHES[k % len(_HATCHES)],
             edgecolor="white",
+            **styles[name].bar,
         )
         axis.bar_label(bars, fmt="{:.1%}", fontsize=8, padding=2)
     axis.set_xticks(range(len(wide)), [f"ε = {epsilon:g}" for epsilon in wide.index])

@@ -1,4 +1,4 @@
-"""A picture of the promise: what is answered with one record in the file, and without it."""
+"""The promise of differential privacy: answers with one record in the file and without it."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,22 +10,23 @@ from snhkit.viz.maps.surface import COLOURS
 
 __all__ = ["two_worlds"]
 
-_IMPOSSIBLE = "possible from one file only: the promise is broken"
+_IMPOSSIBLE = "possible with one file only: not differentially private"
 
 
 def two_worlds(
     answers: ArrayLike, with_it: ArrayLike, without_it: ArrayLike, epsilon: float
 ) -> Figure:
-    """Probabilities of answers from two files that differ in one record, and their quotients.
+    """Draw the probabilities of answers from two files that differ in one record, and their ratios.
 
     Parameters
     ----------
     answers : array, shape (a,)
-        Possible answers, in order.
+        Possible answers, in increasing order.
     with_it, without_it : array, shape (a,)
-        How likely each is, from the file that holds the record and from the one that does not.
+        Probability of each answer, from the file that holds the record and from the file that
+        does not.
     epsilon : float
-        The band of quotients that it allows is shaded.
+        The privacy parameter; the band of ratios that it allows is shaded.
 
     Returns
     -------
@@ -43,11 +44,14 @@ def two_worlds(
 
     Notes
     -----
-    Where both probabilities are 0 there is no quotient, and nothing is drawn.
+    Where both probabilities are 0 there is no ratio, and nothing is drawn.
     """
     x, p, q = (np.asarray(a, float) for a in (answers, with_it, without_it))
     if x.ndim != 1 or not x.shape == p.shape == q.shape:
-        raise InputError(f"two_worlds: shapes differ: {x.shape}, {p.shape}, {q.shape}.")
+        raise InputError(
+            "two_worlds: answers, with_it and without_it must have equal shapes (a,), not "
+            f"{x.shape}, {p.shape} and {q.shape}."
+        )
     if not (np.isfinite([p, q]).all() and (np.stack([p, q]) >= 0).all()):
         raise InputError("two_worlds: probabilities must be finite and not negative.")
     if not 0 < epsilon < np.inf:
@@ -70,15 +74,15 @@ def two_worlds(
         )
     top.set_ylabel("probability")
     top.legend(frameon=False)
-    _quotients(bottom, x, p, q, epsilon)
+    _draw_ratios(bottom, x, p, q, epsilon)
     bottom.set_xlabel("released count")
     for axis in (top, bottom):
         axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 
-def _quotients(axis: Axes, x: NDArray, p: NDArray, q: NDArray, epsilon: float) -> None:
-    """Quotients on a logarithmic scale; those that are 0 or infinite stick to its ends."""
+def _draw_ratios(axis: Axes, x: NDArray, p: NDArray, q: NDArray, epsilon: float) -> None:
+    """Draw ratios on a logarithmic scale, with those that are 0 or infinite at its ends."""
     seen, both = (p > 0) | (q > 0), (p > 0) & (q > 0)
     log = np.log(p[both] / q[both])
     edge = 1.6 * max(epsilon, np.abs(log).max(initial=0))

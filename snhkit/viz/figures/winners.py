@@ -1,24 +1,24 @@
-"""Who wins where: a table of comparisons as a picture."""
+"""The method with the least error for each case and box size, as a coloured table."""
 
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from snhkit.errors import InputError
-from snhkit.viz.maps.surface import COLOURS
+from snhkit.viz.figures.style import method_styles
 
 __all__ = ["winners_figure"]
 
 
 def winners_figure(errors: pd.DataFrame) -> Figure:
-    """For each case and size of box the method that errs least, by name, error and colour.
+    """Draw, for each case and box size, the method with the least error: name, error and colour.
 
     Parameters
     ----------
     errors : DataFrame
-        Mean relative errors (1 is 100 %): a column a method, a row a case, with an index of any
-        levels whose last one is the size of the boxes. Such errors are computed from the true
-        records: the figure is for their owner.
+        Mean relative errors (1 is 100 %) with one column for each method (title) and one row for
+        each case and box size; the last level of the index is the box size. The errors are
+        computed from the true records: the figure is for their owner only.
 
     Returns
     -------
@@ -37,18 +37,23 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
     ['AG\\n40.0%', 'UG\\n10.0%']
     """
     if errors.empty or errors.index.nlevels < 2:
-        raise InputError("winners_figure: give rows whose index ends with the size of the boxes.")
+        raise InputError(
+            "winners_figure: the table must have rows, and an index of at least two levels, "
+            "of which the last is the box size."
+        )
     if errors.isna().any(axis=None):
-        raise InputError("winners_figure: an error is missing.")
+        raise InputError("winners_figure: the table has missing values.")
     best, who = errors.min(axis=1), errors.idxmin(axis=1)
-    colour = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(errors.columns)}
+    styles = method_styles(errors.columns)
     cases = list(dict.fromkeys(key[:-1] for key in errors.index))
     sizes = list(dict.fromkeys(key[-1] for key in errors.index))
     figure = Figure(figsize=(2.2 + 1.9 * len(sizes), 1.2 + 0.62 * len(cases)), layout="constrained")
     axis = figure.subplots()
     for key in errors.index:
         column, row = sizes.index(key[-1]), cases.index(key[:-1])
-        axis.add_patch(Rectangle((column, row), 1, 1, color=colour[who[key]], alpha=0.45))
+        axis.add_patch(
+            Rectangle((column, row), 1, 1, color=styles[str(who[key])].colour, alpha=0.45)
+        )
         axis.text(
             column + 0.5,
             row + 0.5,

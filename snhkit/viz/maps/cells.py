@@ -1,4 +1,4 @@
-"""The cells that a method chose, as outlines for a map."""
+"""Outlines of the cells that a method chose, for a map."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +11,27 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_outlines"]
 
-_MOST = 60_000
-_UNIT = 1e-6  # of a degree: 11 cm
+_MAX_CELLS = 60_000
+_UNIT = 1e-6  # degrees, at most 11 cm
 
 
 def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
-    """A release's own cells for the map, and a line about them.
+    """Return the outlines of a release's own cells, ready for JSON, and a note on their number.
 
-    Each is drawn as the box in degrees through the middles of its edges.
+    Each cell is drawn as the box in degrees through the middles of its edges.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
 
     Returns
     -------
-    dict or None
-        Ready for JSON: ``corners`` holds south, west, north, east of one cell after the other, in
-        units of ``unit`` degrees from ``origin``. None if there are too many to draw.
-    str
-        How many there are.
+    outlines : dict or None
+        ``corners`` lists south, west, north and east of one cell after the other, in multiples of
+        ``unit`` degrees from ``origin``. None if there are too many cells to draw.
+    note : str
+        The number of cells.
 
     Examples
     --------
@@ -43,7 +48,7 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     else:
         count = len(cells.x0)
         note = f"{count:,} cells"
-    if count > _MOST:
+    if count > _MAX_CELLS:
         return None, f"{note}: too many to outline"
     lat, lon = np.moveaxis(cells.boxes().corners_in_degrees(), -1, 0)
     south, west, _, _ = release.region.bounds

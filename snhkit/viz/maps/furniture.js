@@ -64,7 +64,7 @@ const snhkit = {
 
   // Returns a layer of polygons; each has its colour and the lines of its tooltip as properties.
   districts(map, features) {
-    const pane = "snhkit-overlay";  // under drawn boxes
+    const pane = "snhkit-overlay";  // below drawn boxes
     if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
     const style = ({ properties: { colour } }) => colour
       ? { className: "snhkit-district", weight: 1, fillColor: colour, fillOpacity: 1 }

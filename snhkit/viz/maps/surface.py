@@ -1,4 +1,4 @@
-"""Released counts as pictures: one unit and one colour scale for all methods compared."""
+"""Released counts of equal cells, and their colours on one scale for all releases compared."""
 
 import base64
 import io
@@ -25,24 +25,24 @@ __all__ = ["COLOURS", "UNIT", "ColourScale", "Surface", "display_cell_m", "surfa
 
 UNIT = "records per hectare"
 
-# Okabe and Ito's colours, told apart with any colour vision.
+# The colours of Okabe and Ito (2008), which differ for every kind of colour vision.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 _CELLS_A_SIDE = 150
-_PIXELS_A_CELL, _MOST_PIXELS = 5, 1200  # a cell, and a side unless there are more cells
+_PIXELS_A_CELL, _MAX_PIXELS = 5, 1200  # pixels a side of a cell, and of a picture
 _KNOTS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface:
-    """Counts of equal cells over a region: what a release says about each.
+    """Counts of the equal cells of a grid.
 
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The cells, m columns and m rows.
     counts : ndarray, shape (m, m)
-        ``counts[i, j]`` for the i-th column from the west and j-th row from the south.
+        ``counts[i, j]`` is for the i-th column from the west and the j-th row from the south.
 
     Raises
     ------
@@ -62,10 +62,16 @@ class Surface:
 
     @classmethod
     def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Ask a release or a model about every cell, ``cell_m`` wide or as the region suggests.
+        """Return the counts of a release or a model for equal cells.
 
-        Methods with cells of their own are asked about the same ones as the others, so that the
-        pictures can be compared.
+        The cells are the same for all methods, so that surfaces can be compared.
+
+        Parameters
+        ----------
+        release : Release or Model
+            The release that counts the cells.
+        cell_m : float, optional
+            Width of the cells in metres; by default ``display_cell_m`` of the region.
         """
         grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
         x, y = grid.corners().T
@@ -80,7 +86,7 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """The smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells a side.
+    """Return the smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells a side.
 
     Examples
     --------
@@ -92,18 +98,18 @@ def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
 
 @dataclass(frozen=True)
 class ColourScale:
-    """From densities to colours: viridis over the square root, from 0 to ``top``.
+    """A colour scale for densities: viridis over the square root, from 0 to ``top``.
 
-    The square root keeps sparse streets visible beside a full centre; viridis grows evenly in
-    brightness and is read alike with any colour vision, and in grey. What is below 0, which noise
-    makes, looks like 0.
+    The square root keeps sparse streets visible beside a dense centre. Viridis grows evenly in
+    brightness and can be read with every kind of colour vision, and in grey. Densities below 0,
+    which noise causes, have the colour of 0.
 
     Parameters
     ----------
     top : float
-        The density that gets the brightest colour, as does all above.
+        The density with the brightest colour; larger densities have the same colour.
     unit : str
-        Of densities.
+        Unit of the densities.
 
     Examples
     --------
@@ -120,43 +126,43 @@ class ColourScale:
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
-        """One scale for all: its top is what 1 cell in 100 exceeds, made round."""
+        """Return one scale for all surfaces; its top, rounded, is exceeded by 1 % of the cells."""
         values = [s.density.ravel() for s in surfaces]
         high = float(np.quantile(np.concatenate(values), 0.99)) if values else 1.0
         return cls.up_to(max(high, 1.0))
 
     @classmethod
     def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
-        """The smallest scale with a round top that holds a density above 0."""
+        """Return the smallest scale with a round top that is at least ``density`` > 0."""
         return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
 
     @property
     def norm(self) -> PowerNorm:
-        """The scale for matplotlib."""
+        """The scale as a norm of matplotlib."""
         return PowerNorm(0.5, vmin=0, vmax=self.top, clip=True)
 
     @property
     def cmap(self) -> Colormap:
-        """The colours for matplotlib."""
+        """The colours as a colormap of matplotlib."""
         return matplotlib.colormaps["viridis"]
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Densities at the start, the middle and the end of the colours."""
+        """Densities at the first, the middle and the last colour."""
         return (0.0, self.top / 4, self.top)
 
     def levels(self, density: NDArray) -> NDArray[np.uint8]:
-        """Rows of ``palette``, from 1 to 255."""
+        """Return the row of ``palette`` for each density, from 1 to 255, in the same shape."""
         return (1 + np.rint(254 * self.norm(density).filled(0))).astype(np.uint8)
 
     @property
     def palette(self) -> NDArray[np.uint8]:
-        """Colours, shape (256, 3); the first stands for none."""
+        """Colours as red, green and blue, shape (256, 3); the first stands for no colour."""
         colours = self.cmap(np.linspace(0, 1, 255), bytes=True)[:, :3]
         return np.concatenate([np.zeros((1, 3), np.uint8), colours])
 
     def legend(self, title: str) -> dict[str, Any]:
-        """What the map's own legend needs, ready for JSON."""
+        """Return the content of a map's legend, ready for JSON."""
         low, middle, high = (f"{tick:g}" for tick in self.ticks)
         steps = self.cmap(np.linspace(0, 1, 16), bytes=True)[:, :3]
         return {
@@ -168,9 +174,19 @@ class ColourScale:
 
 
 def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
-    """A picture of a surface for a Web Mercator map, ready for JSON.
+    """Return a picture of a surface for a Web Mercator map, ready for JSON.
 
-    Each pixel shows the cell that holds the pixel's centre; outside the region it is transparent.
+    Each pixel shows the cell that contains the pixel's centre; pixels outside the region are
+    transparent.
+
+    Parameters
+    ----------
+    surface : Surface
+        The surface to draw.
+    scale : ColourScale
+        Colours of its densities.
+    title : str
+        Title of the legend.
 
     Returns
     -------
@@ -179,7 +195,7 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
         ``alt`` and ``legend``.
     """
     grid = surface.grid
-    a_cell = max(1, min(_PIXELS_A_CELL, _MOST_PIXELS // grid.m))
+    a_cell = max(1, min(_PIXELS_A_CELL, _MAX_PIXELS // grid.m))
     at, bounds = _cell_of_pixel(grid, a_cell * grid.m)
     levels = scale.levels(surface.density).ravel()[at]
     levels[at < 0] = 0
@@ -200,14 +216,15 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
 def _cell_of_pixel(
     grid: Grid, pixels: int
 ) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
-    """Flat cell number of each pixel, shape (pixels, pixels), north first; -1 outside.
+    """Return the flat index of each pixel's cell, shape (pixels, pixels), and the bounds.
 
-    Web Mercator stretches latitudes, so rows are even steps of its y, not of latitude.
+    Rows run from north to south in even steps of Web Mercator's y, not of latitude. The index is
+    -1 outside the region.
     """
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))
     middle = (np.arange(pixels) + 0.5) / pixels
-    # The projection is smooth: it is computed at a few knots and interpolated between them.
+    # The projection is smooth, so it is computed at a few knots and interpolated between them.
     knots = np.linspace(0, 1, _KNOTS + 1)
     lat = np.degrees(np.arctan(np.sinh(high + (low - high) * knots)))
     xy = grid.region.to_xy(*np.meshgrid(lat, west + (east - west) * knots, indexing="ij"))
@@ -222,6 +239,6 @@ def _cell_of_pixel(
 
 
 def _nice(least: float, steps: tuple[int, ...]) -> float:
-    """The smallest step times a power of ten that is at least ``least``."""
+    """Return the smallest step times a power of ten that is at least ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(step * power for step in steps if step * power >= least * (1 - 1e-12))

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from snhkit.errors import InputError
-from snhkit.viz.figures.curves import method_style
+from snhkit.viz.figures.style import method_style
 from snhkit.viz.figures.panels import method_panels
 
 TABLE = pd.DataFrame(
@@ -53,7 +53,7 @@ def test_values_that_are_not_positive_or_alike_have_a_linear_axis(values):
 
 @pytest.mark.parametrize(
     ("table", "told"),
-    [(TABLE.drop(columns="size"), "no column size"), (TABLE[:0], "no row")],
+    [(TABLE.drop(columns="size"), "lacks the column size"), (TABLE[:0], "no rows")],
     ids=["column", "row"],
 )
 def test_what_cannot_be_drawn_is_told(table, told):

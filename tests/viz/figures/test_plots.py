@@ -84,7 +84,7 @@ def test_bars_can_be_told_apart_without_colour():
 
 @pytest.mark.parametrize(
     ("table", "says"),
-    [(TABLE.drop(columns="epsilon"), "no column epsilon"), (TABLE[:0], "no row")],
+    [(TABLE.drop(columns="epsilon"), "lacks the column epsilon"), (TABLE[:0], "no rows")],
 )
 def test_tables_that_cannot_be_drawn(table, says):
     with pytest.raises(InputError, match=says):

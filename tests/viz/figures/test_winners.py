@@ -39,8 +39,8 @@ def test_a_method_has_one_colour():
 @pytest.mark.parametrize(
     ("errors", "says"),
     [
-        (ERRORS[:0], "give rows"),
-        (ERRORS.droplevel([0, 1]), "size of the boxes"),
+        (ERRORS[:0], "must have rows"),
+        (ERRORS.droplevel([0, 1]), "the last is the box size"),
         (ERRORS.assign(UG=np.nan), "missing"),
     ],
 )

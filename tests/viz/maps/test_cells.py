@@ -30,7 +30,7 @@ def test_outlines_are_the_cells_in_degrees(data, builder):
 
 
 def test_too_many_are_only_counted(data, monkeypatch):
-    monkeypatch.setattr(cells, "_MOST", 99)
+    monkeypatch.setattr(cells, "_MAX_CELLS", 99)
     drawn, note = cell_outlines(data.release(snh.Identity(cell_m=1_243), epsilon=1))
     assert drawn is None
     assert note == "100 equal cells of 1,243 m: too many to outline"

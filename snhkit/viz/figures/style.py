@@ -1,0 +1,96 @@
+"""One colour, marker, line and hatch for each method, the same in every figure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from snhkit.experiment.methods import METHODS
+from snhkit.viz.maps.surface import COLOURS
+
+__all__ = ["MethodStyle", "method_style", "method_styles"]
+
+# The colours of Okabe and Ito but yellow, which is lost on white, and grey for black, which is
+# lost on black.
+_COLOURS = (*COLOURS[:6], "#808080")
+_MARKERS = "osD^vP*Xdph<>H8"
+_HATCHES = (
+    "", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO", "\\\\\\\\", "...",
+    "xxx", "+++", "ooo",
+)  # fmt: skip
+_FIRST = ("SNH", "Denoised grid")
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How a method is drawn.
+
+    Parameters
+    ----------
+    colour, marker, linestyle, hatch : str
+        As matplotlib takes them. Colours repeat after seven methods; markers and hatches do not,
+        and the line of a repeated colour is dashed.
+    """
+
+    colour: str
+    marker: str
+    linestyle: str
+    hatch: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Arguments for a line or for points."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.linestyle}
+
+    @property
+    def bar(self) -> dict[str, Any]:
+        """Arguments for a bar; the hatch tells bars apart in grey print."""
+        return {"color": self.colour, "hatch": self.hatch}
+
+
+def method_style(title: str) -> dict[str, Any]:
+    """Return colour, marker and line style of one method, as arguments for a matplotlib line.
+
+    Parameters
+    ----------
+    title : str
+        The title of a method in ``METHODS``, or another name, which gets the first free style.
+
+    Examples
+    --------
+    >>> method_style("SNH")
+    {'color': '#0072B2', 'marker': 'o', 'linestyle': '-'}
+    """
+    return method_styles([title])[title].line
+
+
+def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
+    """Return the style of each method; names that are no method's get the styles that are free.
+
+    Parameters
+    ----------
+    titles : iterable of str
+        Titles of methods in ``METHODS``, or other names.
+
+    Returns
+    -------
+    dict of str to MethodStyle
+
+    Examples
+    --------
+    >>> styles = method_styles(["UG", "mine", "yours"])
+    >>> styles["UG"] == method_styles(["UG"])["UG"], styles["mine"] == styles["yours"]
+    (True, False)
+    """
+    known = [*_FIRST, *(m.title for m in METHODS.values() if m.title not in _FIRST)]
+    asked = list(dict.fromkeys(titles))
+    names = [*known, *(title for title in asked if title not in known)]
+    return {title: _style(names.index(title)) for title in asked}
+
+
+def _style(k: int) -> MethodStyle:
+    return MethodStyle(
+        colour=_COLOURS[k % len(_COLOURS)],
+        marker=_MARKERS[k % len(_MARKERS)],
+        linestyle="--" if k >= len(_COLOURS) else "-",
+        hatch=_HATCHES[k % len(_HATCHES)],
+    )
