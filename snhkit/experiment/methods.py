@@ -86,6 +86,7 @@ METHODS: dict[str, Method] = {
     ),
     "dpsgd": Method("DP-SGD", lambda sizes_m, cell_m: DPSGD(sizes_m), demonstration=True),
 }
+"""The methods by their short names, in the order of tables and legends."""
 
 
 def _metres(cell_m: Width) -> float | None:
