@@ -14,6 +14,8 @@ import snhkit
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
+from reference import HOMES  # noqa: E402 - it stands in the folder above
+
 project = "snhkit"
 author = "The snhkit developers"
 project_copyright = author
@@ -58,7 +60,7 @@ nb_execution_mode = "off"  # extensions/lectures.py runs them
 nb_ipywidgets_js = {}  # MyST-NB's would come from the network
 nb_number_source_lines = False
 
-autosummary_generate = True
+autosummary_generate = [f"api/{home}.md" for home in ("snhkit", *HOMES)]
 autodoc_typehints = "none"  # numpydoc's parameter sections say them
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
