@@ -8,7 +8,13 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
+import snhkit
+
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+from reference import HOMES  # noqa: E402 - it stands in the folder above
 
 project = "snhkit"
 author = "The snhkit developers"
@@ -23,19 +29,23 @@ extensions = [
     "sphinx_codeautolink",
     "lectures",
     "mathml",
+    "reference",
+    "whole_tree",
 ]
 exclude_patterns = ["_build", "_templates", "extensions"]
 templates_path = ["_templates"]
-nitpick_ignore = []
 
 html_theme = "pydata_sphinx_theme"
 html_title = "snhkit"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {page: [] for page in ("index", "quickstart", "methods", "privacy", "contributing")}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "navbar_end": ["theme-switcher"],
+    "navbar_align": "left",
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
     "header_links_before_dropdown": 8,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
@@ -50,12 +60,17 @@ nb_execution_mode = "off"  # extensions/lectures.py runs them
 nb_ipywidgets_js = {}  # MyST-NB's would come from the network
 nb_number_source_lines = False
 
-autosummary_generate = True
+autosummary_generate = [f"api/{home}.md" for home in ("snhkit", *HOMES)]
 autodoc_typehints = "none"  # numpydoc's parameter sections say them
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = {"of", "or", "optional", "shape", "default", "number", "numbers"}
+# Types of Python and numpy would be links to the network's pages; public names are links to ours.
+numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS}
+numpydoc_xref_aliases |= {name: f"snhkit.{name}" for name in snhkit.__all__}
 
 # What docstring examples take as given, so that names in them are links.
-codeautolink_global_preface = "import snhkit as snh\nfrom snhkit import *"
+codeautolink_global_preface = (
+    f"import snhkit as snh\nfrom snhkit import {', '.join(snhkit.__all__)}"
+)

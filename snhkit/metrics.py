@@ -20,7 +20,7 @@ def smoothing(n: int) -> float:
 def relative_errors(
     estimate: NDArray[np.float64], truth: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """|estimate - truth| / max(truth, psi), shape (q,): the paper's Delta (Sec. 2.2).
+    """Return abs(estimate - truth) / max(truth, psi), shape (q,): the paper's Delta (Sec. 2.2).
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ OWNER_ONLY = (
     "For the owner's eyes: these errors are computed from the true records, "
     "no privacy was paid for them, and they must not be published."
 )
+"""The warning that every table of errors carries."""
 
 _COLUMNS = (
     "method",

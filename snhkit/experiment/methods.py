@@ -143,6 +143,7 @@ METHODS: dict[str, Method] = {
         demonstration=True,
     ),
 }
+"""The methods by their short names, in the order of tables and legends."""
 
 
 def _metres(cell_m: Width) -> float | None:

@@ -1,5 +1,6 @@
 """The explorer: choose a city, epsilon and methods, draw boxes, and compare the answers."""
 
 from snhkit.widgets.opening import explore
+from snhkit.widgets.wording import epsilon_in_words
 
-__all__ = ["explore"]
+__all__ = ["epsilon_in_words", "explore"]

@@ -1,0 +1,132 @@
+"""The API reference: a page for each module that is public, written from what it exports.
+
+The names of ``snhkit`` itself stand in the order of ``snhkit/__init__.pyi``, under the room that
+each comes from; the pages of the other modules have what only they export. So the reference lists
+every public name, and no list of names is kept by hand.
+"""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+
+import snhkit
+
+HOMES = (
+    "snhkit.geometry",
+    "snhkit.models",
+    "snhkit.privacy",
+    "snhkit.data",
+    "snhkit.builders",
+    "snhkit.neural",
+    "snhkit.neural.networks",
+    "snhkit.select",
+    "snhkit.metrics",
+    "snhkit.experiment",
+    "snhkit.viz.figures",
+    "snhkit.viz.maps",
+    "snhkit.widgets",
+)
+"""Modules whose names are public, beside ``snhkit``."""
+
+
+def write_all(app: Sphinx) -> None:
+    """Write docs/api, but for pages that are as they should be."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    pages = {"snhkit": front(), **{home: page(home) for home in HOMES}}
+    pages["index"] = index()
+    for name, text in pages.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def index() -> str:
+    """Return the page that lists the modules."""
+    rows = [f"| [{home}]({home}.md) | {sentence(home)} |" for home in ("snhkit", *HOMES)]
+    tree = ["```{toctree}", ":hidden:", "", "snhkit", *HOMES, "```"]
+    says = (
+        "Everything a user needs is a name of `snhkit` itself. Parts that lectures and experts use"
+    )
+    lines = ["# API reference", "", f"{says} have homes of their own.", "", *tree, ""]
+    return "\n".join([*lines, "| module | what it holds |", "|---|---|", *rows, ""])
+
+
+def front() -> str:
+    """Return the page of ``snhkit``, in sections by the room that a name comes from."""
+    lines = ["# snhkit", ""]
+    for room, names in origins("snhkit", ".pyi").items():
+        lines += [f"## {sentence(room).rstrip('.')}", "", *listing("snhkit", names), ""]
+    return "\n".join(lines)
+
+
+def page(home: str) -> str:
+    """Return the page of a module; a name that an earlier page has is a link to it."""
+    above = {"snhkit": set(snhkit.__all__)}
+    for earlier in HOMES[: HOMES.index(home)]:
+        above[earlier] = set(import_module(earlier).__all__)
+    own, links = [], []
+    for name in sorted(import_module(home).__all__, key=str.lower):
+        where = next((module for module, names in above.items() if name in names), None)
+        if where is None:
+            own.append(name)
+        else:
+            links.append(f"{{py:obj}}`{name} <{where}.{name}>`")
+    lines = [f"# {home}", "", sentence(home), ""]
+    if links:
+        lines += [f"On other pages: {', '.join(links)}.", ""]
+    return "\n".join([*lines, *listing(home, own), ""])
+
+
+def sentence(module: str) -> str:
+    """Return the first line of a module's docstring."""
+    return (import_module(module).__doc__ or "").partition("\n")[0]
+
+
+def listing(module: str, names: list[str]) -> list[str]:
+    """Return the lines that document names of a module."""
+    if not names:
+        return []
+    objects = [name for name in names if documents_itself(getattr(import_module(module), name))]
+    lines = ["```{eval-rst}", f".. currentmodule:: {module}", ""]
+    if objects:
+        lines += [".. autosummary::", "   :toctree: generated", ""]
+        lines += [*(f"   {name}" for name in objects), ""]
+    for name in names:
+        if name not in objects:
+            lines += [f".. py:data:: {name}", "", *(f"   {s}" for s in comment(module, name)), ""]
+    return [*lines, "```"]
+
+
+def documents_itself(thing: object) -> bool:
+    """Whether a name is a class, a function or a module, which has a docstring of its own."""
+    return hasattr(thing, "__name__") and hasattr(thing, "__doc__")
+
+
+def comment(module: str, name: str) -> list[str]:
+    """Return the string that follows the assignment of a constant, in lines."""
+    suffix = ".pyi" if module == "snhkit" else ".py"
+    where = next(m for m, names in origins(module, suffix).items() if name in names)
+    if where in HOMES:
+        return comment(where, name)
+    return ModuleAnalyzer.for_module(where).find_attr_docs().get(("", name), [])
+
+
+def origins(module: str, suffix: str) -> dict[str, list[str]]:
+    """Return the names that a module imports, by the modules that they come from."""
+    source = Path(import_module(module).__file__ or "").with_suffix(suffix)
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            origin = f"{module}.{node.module}" if node.level else str(node.module)
+            found.setdefault(origin, []).extend(alias.name for alias in node.names)
+    return found
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx looks for them."""
+    app.connect("config-inited", lambda app, config: write_all(app))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
