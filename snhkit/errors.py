@@ -1,19 +1,59 @@
-"""The few ways in which snhkit says no."""
+"""The exceptions and warnings of snhkit."""
 
-__all__ = ["BudgetExceeded", "InputError", "ReleaseFileError", "SnhkitError"]
+__all__ = ["BudgetExceeded", "InputError", "OutsideWarning", "ReleaseFileError", "SnhkitError"]
 
 
 class SnhkitError(Exception):
-    """Whatever snhkit raises on purpose."""
+    """Base class of all exceptions that snhkit raises on purpose.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> try:
+    ...     snh.Region.around(lat=-122.4, lon=37.8, side_m=1_000)
+    ... except snh.SnhkitError as error:
+    ...     print(error)
+    Region: lat must lie in [-90, 90] degrees, not -122.4; are latitude and longitude swapped?
+    """
 
 
 class InputError(SnhkitError, ValueError):
-    """An argument, a file or a row that cannot be used; says what, where and how to mend it."""
+    """An argument, a file or a row is invalid; the message says what, where and how to mend it.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> snh.Region.around(lat=86, lon=0, side_m=1_000)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: Region: a centre beyond 85 degrees north or south is not supported ...
+    """
 
 
-class BudgetExceeded(SnhkitError):  # noqa: N818 - the word of the field
-    """A release would cost more epsilon than is left; nothing was looked at."""
+class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
+    """A release would cost more epsilon than is left, and no record was looked at.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 100)
+    >>> data = snh.PrivateDataset(records, budget=0.3, unit="record", n="private")
+    >>> data.release(snh.UniformGrid(), epsilon=0.4)
+    Traceback (most recent call last):
+    snhkit.errors.BudgetExceeded: UniformGrid: asked 0.4, left 0.3, short by 0.1. Nothing was ...
+    """
 
 
 class ReleaseFileError(InputError):
-    """A file that is not a release, or not one that can be trusted to be whole."""
+    """A file is not a release, is damaged, or has a description that no release can have.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> snh.load("missing.snh")
+    Traceback (most recent call last):
+    snhkit.errors.ReleaseFileError: missing.snh: there is no such file.
+    """
+
+
+class OutsideWarning(UserWarning):
+    """Polygons lie outside the region of a release, so that their counts are 0."""

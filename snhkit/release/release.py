@@ -94,10 +94,12 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
-            from snhkit.release.polygons import cover, polygons_in
+            from snhkit.release.polygons import cover
+            from snhkit.release.shapes import polygons_in, warn_outside
 
-            parts = self.model.additive()
-            owner, boxes, share = cover(parts.cells(), polygons_in(self.region, queries))
+            parts, shapes = self.model.additive(), polygons_in(self.region, queries)
+            warn_outside(self.region, shapes)
+            owner, boxes, share = cover(parts.cells(), shapes)
             return _summed(owner, share * parts.answer(boxes), len(queries))
         return self.model.answer(self._mine("answer", queries))
 
@@ -126,7 +128,8 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
-            from snhkit.release.polygons import cover, polygons_in
+            from snhkit.release.polygons import cover
+            from snhkit.release.shapes import polygons_in
 
             parts, shapes = self.model.additive(), polygons_in(self.region, queries)
             if not parts.separate:

@@ -130,8 +130,7 @@ class Session:
     def _of_districts(self, release: Release) -> Answers | None:
         if self.districts is None:
             return None
-        frame = self.districts.frame
-        return Answers(release.answer(frame), release.standard_error(frame))
+        return Answers(*self.districts.answers(release))
 
     def keep(self, built: Built) -> None:
         """Add a release as the newest; it replaces one of the same method and epsilon."""

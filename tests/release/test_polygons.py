@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from snhkit.builders import AdaptiveGrid, Identity, PrivTree
 from snhkit.dataset import PrivateDataset
-from snhkit.errors import InputError
+from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.models import Model
 from snhkit.models.grid_model import GridModel
@@ -56,7 +56,11 @@ def by_overlay(model: Model, polygons: np.ndarray) -> np.ndarray:
     return areas / shapely.area(cells) @ parts.answer(boxes)
 
 
+SOME_OUTSIDE = pytest.mark.filterwarnings("ignore::snhkit.errors.OutsideWarning")
+
+
 @BUILDERS
+@SOME_OUTSIDE
 class TestEachMethod:
     def test_a_polygon_is_the_area_weighted_sum_over_its_cells(self, builder, records):
         release, polygons = released(builder, records), districts(12)
@@ -72,6 +76,7 @@ class TestEachMethod:
         assert parts.sum() == pytest.approx(whole[0], abs=1e-3)
 
 
+@SOME_OUTSIDE
 @given(st.integers(1, 9), st.integers(0, 2**32))
 def test_grids_of_any_size(m, seed):
     rng = np.random.default_rng(seed)
@@ -93,6 +98,7 @@ def test_a_box_is_a_polygon_too(builder, records):
     np.testing.assert_allclose(errors, release.standard_error(boxes), rtol=1e-5)
 
 
+@SOME_OUTSIDE
 @pytest.mark.parametrize("builder", [AdaptiveGrid(), TINY])
 def test_where_cells_share_noise_the_error_of_a_polygon_is_not_known(builder, records):
     errors = released(builder, records).standard_error(shapes(*districts(3)))
@@ -109,7 +115,8 @@ def test_by_hand():
     ring = shapely.box(0, 0, 200, 400).difference(shapely.box(50, 100, 150, 300))
     beyond = shapely.box(200, -900, 900, 100)
     far = shapely.box(500, 500, 600, 600)
-    counts = around(model).answer(shapes(triangle, ring, beyond, far, shapely.Polygon()))
+    with pytest.warns(OutsideWarning, match=r"2 of 5 shapes lie outside .* \(shapes 3, 4, c"):
+        counts = around(model).answer(shapes(triangle, ring, beyond, far, shapely.Polygon()))
     np.testing.assert_allclose(counts, [4, 6, 25, 0, 0], atol=1e-9)
 
 
@@ -155,6 +162,11 @@ class TestRefused:
         with pytest.raises(InputError, match=told):
             release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1), shape], crs=CITY.crs))
 
+    def test_no_geometry(self):
+        release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
+        with pytest.raises(InputError, match="no active geometry; choose one with set_geometry"):
+            release.answer(gpd.GeoDataFrame({"a": [1]}))
+
     def test_no_crs(self):
         release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
         with pytest.raises(InputError, match=r"no CRS; set it, as in frame.set_crs\(4326\)"):
@@ -172,3 +184,97 @@ class TestRefused:
             InputError, match="RangeQueries or a GeoDataFrame of polygons, not a list"
         ):
             release.answer([1, 2])
+
+
+class TestWhereverLongitudesBegin:
+    """A grid of 8 by 8 cells of 10 records around 180 degrees, and its halves."""
+
+    fiji = Region.around(lat=-16.8, lon=180, side_m=60_000)
+    release = around(GridModel(Grid(fiji, 8), np.full((8, 8), 10.0)))
+    west = shapely.box(179, -18, 180, -16)
+    east = shapely.box(-180, -18, -179, -16)
+
+    @pytest.mark.parametrize("crs", [4326, 4269, 4979])
+    def test_polygons_cut_at_the_antimeridian(self, crs):
+        whole = shapely.MultiPolygon([self.west, self.east])
+        frame = gpd.GeoSeries([self.west, self.east, whole], crs=crs)
+        assert self.release.answer(frame) == pytest.approx([320, 320, 640], abs=0.5)
+        assert self.release.standard_error(frame).shape == (3,)
+
+    def test_longitudes_up_to_360(self):
+        frame = gpd.GeoSeries([shapely.box(180, -18, 181, -16), shapely.box(179, -18, 181, -16)])
+        assert self.release.answer(frame.set_crs(4326)) == pytest.approx([320, 640], abs=0.5)
+        madrid = Region.around(lat=40.4, lon=-3.7, side_m=4_000)
+        release = around(GridModel(Grid(madrid, 2), np.full((2, 2), 10.0)))
+        frame = gpd.GeoSeries([shapely.box(356, 40, 357, 41), shapely.box(356, 40, 356.3, 41)])
+        assert release.answer(frame.set_crs(4326)) == pytest.approx([40, 20], abs=0.01)
+
+    def test_boxes_agree(self):
+        boxes = RangeQueries.from_degrees(
+            self.fiji, [-17, -17], [179.8, -180], [-16.6, -16.6], [180, -179.8]
+        )
+        shapes = [shapely.box(179.8, -17, 180, -16.6), shapely.box(-180, -17, -179.8, -16.6)]
+        counts = self.release.answer(gpd.GeoSeries(shapes, crs=4326))
+        np.testing.assert_allclose(counts, self.release.answer(boxes), rtol=2e-3)
+
+    def test_an_edge_the_long_way_round_is_a_question(self):
+        crossing = shapely.box(-179.9, -17, 179.9, -16.6)
+        with pytest.raises(InputError, match=r"shape 1 has an edge across 359\.8 degrees.*cut the"):
+            self.release.answer(gpd.GeoSeries([self.west, crossing], crs=4326))
+        world = gpd.GeoSeries([shapely.box(-180, -90, 180, 90)], crs=4326)
+        assert self.release.answer(world) == pytest.approx([640])
+
+
+class TestElsewhere:
+    release = around(GridModel(Grid(CITY, 2), np.full((2, 2), 10.0)))
+    here = shapely.box(6.999, 44.999, 7.001, 45.001)
+
+    def asked(self, *shapes, crs=4326):
+        return self.release.answer(gpd.GeoSeries(shapes, crs=crs))
+
+    def test_swapped(self):
+        swapped = shapely.transform(self.here, lambda c: c[:, ::-1])
+        with pytest.raises(InputError, match="are latitude and longitude swapped") as refusal:
+            self.asked(swapped)
+        with pytest.raises(InputError, match="swapped"):
+            self.release.standard_error(gpd.GeoSeries([swapped], crs=4326))
+        assert "lie between x = 44.999 and 45.001, y = 6.999 and 7.001" in str(refusal.value)
+
+    def test_swapped_beyond_the_globe(self):
+        frisco = shapely.box(37.7, -122.5, 37.8, -122.4)
+        with pytest.raises(InputError, match=r"not in degrees.*are latitude and longitude swapped"):
+            self.asked(frisco)
+
+    def test_metres_called_degrees(self):
+        with pytest.raises(InputError, match=r"not in degrees.*metres of another CRS"):
+            self.asked(shapely.box(5e5, 4e6, 6e5, 5e6))
+
+    def test_elsewhere_is_0_with_a_warning(self):
+        with pytest.warns(OutsideWarning, match=r"1 of 2 shapes .* \(shapes 0, counted from 0\)"):
+            counts = self.asked(shapely.box(10, 50, 11, 51), self.here)
+        assert counts == pytest.approx([0, 9.3], abs=3)
+        with pytest.warns(OutsideWarning, match="1 of 1 shapes"):
+            assert self.asked(shapely.box(10, 50, 11, 51)) == 0
+
+
+def test_the_advice_for_an_invalid_polygon_works():
+    model = GridModel(Grid(CITY, 4), np.full((4, 4), 10.0))
+    spike = shapely.Polygon(
+        [(0, 0), (200, 0), (200, 300), (200, 400), (200, 300), (0, 300), (0, 0)]
+    )
+    bow = shapely.Polygon([(0, 0), (200, 0), (0, 200), (200, 200)])
+    frame = gpd.GeoDataFrame({"name": ["spike", "bow"]}, geometry=shapes(spike, bow))
+    with pytest.raises(InputError, match=r"shape 0 is not a valid.*frame.make_valid") as refusal:
+        around(model).answer(frame)
+    advice = str(refusal.value).split("; ")[1].split(" repairs")[0]
+    assert advice == "frame.set_geometry(frame.make_valid())"
+    mended = frame.set_geometry(frame.make_valid())
+    assert mended.geom_type[0] == "GeometryCollection"
+    assert around(model).answer(mended) == pytest.approx([60, 20], abs=1e-3)
+
+
+def test_a_collection_without_an_area_is_no_polygon():
+    release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
+    line = shapely.GeometryCollection([shapely.LineString([(0, 0), (1, 1)])])
+    with pytest.raises(InputError, match="shape 0 is a Geometrycollection, must be a polygon"):
+        release.answer(gpd.GeoSeries([line], crs=4326))

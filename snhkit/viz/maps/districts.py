@@ -1,7 +1,8 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
-from collections.abc import Iterable
+import warnings
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ from branca.element import MacroElement
 from jinja2 import Template
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Region
-from snhkit.release.polygons import polygons_in
+from snhkit.release.shapes import polygons_in
 from snhkit.viz.maps.maps import base_map
 from snhkit.viz.maps.surface import ColourScale
 
@@ -49,7 +50,7 @@ def district_map(
     release: "Release",
     districts: "gpd.GeoDataFrame | gpd.GeoSeries",
     *,
-    label: str | None = None,
+    label: Hashable | None = None,
     m: folium.Map | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
@@ -65,7 +66,7 @@ def district_map(
     districts : GeoDataFrame or GeoSeries
         Polygons in any CRS, such as districts or H3 cells. The part of a polygon outside the
         region is not counted and has no colour.
-    label : str, optional
+    label : hashable, optional
         The column with the districts' names; by default the index names them.
     m : folium.Map, optional
         An existing map, to which the districts are added; its view stays.
@@ -104,7 +105,7 @@ def district_overlay(
     districts: "gpd.GeoDataFrame | gpd.GeoSeries",
     title: str,
     *,
-    label: str | None = None,
+    label: Hashable | None = None,
 ) -> dict[str, Any]:
     """Return coloured districts as a layer of ``DrawMap.layers``, ready for JSON.
 
@@ -121,7 +122,7 @@ def district_overlay(
         ``districts`` (GeoJSON in degrees) and ``legend``.
     """
     shapes = Districts.of(release.region, districts, label)
-    counts, errors = release.answer(districts), release.standard_error(districts)
+    counts, errors = shapes.answers(release)
     return shapes.overlay(counts, errors, shapes.scale([counts]), title)
 
 
@@ -154,7 +155,10 @@ class Districts:
 
     @classmethod
     def of(
-        cls, region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None = None
+        cls,
+        region: Region,
+        frame: "gpd.GeoDataFrame | gpd.GeoSeries",
+        label: Hashable | None = None,
     ) -> "Districts":
         """Return a frame's polygons clipped to a region; ``label`` is the column of their names."""
         names = _names(frame, label)
@@ -165,6 +169,12 @@ class Districts:
         drawn = _in_degrees(region, np.where(area > 0, inside, shapes))
         geometries = [json.loads(shape) for shape in drawn]
         return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
+
+    def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a release's counts and standard errors, each of shape (q,), in records."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OutsideWarning)  # the map shows what lies outside
+            return release.answer(self.frame), release.standard_error(self.frame)
 
     @property
     def titles(self) -> list[str]:
@@ -220,13 +230,17 @@ class Districts:
         }
 
 
-def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: str | None) -> list[str]:
+def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None) -> list[str]:
     if label is None:
         return [str(name) for name in districts.index]
-    columns = [str(name) for name in getattr(districts, "columns", [])]
-    if label not in columns:
-        raise InputError(f"there is no column {label!r}; there are {', '.join(columns) or 'none'}.")
-    return [str(name) for name in districts[label]]
+    columns = list(getattr(districts, "columns", []))
+    if not columns:
+        raise InputError("label: a GeoSeries has no columns; pass a GeoDataFrame or leave it out.")
+    found = [i for i, name in enumerate(columns) if name == label]
+    if len(found) != 1:
+        there = f"{len(found)} columns are called" if found else "there is no column"
+        raise InputError(f"{there} {label!r}; there are {', '.join(map(str, columns))}.")
+    return [str(name) for name in districts.iloc[:, found[0]]]
 
 
 def _lines(count: float, error: float, density: float, share: float) -> list[str]:

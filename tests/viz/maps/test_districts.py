@@ -85,6 +85,17 @@ def test_the_map_is_one_page_that_loads_nothing(release, frame):
     assert '"records per km' in page
 
 
+def test_the_column_of_labels(release, frame):
+    numbered = frame.rename(columns={"name": 0})
+    assert lines(district_overlay(release, numbered, "x", label=0))[1][0] == "edge"
+    twice = frame.assign(a=1, b=2).set_axis(["name", "geometry", "b", "b"], axis=1)
+    assert lines(district_overlay(release, twice, "x", label="name"))[1][0] == "edge"
+    with pytest.raises(InputError, match="2 columns are called 'b'; there are name, geometry, b"):
+        district_map(release, twice, label="b")
+    with pytest.raises(InputError, match="a GeoSeries has no columns; pass a GeoDataFrame"):
+        district_map(release, frame.geometry, label="name")
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
