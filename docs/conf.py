@@ -14,7 +14,7 @@ import snhkit
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
-from reference import HOMES  # noqa: E402 - it stands in the folder above
+from reference import HOMES
 
 project = "snhkit"
 author = "The snhkit developers"

@@ -4,8 +4,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from snhkit.errors import InputError
-from snhkit.viz.figures.style import method_style
 from snhkit.viz.figures.panels import method_panels
+from snhkit.viz.figures.style import method_style
 
 TABLE = pd.DataFrame(
     {
