@@ -22,7 +22,7 @@ from snhkit.release import Release
 __all__ = ["HDMM"]
 
 _MAX_CELLS_PER_SIDE = 1024
-_MAX_BITS = 15  # of the integer weights
+_MAX_BITS = 15  # the integer weights of a cell add up to about 2^15
 _MAX_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a scale of 2^50
 
 

@@ -16,7 +16,7 @@ from snhkit.privacy.spend import Spend
 
 __all__ = ["BucketCosts", "noisy_buckets"]
 
-_MAX_BITS = 20  # of the units of a record
+_MAX_BITS = 20  # a record has at most 2^20 units
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from snhkit.privacy.spend import Spend
 
 __all__ = ["Lattice", "noisy_splits"]
 
-_MAX_BITS = 20  # of the units of a record
+_MAX_BITS = 20  # a record has at most 2^20 units
 _MAX_SCALE = 2**49
 _LN_4 = Fraction(13863, 10000)  # rounded up
 

@@ -13,7 +13,7 @@ from snhkit.geometry import RangeQueries, exact_counts
 from snhkit.privacy import Spend
 
 
-def test_the_rules_of_the_paper():
+def test_numbers_of_cells_follow_the_paper():
     ag = AdaptiveGrid()
     assert ag.cells_per_side(100, 0.1) == 10
     assert ag.cells_per_side(1_000_000, 1.0) == 80  # 316.2 / 4 = 79.06
@@ -22,7 +22,7 @@ def test_the_rules_of_the_paper():
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1e6])
-def test_never_more_cells_than_memory_holds(epsilon):
+def test_the_number_of_cells_is_limited(epsilon):
     ag = AdaptiveGrid()
     m = ag.cells_per_side(10**12, epsilon)
     assert m <= 512
@@ -30,7 +30,7 @@ def test_never_more_cells_than_memory_holds(epsilon):
 
 
 def test_consistency_by_hand():
-    # alpha 1/5, four pieces: the cell weighs 4/25 / (4/25 + 16/25) = 1/5, and 10 lie between.
+    # alpha is 1/5, so the cell has the weight 4/25 / (4/25 + 16/25) = 1/5; the difference is 10.
     got = consistent(np.array([[20]]), np.array([[2]]), np.array([4, 1, 3, 2]), Fraction(1, 5))
     np.testing.assert_allclose(got, np.array([4, 1, 3, 2]) + 0.5)
 
@@ -47,7 +47,7 @@ def test_consistency_is_weighted_least_squares(seed, alpha):
     np.testing.assert_allclose(consistent(coarse, pieces, fine, alpha), best, atol=1e-9)
 
 
-def test_without_noise_it_is_exact_on_its_cells(records):
+def test_counts_of_cells_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(AdaptiveGrid(), epsilon=1_000)
     cells = release.model.cells().boxes()
@@ -65,7 +65,7 @@ def test_each_level_costs_its_share(records):
     assert (second.epsilon, second.composition) == (Fraction(35, 100), "parallel")
 
 
-def test_crowds_are_cut_finer_and_drawn_as_they_are(records):
+def test_cells_are_smaller_in_dense_places(records):
     data = PrivateDataset(records, budget=100, unit="record", n="public")
     release = data.release(AdaptiveGrid(), epsilon=50, seed=1)
     frame = release.cells()
@@ -77,6 +77,6 @@ def test_crowds_are_cut_finer_and_drawn_as_they_are(records):
 
 
 @pytest.mark.parametrize("alpha", [0, 1, 2.0, -1, float("nan"), "half"])
-def test_alpha_is_a_share(alpha):
+def test_alpha_is_between_0_and_1(alpha):
     with pytest.raises(InputError, match="alpha must be"):
         AdaptiveGrid(alpha=alpha)

@@ -1,6 +1,6 @@
-"""Each method watched from outside: what its answers tell about one record, over many builds.
+"""Audits of each method: lower bounds on epsilon from the answers of many builds.
 
-The noise is replayed from a seed, so these tests always see the same draws.
+The noise comes from a seed, so these tests always see the same draws.
 """
 
 from fractions import Fraction
@@ -28,19 +28,19 @@ from snhkit.privacy import PrivacyUnit, ReplayableEntropy, audited_epsilon
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 SPOT = [130.0, 130.0]
-# Squares of a grid's, a tree's and a fine cell's width around the spot.
+# Squares around the spot, as wide as the cells of the grids and trees below.
 SIDES = np.array([10, 25, 40, 50, 100, 200, 400])
 LOW = np.floor(SPOT[0] / SIDES) * SIDES
 BOXES = RangeQueries(CITY, LOW, LOW, SIDES, SIDES)
 
-WHOLE = {  # all of epsilon buys counts that an answer shows
+WHOLE = {  # all of epsilon buys counts that are visible in one answer
     "UG": UniformGrid(),
     "Identity": Identity(100),
     "HB2D": HierarchicalGrid(100, b=2),
     "PGM": PGM(200),
     "HDMM": HDMM(100),
 }
-SHARED = {  # among levels, or with the structure: no single answer shows what epsilon allows
+SHARED = {  # epsilon is shared among levels or with the structure, so one answer shows less
     "AG": AdaptiveGrid(),
     "PrivTree": PrivTree(max_depth=2),
     "QuadTree": QuadTree(1),
@@ -55,7 +55,7 @@ EVERY = WHOLE | SHARED | NEURAL
 
 
 def found(builder: Any, epsilon: int, runs: int) -> float:
-    """The epsilon that answers betray of one record more or less, at 99 %."""
+    """Return the audited epsilon of answers with and without one record, at 99 % confidence."""
     terms = Terms(Fraction(epsilon), PrivacyUnit("record"), ReplayableEntropy(1), n=3)
     few, more = (Points(CITY, [SPOT] * count) for count in (3, 4))
     return audited_epsilon(
@@ -74,7 +74,7 @@ def test_no_more_than_promised(builder):
 
 @pytest.mark.parametrize("builder", WHOLE.values(), ids=WHOLE)
 def test_half_of_the_noise_would_be_caught(builder):
-    """Built for epsilon 2, where 1 was promised."""
+    """The release is built for epsilon 2, while epsilon 1 is claimed."""
     assert found(builder, 2, 500) > 1
 
 
@@ -88,5 +88,5 @@ def test_half_of_the_noise_is_caught_in_the_denoised_grid():
 
 
 def test_hardly_any_noise_is_caught_in_dp_sgd():
-    """More would not be: one record moves a gradient by far less than what its noise hides."""
+    """More noise is not detected: a record moves a gradient far less than its noise can hide."""
     assert found(NEURAL["DP-SGD"], 10**8, 100) > 1

@@ -1,4 +1,4 @@
-"""What every builder must do; a new one is added to ``BUILDERS``, and nothing else."""
+"""What every builder must do. To test a new builder, add it to ``BUILDERS``."""
 
 import copy
 import dataclasses
@@ -57,7 +57,7 @@ BUILDERS = {
     "HDMM, all boxes": HDMM(20, None),
     "Denoised": DenoisedGrid(prior=Prior(turns=2)),
     "Denoised, auto": DenoisedGrid("auto", prior=Prior(turns=1)),
-    # Of a given width: each number of cells would be compiled anew, for seconds.
+    # Of a given width, because each number of cells is compiled anew, which takes seconds.
     "SNH": SNH(25, networks=TINY_NETWORKS),
     "SNH, prior": SNH(
         50, networks=dataclasses.replace(TINY_NETWORKS, scaling="learned"), prior=Prior(turns=1)
@@ -102,20 +102,20 @@ def released(builder: Any, records: Points, epsilon: Any = 1, **options: Any) ->
 
 
 def boxes_of(city: Region) -> RangeQueries:
-    """Squares of every size, thin ones, and ones that stick out."""
+    """Return boxes of every size and shape, some of which extend beyond the region."""
     rng = np.random.default_rng(8)
     low, size = rng.uniform(-100, 400, (2, 60)), rng.uniform(0, 500, (2, 60))
     return RangeQueries(city, *low, *size)
 
 
 def overlap(boxes: RangeQueries) -> np.ndarray:
-    """Square metres of each box inside the region."""
+    """Return the area of each box inside the region, in square metres."""
     low, size = np.stack([boxes.x, boxes.y]), np.stack([boxes.width, boxes.height])
     return np.prod(np.clip(low + size, 0, 400) - np.clip(low, 0, 400), axis=0)
 
 
 def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable) -> None:
-    """Put ``new`` for a noise function under that name in each module that imported it."""
+    """Replace a noise function by ``new`` in each module that imported it."""
     original = getattr(privacy, name)
     for module in list(sys.modules.values()):
         if module.__name__.startswith("snhkit") and vars(module).get(name) is original:
@@ -123,13 +123,13 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable
 
 
 def same_gradient(total: Any, _noise: Any) -> Any:
-    """For ``noisy_gradient``; one function for all tests, since each is compiled for a second."""
+    """Stand in for ``noisy_gradient``; one function for all tests, since each one is compiled."""
     return 0 * total + 0.1
 
 
 class TestAccount:
     @every_terms
-    def test_what_was_paid_is_spent_to_the_last_digit(self, builder, records, terms):
+    def test_spends_add_up_to_epsilon_exactly(self, builder, records, terms):
         data = PrivateDataset(records, budget=1, **terms)
         release = data.release(builder, epsilon="0.3")
         assert release.epsilon == total(release.spends) == Fraction(3, 10)
@@ -169,7 +169,7 @@ class TestAccount:
         replace_everywhere(monkeypatch, "gaussian_for_demonstration", recording_normal)
 
         def weighing(histogram, weights, *terms):
-            # One record changes so much in all.
+            # The change of all sums in total by one record.
             changes.append(np.abs(weights.toarray()).sum(axis=0).max() ** 2)
             return products(histogram, weights, *terms)
 
@@ -178,16 +178,16 @@ class TestAccount:
         spends = released(builder, records, "0.3", **terms).spends
         sensitivity = terms.get("max_per_user", 1)
         if isinstance(builder, PrivTree):
-            # One price for as many draws as the tree is deep.
+            # One price covers the draws of all depths.
             while drawn[0] == Lattice.of(spends[0].epsilon, sensitivity).scale:
                 drawn = drawn[1:]
             spends = spends[1:]
         if isinstance(builder, DAWA):
-            # Twice the noise of a count, for the cuts.
+            # The deviations of buckets get twice the noise of a count.
             assert drawn[0] == 2 * sensitivity / spends[0].epsilon
             drawn, spends = drawn[1:], spends[1:]
         if isinstance(builder, DPSGD):
-            # One price for all steps, whatever the unit; the multiplier has a test of its own.
+            # One price covers all steps, for any unit; the multiplier has its own test.
             *spends, steps = spends
             std = 2 * 16 * 10 * noise_multiplier(steps.epsilon, Fraction(1, 10**6), 3)
             assert normal == [std] * 3
@@ -200,7 +200,7 @@ class TestAccount:
         ]
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
-    def test_what_fails_after_payment_stays_paid(self, builder, records, error, monkeypatch):
+    def test_a_failed_build_stays_spent(self, builder, records, error, monkeypatch):
         def failing(*_):
             raise error("299 records")
 
@@ -214,7 +214,7 @@ class TestAccount:
         assert data.ledger.remaining == Fraction(7, 10)
 
     @pytest.mark.parametrize("impossible", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
-    def test_what_cannot_work_is_refused_before_payment(self, impossible, records):
+    def test_impossible_builders_are_refused_before_payment(self, impossible, records):
         data = PrivateDataset(records, budget=1, unit="record", n="public")
         with pytest.raises(InputError):
             data.release(impossible, epsilon="0.3")
@@ -223,8 +223,10 @@ class TestAccount:
 
 class TestWhatIsKept:
     @every_terms
-    def test_records_are_seen_through_noise_only(self, builder, records, terms, monkeypatch):
-        """With the noise functions giving the same numbers, other records change nothing."""
+    def test_releases_depend_on_records_through_noise_functions_only(
+        self, builder, records, terms, monkeypatch
+    ):
+        """If the noise functions return the same numbers, other records give the same release."""
 
         def same_histogram(histogram, epsilon, sensitivity, entropy):
             counts = np.random.default_rng(5).integers(-3, 9, histogram.counts.shape)
@@ -253,7 +255,7 @@ class TestWhatIsKept:
         replace_everywhere(monkeypatch, "discrete_laplace", None)
         xy = np.random.default_rng(9).uniform(0, 400, records.xy.shape)
         few = len(records) if terms["n"] == "public" else 7
-        # One record a person, or else choosing among them would make another public n.
+        # One record per person, because a choice of records would change the public n.
         users = np.arange(len(records))
         one, other = (
             released(builder, Points(records.region, a[:m], users[:m]), **terms, seed=1)
@@ -271,7 +273,7 @@ class TestWhatIsKept:
                 setattr(builder, field.name, getattr(builder, field.name))
 
     def test_neither_builder_nor_release_keeps_records(self, builder, records):
-        gc.freeze()  # what is there already is not searched for garbage: that takes half a second
+        gc.freeze()  # excludes existing objects from the search, which would take half a second
         mine = Points(records.region, records.xy.copy())
         before = copy.deepcopy(vars(builder))
         release = released(builder, mine)
@@ -284,7 +286,7 @@ class TestWhatIsKept:
         assert vars(builder) == before
 
     @pytest.mark.parametrize("public", [False, True])
-    def test_no_leaf_of_a_release_holds_a_record(self, builder, records, public):
+    def test_no_attribute_of_a_release_holds_a_record(self, builder, records, public):
         places = Points(records.region, records.xy[::-1] * 0.999)
         release = released(builder, records, public=places if public else None)
         release.answer(boxes_of(records.region))  # fills what is cached
@@ -301,7 +303,7 @@ class TestWhatIsKept:
 
 
 def leaves(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
-    """A thing and all that hangs on it."""
+    """Yield an object and all objects that can be reached from it."""
     seen = set() if seen is None else seen
     if id(thing) in seen or isinstance(thing, type):
         return
@@ -318,10 +320,11 @@ def leaves(thing: Any, seen: set[int] | None = None) -> Iterator[Any]:
 
 
 def holds(leaf: Any, xy: np.ndarray) -> bool:
-    """Whether a coordinate, in metres or in sides of the region, is among a leaf's numbers.
+    """Return whether a coordinate, in metres or in sides of the region, is among a leaf's numbers.
 
-    Numbers of 16 bits are too few to tell a coordinate from a coincidence. Of 32 bits, one in 64
-    weights is a coordinate by chance in one release of a thousand, and two are in one of a million.
+    16-bit numbers are not searched, since they would equal some coordinate by coincidence. Of 32-bit
+    numbers, one of 64 weights equals a coordinate by chance in one release of a thousand, and two
+    do in one of a million.
     """
     if not isinstance(leaf, (float, np.ndarray, np.generic)):
         return False
@@ -336,14 +339,14 @@ def holds(leaf: Any, xy: np.ndarray) -> bool:
 
 class TestAnswers:
     @pytest.mark.parametrize("count", [0, 1, 60])
-    def test_one_finite_number_a_box(self, builder, records, count):
+    def test_answers_are_finite_and_one_per_box(self, builder, records, count):
         answers = released(builder, records).answer(boxes_of(records.region)[:count])
         assert answers.shape == (count,)
         assert answers.dtype == np.float64
         assert np.isfinite(answers).all()
 
-    def test_nothing_where_there_is_no_area(self, builder, records):
-        """Without width or height, or outside: alone, so that no other box hides a mistake."""
+    def test_boxes_without_area_in_the_region_get_zero(self, builder, records):
+        """Boxes without width or height, and boxes outside, asked without any other boxes."""
         release, city = released(builder, records), records.region
         empty = RangeQueries(city, [10, 10, 0, 100], [10, 10, 0, 100], [0, 5, 0, 0], [5, 0, 400, 0])
         outside = RangeQueries(
@@ -352,7 +355,7 @@ class TestAnswers:
         assert release.answer(empty).tolist() == [0] * 4
         np.testing.assert_allclose(release.answer(outside), 0, atol=1e-12)
 
-    def test_what_sticks_out_counts_nothing(self, builder, records):
+    def test_only_the_part_inside_the_region_counts(self, builder, records):
         release, boxes = released(builder, records), boxes_of(records.region)
         x0, y0 = np.clip([boxes.x, boxes.y], 0, 400)
         x1, y1 = np.clip([boxes.x + boxes.width, boxes.y + boxes.height], 0, 400)
@@ -372,7 +375,7 @@ class TestAnswers:
         with pytest.raises(InputError, match=r"boxes are given in .*401.* release is of .*400"):
             getattr(released(builder, records), ask)(elsewhere)
 
-    def test_a_standard_error_a_box_or_none_at_all(self, builder, records):
+    def test_standard_errors_are_known_for_every_box_or_for_none(self, builder, records):
         release, boxes = released(builder, records), boxes_of(records.region)
         errors = release.standard_error(boxes)
         assert errors.shape == (60,)
@@ -386,7 +389,9 @@ class TestAnswers:
     @pytest.mark.parametrize("terms", [TERMS["record"], TERMS["user, n bought"]])
     @pytest.mark.parametrize("epsilon", ["0.001", 100])
     @pytest.mark.parametrize("which", ["none", "one", "one spot"])
-    def test_extremes(self, builder, records, which, epsilon, terms, public):
+    def test_extreme_records_and_epsilons_give_finite_answers(
+        self, builder, records, which, epsilon, terms, public
+    ):
         spots = {"none": np.empty((0, 2)), "one": [[400 - 1e-9, 0]], "one spot": [[7, 9]] * 500}
         xy = spots[which]
         few = Points(records.region, xy, np.arange(len(xy)) // 2)
@@ -399,7 +404,7 @@ class TestAnswers:
 
 class TestFile:
     @every_terms
-    def test_saved_and_loaded_it_is_the_same(self, builder, records, terms, tmp_path):
+    def test_a_loaded_release_equals_the_saved_one(self, builder, records, terms, tmp_path):
         release = released(builder, records, "1/3", **terms)
         again = load(release.save(tmp_path / "city.snh"))
         for field in dataclasses.fields(Release):
@@ -418,7 +423,7 @@ class TestFile:
 
 
 class TestSeeds:
-    def test_a_seed_repeats_the_release_and_is_told(self, builder, records):
+    def test_a_seed_repeats_the_release_and_is_reported(self, builder, records):
         data = PrivateDataset(records, budget=10, unit="record", n="public")
         one, same, other, free = (
             data.release(builder, epsilon=1, seed=seed) for seed in (4, 4, 6, None)
@@ -429,9 +434,9 @@ class TestSeeds:
         assert [r.replayable for r in (one, same, other, free)] == [True, True, True, False]
         assert [e.replayable for e in data.ledger.entries] == [True, True, True, False]
 
-    def test_without_a_seed_no_two_releases_are_alike(self, builder, records):
-        """The least that one builds is one count at scale 1, which 40 more times is the same with
-        probability below 1e-13."""
+    def test_releases_without_a_seed_differ(self, builder, records):
+        """The smallest release is one count at scale 1, and 40 more releases all have the same
+        count with probability below 1e-13."""
         boxes = boxes_of(records.region)
         one = released(builder, records).answer(boxes)
         assert any((released(builder, records).answer(boxes) != one).any() for _ in range(40))

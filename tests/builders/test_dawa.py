@@ -18,7 +18,7 @@ def released(records: Points, epsilon, builder, public=None, **unit):
     return data.release(builder, epsilon=epsilon, public=public)
 
 
-def test_a_quarter_cuts_and_the_rest_counts(records):
+def test_a_quarter_of_epsilon_chooses_buckets_and_the_rest_counts_them(records):
     cuts, counts = released(records, "0.4", DAWA(order=5)).spends
     assert (cuts.epsilon, cuts.composition, cuts.what) == (
         Fraction(1, 10),
@@ -29,7 +29,7 @@ def test_a_quarter_cuts_and_the_rest_counts(records):
 
 
 def test_for_large_squares_several_levels_are_counted(records):
-    # So much epsilon that the cuts, and so the levels, are hardly a matter of chance.
+    # A large epsilon, so that buckets and levels hardly depend on the noise.
     cuts, *counts = released(records, 40, LARGE).spends
     assert len(counts) >= 2
     assert {spend.composition for spend in counts} == {"parallel"}
@@ -48,17 +48,17 @@ def test_the_shares_are_those_of_the_expected_squares(records):
     assert paid == [Fraction(3, 10) * share for share in shares.values()]
 
 
-def test_without_noise_it_is_exact_on_its_cells(records):
+def test_counts_of_buckets_without_noise_are_exact(records):
     release = released(records, 10**6, DAWA(order=5, block=4))
     cells = release.model.partition.boxes()
-    # Only cells of like counts share a bucket, so each cell's own count is exact as well.
+    # Only cells of equal counts share a bucket, so the count of each cell is exact as well.
     for boxes in (cells, Grid(records.region, 32).boxes()):
         truth = exact_counts(records, boxes)
         np.testing.assert_allclose(release.answer(boxes), truth, atol=1e-6)
     assert len(cells) < 600
 
 
-def test_with_hardly_any_noise_the_levels_agree(records):
+def test_levels_with_little_noise_agree(records):
     release = released(records, 10**6, LARGE)
     truth = exact_counts(records, release.model.partition.boxes())
     np.testing.assert_allclose(release.model.values, truth, atol=1e-6)
@@ -72,7 +72,7 @@ def test_a_single_count_spreads_over_the_region():
     assert release.answer(half) == pytest.approx([20])
 
 
-def test_crowds_lie_in_small_buckets_and_the_sea_in_large_ones(records):
+def test_buckets_are_small_in_dense_places_and_large_elsewhere(records):
     release = released(records, 40, DAWA(order=6, block=16))
     cells = release.model.partition
     around = np.hypot(cells.x0 - 100, cells.y0 - 130) < 40
@@ -85,13 +85,13 @@ def test_buckets_follow_the_curve(records):
     centre = np.stack([cells.x0 + cells.x1, cells.y0 + cells.y1]) / 2
     reach = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
     apart = np.abs(np.diff(centre)) - (reach[:, 1:] + reach[:, :-1]) / 2
-    # Each touches the next along an edge.
+    # Each bucket touches the next along an edge.
     np.testing.assert_allclose(apart.max(axis=0), 0, atol=1e-9)
     assert (apart.min(axis=0) < 0).all()
     assert set(np.round(np.log2(reach[0] / reach[1]))) <= {-1, 0, 1}
 
 
-def test_the_tree_is_made_for_where_people_ask(records):
+def test_the_tree_is_optimised_for_squares_near_public_points(records):
     corner = Points(records.region, np.full((5, 2), 60.0))
     near = LARGE.expected(records.region, corner)
     assert len(near) > 100
@@ -103,7 +103,7 @@ def test_the_tree_is_made_for_where_people_ask(records):
     assert (LARGE.expected(records.region, None).x == anywhere.x).all()
 
 
-def test_squares_as_large_as_the_region_will_do(records):
+def test_squares_as_large_as_the_region_are_accepted(records):
     assert released(records, 1, DAWA(order=5, sizes_m=(400, 400))).spends
 
 
@@ -113,14 +113,14 @@ def test_n_is_not_needed(records):
     assert len(release.spends) == 2
 
 
-def test_what_needs_too_wide_numbers_is_refused_before_payment(records):
+def test_an_epsilon_too_small_for_64_bits_is_refused_before_payment(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     with pytest.raises(InputError, match="larger epsilon"):
         data.release(DAWA(), epsilon="1e-12")
     assert data.ledger.entries == ()
 
 
-def test_numbers_of_numpy_can_be_saved(records):
+def test_numpy_numbers_can_be_saved(records):
     builder = DAWA(np.float32(0.3), np.int64(4), np.int32(4), (np.float64(30), np.int64(60)))
     release = released(records, 1, builder)
     assert release.hyperparameters == {
@@ -132,7 +132,7 @@ def test_numbers_of_numpy_can_be_saved(records):
     assert release.to_bytes()
 
 
-def test_the_method_by_name_is_made_for_the_sizes():
+def test_the_registered_method_uses_the_sizes():
     assert METHODS["dawa"].builder((50, 200)) == DAWA(sizes_m=(50, 200))
 
 
@@ -151,6 +151,6 @@ def test_the_method_by_name_is_made_for_the_sizes():
         ({"sizes_m": (20, np.inf)}, "sizes_m"),
     ],
 )
-def test_a_wrong_number_is_named(wrong, match):
+def test_invalid_parameters_are_named(wrong, match):
     with pytest.raises(InputError, match=match):
         DAWA(**wrong)

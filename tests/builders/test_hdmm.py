@@ -15,7 +15,7 @@ TOWN = Region.around(lat=45, lon=7, side_m=13_200)
 
 
 @given(st.integers(1, 5), st.integers(0, 3), st.integers(0, 2**32))
-def test_it_is_least_squares(m, more, seed):
+def test_estimates_are_the_least_squares_solution(m, more, seed):
     rng = np.random.default_rng(seed)
     weights = np.concatenate([5 * np.eye(m, dtype=int), rng.integers(0, 4, (more, m))])
     sums = rng.integers(-50, 50, (m + more, m + more))
@@ -25,7 +25,7 @@ def test_it_is_least_squares(m, more, seed):
     np.testing.assert_allclose(ours.ravel(), best, atol=1e-9)
 
 
-def test_without_noise_it_is_exact(records):
+def test_counts_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e12", unit="record", n="public")
     release = data.release(HDMM(20, None), epsilon=10**12)
     counts = Grid(records.region, 20).count(records).counts
@@ -33,14 +33,14 @@ def test_without_noise_it_is_exact(records):
     assert len(release.cells()) == 400
 
 
-def test_what_it_costs(records):
+def test_the_spend_says_how_many_sums_were_measured(records):
     data = PrivateDataset(records, budget=1, unit="record", n="private")
     (spend,) = data.release(HDMM(50), epsilon="0.5").spends
     assert str(spend) == "0.5 for 81 weighted sums of counts of 64 cells"
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.001, 1, 1e9])
-def test_columns_are_as_large_as_the_noise_allows_and_tell_every_cell(epsilon):
+def test_column_sums_are_as_large_as_the_noise_allows_and_the_rank_is_full(epsilon):
     weights = HDMM(sizes_m=None).weights(Grid(TOWN, 64), epsilon)
     assert weights.dtype == np.int64
     assert column_norm(weights) ** 2 / epsilon <= 2**50
@@ -51,7 +51,7 @@ def test_columns_are_as_large_as_the_noise_allows_and_tell_every_cell(epsilon):
         assert sums.min() >= 2**15 - 4
 
 
-def test_rounded_it_is_as_good_as_what_was_found():
+def test_rounding_hardly_increases_the_error():
     grid = Grid(TOWN, 64)
     fine = HDMM(sizes_m=None).weights(grid, 1)
     coarse = HDMM(sizes_m=None).weights(grid, 2.0**-20)
@@ -60,7 +60,7 @@ def test_rounded_it_is_as_good_as_what_was_found():
     assert errors[1] == pytest.approx(errors[0], rel=0.01)
 
 
-def test_large_boxes_have_less_noise_than_cells_would_give():
+def test_large_boxes_have_less_noise_than_with_cells_alone():
     grid = Grid(TOWN, 256)
     weights = HDMM(sizes_m=(1_000, 5_000)).weights(grid, 1)
     shape = column_norm(weights) ** 2 * covariance(weights)
@@ -78,13 +78,13 @@ def test_large_boxes_have_less_noise_than_cells_would_give():
 
 class TestWidth:
     def test_larger_boxes_get_wider_cells(self):
-        """Those of 1 to 5 km are 48 times larger on average."""
+        """Boxes of 1 to 5 km are 48 times wider on average."""
         small, large = (HDMM(sizes_m=s).width(13_200, 10**5, 0.2) for s in ((25, 100), (1e3, 5e3)))
         assert small == pytest.approx(34.68, abs=0.01)
         assert large == pytest.approx(48**0.5 * small)
         assert HDMM(sizes_m=None).width(3 * 62.5, 10**5, 0.2) == small
 
-    def test_there_are_not_too_many_cells_to_search_for(self):
+    def test_the_number_of_cells_is_limited(self):
         assert HDMM().width(102_400, 10**9, 1e6) == 100
 
     def test_a_given_width_needs_no_n(self, records):
@@ -94,18 +94,18 @@ class TestWidth:
 
 
 @pytest.mark.parametrize("sizes", [(0, 1), (2, 1), (-1, 5), (1, np.inf), (np.nan, 1)])
-def test_sizes_that_make_no_sense_are_named(sizes):
+def test_invalid_sizes_are_refused(sizes):
     with pytest.raises(InputError, match="sizes_m must be None or"):
         HDMM(sizes_m=sizes)
 
 
 @pytest.mark.parametrize("cell_m", [0, -1, np.nan, "30", True])
-def test_a_wrong_width_is_named(cell_m):
+def test_invalid_widths_are_refused(cell_m):
     with pytest.raises(InputError, match="cell_m must be a positive number"):
         HDMM(cell_m)
 
 
-def test_a_refusal_says_what_would_do(records):
+def test_messages_say_which_values_are_possible(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     with pytest.raises(InputError, match=r"cell_m = 0\.1 .* make cell_m 0\.391 or more"):
         data.release(HDMM(0.1), epsilon=1)

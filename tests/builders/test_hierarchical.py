@@ -18,7 +18,7 @@ SIDES = [(1,), (7,), (2, 4), (1, 2, 4, 8), (3, 12), (2, 6)]
 
 
 @pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_the_average_is_over_all_boxes(sides):
+def test_average_variance_is_the_mean_over_all_boxes(sides):
     m = sides[-1]
     city = Region.around(lat=45, lon=7, side_m=m)
     low, high = np.triu_indices(m + 1, 1)
@@ -30,7 +30,7 @@ def test_the_average_is_over_all_boxes(sides):
 
 
 @given(st.integers(1, 700), st.none() | st.integers(2, 9))
-def test_grids_are_nested_and_no_other_is_better(m, b):
+def test_grids_are_nested_and_have_the_least_average_variance(m, b):
     sides = HierarchicalGrid(b=b).sides(m)
     cut = sides[1] // sides[0] if len(sides) > 1 else 1
     assert all(below == cut * above for above, below in pairwise(sides))
@@ -49,7 +49,7 @@ def test_a_few_cells_need_no_hierarchy():
     assert HierarchicalGrid().sides(10) == (10,)
 
 
-def test_hierarchies_are_worth_more_the_more_cells_there_are():
+def test_hierarchies_gain_more_with_more_cells():
     gains = [average_variance((m,)) / average_variance(HierarchicalGrid().sides(m)) for m in
              (30, 100, 300, 1_000)]  # fmt: skip
     assert gains == sorted(gains)
@@ -57,19 +57,19 @@ def test_hierarchies_are_worth_more_the_more_cells_there_are():
     assert gains[-1] > 8
 
 
-def test_never_more_cells_than_a_grid_has():
+def test_the_number_of_cells_is_limited():
     for b in (None, 2, 3, 90):
         assert HierarchicalGrid(b=b).sides(8_191)[-1] <= 8_192
 
 
-def test_each_grid_costs_an_even_share(records):
+def test_grids_share_epsilon_equally(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     spends = data.release(HierarchicalGrid(6.5, b=4), epsilon="0.5").spends
     assert [s.what for s in spends] == ["counts of 256 cells", "counts of 4,096 cells"]
     assert [s.epsilon for s in spends] == [Fraction(1, 4), Fraction(1, 4)]
 
 
-def test_without_noise_it_is_exact(records):
+def test_counts_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(HierarchicalGrid(7), epsilon=10_000)
     grid = release.model.cells()
@@ -81,7 +81,7 @@ def test_without_noise_it_is_exact(records):
     np.testing.assert_allclose(release.answer(everything), exact_counts(records, everything))
 
 
-def test_cells_are_as_wide_as_a_quarter_of_epsilon_buys(records):
+def test_the_default_width_is_that_of_a_quarter_of_epsilon(records):
     data = PrivateDataset(records, budget=9, unit="record", n="public")
     cell_m = data.release(HierarchicalGrid(), epsilon=8).model.cells().cell_m
     width = default_cell_width(300, 2)
@@ -95,12 +95,12 @@ def test_a_given_width_needs_no_n(records):
 
 
 @pytest.mark.parametrize("b", [1, 0, -2, 2.5, True, "4"])
-def test_a_factor_cuts(b):
+def test_invalid_branching_factors_are_refused(b):
     with pytest.raises(InputError, match="b must be a whole number, at least 2"):
         HierarchicalGrid(b=b)
 
 
 @pytest.mark.parametrize("cell_m", [0, -1, np.nan, np.inf, True, "30"])
-def test_a_wrong_width_is_named(cell_m):
+def test_invalid_widths_are_refused(cell_m):
     with pytest.raises(InputError, match="cell_m must be a positive number"):
         HierarchicalGrid(cell_m)

@@ -1,4 +1,4 @@
-"""At an enormous epsilon no noise is left: P(noise != 0) < exp(-900,000)."""
+"""Results at an epsilon so large that there is no noise: P(noise != 0) < exp(-900,000)."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exac
 from snhkit.privacy import PrivacyUnit, SystemEntropy
 
 EPSILON = 10**6
-# Identity() takes its narrowest cells, 5 m; the rule of UG makes ceil(sqrt(300 * 1e6 / 2e6)).
+# Identity() has its narrowest cells, 5 m; UG has ceil(sqrt(300 * 1e6 / 2e6)) cells per side.
 CASES = {
     "UG": (UniformGrid(c=2e6), 13),
     "Identity-30": (Identity(30), 14),
@@ -22,7 +22,7 @@ grid_builders = pytest.mark.parametrize(("builder", "m"), CASES.values(), ids=CA
 
 
 @grid_builders
-def test_the_answer_is_the_exact_fractional_one(builder, m, records):
+def test_answers_weight_cells_by_the_covered_area(builder, m, records):
     data = PrivateDataset(records, budget=EPSILON, unit="record", n="public")
     release = data.release(builder, epsilon=EPSILON)
     grid = Grid(records.region, m)
@@ -41,25 +41,25 @@ def test_boxes_of_whole_cells_get_the_true_count(builder, m, records):
     x, y = edges[low]
     width, height = edges[high] - edges[low]
     boxes = RangeQueries(records.region, x, y, width, height)
-    # a record on an edge would be a matter of rounding; there is none
+    # No record lies on an edge, where rounding would decide.
     np.testing.assert_allclose(release.answer(boxes), exact_counts(records, boxes), atol=1e-9)
 
 
-def test_a_bought_n_is_then_the_true_one(records):
+def test_a_bought_n_without_noise_is_exact(records):
     data = PrivateDataset(records, budget=EPSILON, unit="record", n="private")
     release = data.release(UniformGrid(c=2e6), epsilon=EPSILON)
     assert release.n == 300
-    assert release.model.grid.m == 12  # ceil(sqrt(300 * 0.95e6 / 2e6)): a twentieth is gone
+    assert release.model.grid.m == 12  # ceil(sqrt(300 * 0.95e6 / 2e6)): n cost a twentieth
 
 
-def test_for_persons_the_rule_counts_epsilon_per_record(records):
+def test_the_rule_of_ug_uses_epsilon_per_record(records):
     data = PrivateDataset(records, budget=2, unit="user", max_per_user=4, n="public")
     release = data.release(UniformGrid(c=1), epsilon=2)
     assert release.model.grid.m == int(np.ceil(np.sqrt(data.n * 2 / 4)))
 
 
 class TestTheRules:
-    """By hand: sqrt(n epsilon / 10), and 1,600 (n epsilon)**-0.3869 within [5, 2000]."""
+    """UG: sqrt(n epsilon / 10). Default width: 1,600 (n epsilon)**-0.3869 within [5, 2000]."""
 
     @pytest.mark.parametrize(
         ("n", "epsilon", "m"), [(0, 1, 1), (10, 1, 1), (1_000, 0.9, 10), (10**9, 10**6, 8_192)]
@@ -75,7 +75,7 @@ class TestTheRules:
         assert default_cell_width(n, float(epsilon)) == pytest.approx(width, rel=1e-3)
 
     def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid(self):
-        """Not a refusal: n may be paid for by then."""
+        """The width is limited without an error, because n may already have been bought."""
         country = Region.around(lat=45, lon=7, side_m=200_000)
         terms = Terms(EPSILON, PrivacyUnit.of("record"), SystemEntropy(), n=10**6)
         grid, *_ = chosen_grid(Points(country, []), terms, None)
@@ -84,12 +84,12 @@ class TestTheRules:
 
 @pytest.mark.parametrize("wrong", [0, -1, np.nan, np.inf, True, "30"])
 @pytest.mark.parametrize("make", [UniformGrid, Identity])
-def test_a_wrong_number_is_named(make, wrong):
+def test_invalid_numbers_are_named(make, wrong):
     with pytest.raises(InputError, match=r"(c|cell_m) must be a positive number"):
         make(wrong)
 
 
-def test_numbers_of_numpy_can_be_saved(records):
+def test_numpy_numbers_can_be_saved(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     release = data.release(Identity(np.float32(30)), epsilon=1)
     assert release.hyperparameters == {"cell_m": 30.0}

@@ -13,20 +13,20 @@ pytest.importorskip("mbi", reason="the extra pgm is not installed")
 
 
 def projected(noisy: np.ndarray, total: float) -> np.ndarray:
-    """The nearest non-negative counts of a given sum, found by lowering all by the same."""
+    """Return the closest non-negative counts of a given sum, by lowering all counts equally."""
     falling = np.sort(noisy, axis=None)[::-1]
     lowering = (falling.cumsum() - total) / np.arange(1, noisy.size + 1)
     return np.maximum(noisy - lowering[falling > lowering][-1], 0)
 
 
 def test_the_projection_by_hand():
-    # Lowered by one, 7, 2 and -3 make 6, 1 and nothing.
+    # Lowered by one, 7, 2 and -3 give 6, 1 and 0.
     assert projected(np.array([[7.0, -3], [2, 0]]), 7).tolist() == [[6, 0], [1, 0]]
 
 
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(1, 2_000))
-def test_of_one_grid_it_is_the_projection(seed, total):
+def test_without_blocks_the_fit_is_the_projection(seed, total):
     rng = np.random.default_rng(seed)
     noisy = rng.poisson(40, (5, 5)) * rng.integers(0, 2, (5, 5)) + rng.integers(-9, 10, (5, 5))
     best = projected(noisy, total)
@@ -37,8 +37,8 @@ def test_of_one_grid_it_is_the_projection(seed, total):
     assert lost == pytest.approx(least, rel=2e-3, abs=0.5)
 
 
-def test_with_blocks_no_change_of_two_cells_fits_better():
-    """The optimum's own condition: mass has nowhere better to be."""
+def test_with_blocks_the_fit_is_optimal():
+    """The condition of optimality: moving mass between two cells does not improve the fit."""
     rng = np.random.default_rng(2)
     noisy = rng.poisson(30, (16, 16)) * (rng.random((16, 16)) < 0.3) + rng.integers(
         -9, 10, (16, 16)
@@ -53,7 +53,7 @@ def test_with_blocks_no_change_of_two_cells_fits_better():
     assert (found > 1).sum() > 30
 
 
-def test_without_noise_it_is_exact(records):
+def test_counts_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(PGM(20), epsilon=10_000)
     counts = Grid(records.region, 20).count(records).counts
@@ -69,7 +69,7 @@ def test_counts_are_non_negative_and_add_up(records, n):
     assert values.sum() == pytest.approx(release.n)
 
 
-def test_with_neither_n_nor_default_width_it_adds_up_to_the_noisy_total(records):
+def test_without_n_counts_add_up_to_the_noisy_total(records):
     release = PrivateDataset(records, budget=100, unit="record", n="private").release(
         PGM(50), epsilon=100
     )
@@ -83,7 +83,7 @@ def test_cells_fill_whole_blocks(records):
         assert data.release(PGM(cell_m), epsilon=1).model.cells().m == side
 
 
-def test_none_is_none(records):
+def test_a_total_of_zero_gives_zeros(records):
     assert (fitted(np.array([[5, -2], [0, 1]]), 0) == 0).all()
 
 
@@ -96,7 +96,7 @@ def test_too_many_cells_are_refused_before_payment(records):
     assert data.ledger.entries == ()
 
 
-def test_without_its_package_it_refuses_before_payment(records, monkeypatch):
+def test_a_missing_package_is_named_before_payment(records, monkeypatch):
     monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     with pytest.raises(InputError, match=r'mbi is not installed: pip install "snhkit\[pgm\]"'):
@@ -104,15 +104,15 @@ def test_without_its_package_it_refuses_before_payment(records, monkeypatch):
     assert data.ledger.entries == ()
 
 
-def test_too_many_cells_of_the_default_width_are_made_wider(records, monkeypatch):
+def test_the_default_width_is_limited(records, monkeypatch):
     monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 64)  # 80 would be wanted
     data = PrivateDataset(records, budget="1e9", unit="record", n="public")
     assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 64
 
 
 @pytest.mark.parametrize("side_m", [20, 150])
-def test_it_takes_noise_away_from_a_noisy_grid(records, side_m):
-    """Of the same ten draws of noise, and by a tenth at least."""
+def test_the_fit_has_a_smaller_error_than_the_noisy_grid(records, side_m):
+    """The error is at least a tenth smaller, on the same ten draws of noise."""
     rng = np.random.default_rng(4)
     x, y = rng.uniform(0, 400 - side_m, (2, 500))
     boxes = RangeQueries(records.region, x, y, np.full(500, side_m), np.full(500, side_m))

@@ -12,7 +12,7 @@ from snhkit.privacy import column_norm
 
 
 def weighted_coefficients(counts: np.ndarray) -> list[float]:
-    """The paper's, by recursion: half the difference of the halves' means, times the length."""
+    """Return the paper's weighted coefficients: half the difference of means, times the length."""
     if len(counts) == 1:
         return []
     left, right = np.split(counts, 2)
@@ -22,7 +22,7 @@ def weighted_coefficients(counts: np.ndarray) -> list[float]:
 
 
 def interleaved(left: list[float], right: list[float]) -> list[float]:
-    """Two hierarchies level by level."""
+    """Merge two hierarchies level by level."""
     out, size = [], 1
     while left:
         out += left[:size] + right[:size]
@@ -31,7 +31,7 @@ def interleaved(left: list[float], right: list[float]) -> list[float]:
 
 
 @given(st.integers(0, 5), st.integers(0, 2**32))
-def test_the_matrix_takes_the_weighted_coefficients(k, seed):
+def test_the_matrix_gives_the_weighted_coefficients(k, seed):
     counts = np.random.default_rng(seed).integers(0, 100, 2**k)
     expected = [counts.mean() * len(counts), *weighted_coefficients(counts)]
     np.testing.assert_allclose(haar_matrix(k) @ counts, expected)
@@ -45,13 +45,13 @@ def test_a_record_changes_one_coefficient_of_each_level_and_the_total(k):
 
 
 @given(st.integers(0, 5), st.integers(0, 2**32))
-def test_inverted_it_gives_the_counts_back(k, seed):
+def test_the_inverse_restores_the_counts(k, seed):
     counts = np.random.default_rng(seed).integers(0, 10**6, (2**k, 2**k))
     haar = haar_matrix(k)
     assert (inverted(haar, haar @ counts @ haar.T) == counts).all()
 
 
-def test_without_noise_it_is_exact(records):
+def test_counts_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(Privelet(30), epsilon=10**6)
     counts = Grid(records.region, 16).count(records).counts
@@ -59,7 +59,7 @@ def test_without_noise_it_is_exact(records):
     assert len(release.cells()) == 256
 
 
-def test_what_it_costs(records):
+def test_the_spend_says_how_many_sums_were_measured(records):
     data = PrivateDataset(records, budget=1, unit="record", n="private")
     (spend,) = data.release(Privelet(50), epsilon="0.5").spends
     assert str(spend) == "0.5 for 64 weighted sums of counts of 64 cells"
@@ -87,6 +87,6 @@ def test_more_records_or_epsilon_make_finer_cells_within_limits():
 
 
 @pytest.mark.parametrize("cell_m", [0, -1, np.nan, "30", True])
-def test_a_wrong_width_is_named(cell_m):
+def test_invalid_widths_are_refused(cell_m):
     with pytest.raises(InputError, match="cell_m must be a positive number"):
         Privelet(cell_m)

@@ -15,7 +15,7 @@ def released(records: Points, epsilon, builder=PrivTree(), **unit):  # noqa: B00
     return data.release(builder, epsilon=epsilon)
 
 
-def test_half_pays_for_the_structure_and_half_for_the_counts(records):
+def test_epsilon_is_shared_equally_by_splits_and_counts(records):
     structure, counts = released(records, "0.3").spends
     assert (structure.epsilon, structure.composition) == (Fraction(3, 20), "sequential")
     assert (counts.epsilon, counts.composition) == (Fraction(3, 20), "parallel")
@@ -27,7 +27,7 @@ def test_n_is_not_needed(records):
     assert len(release.spends) == 2
 
 
-def test_without_noise_it_is_exact_on_its_squares(records):
+def test_counts_of_squares_without_noise_are_exact(records):
     release = released(records, 1_000, PrivTree(max_depth=6))
     cells = release.model.cells().boxes()
     assert cells.width.min() == 400 / 2**6
@@ -37,7 +37,7 @@ def test_without_noise_it_is_exact_on_its_squares(records):
     np.testing.assert_allclose(release.answer(cells), exact_counts(records, shifted), atol=1e-6)
 
 
-def test_crowds_lie_in_small_squares(records):
+def test_squares_are_small_in_dense_places(records):
     release = released(records, 20)
     cells = release.model.cells().boxes()
     around = np.abs(cells.x - 100) + np.abs(cells.y - 130) < 30
@@ -56,7 +56,7 @@ def test_larger_squares_are_sums_of_smaller_ones(records):
 
 
 def plain_leaves(xy, side, epsilon, rng, depth=0):
-    """How many squares the paper's algorithm leaves whole below a root, with noise of numpy."""
+    """Return the number of leaves of the paper's algorithm below a root, with numpy's noise."""
     scale = 7 / 3 / epsilon
     biased = max(len(xy) - depth * scale * np.log(4), -scale * np.log(4))
     if biased + rng.laplace(0, scale) <= 0:
@@ -69,8 +69,8 @@ def plain_leaves(xy, side, epsilon, rng, depth=0):
     return sum(plain_leaves(quarter, half, epsilon, rng, depth + 1) for quarter in quarters)
 
 
-def test_its_trees_are_as_large_as_those_of_a_plain_program(records):
-    """Welch's test at 1e-6: the four quarters of the region are the paper's roots."""
+def test_trees_are_as_large_as_those_of_a_direct_implementation(records):
+    """Welch's test at 1e-6; the four quarters of the region are the roots of the paper's trees."""
     rng = np.random.default_rng(5)
     xy, half, runs = records.xy, records.region.side_m / 2, 400
     roots = [xy[((xy >= half) == corner).all(axis=1)] % half for corner in np.ndindex(2, 2)]
@@ -80,11 +80,11 @@ def test_its_trees_are_as_large_as_those_of_a_plain_program(records):
 
 
 @pytest.mark.parametrize("max_depth", [-1, 25, 2.5, True, None])
-def test_depth_is_a_whole_number_that_edges_can_tell(max_depth):
+def test_invalid_depths_are_refused(max_depth):
     with pytest.raises(InputError, match="max_depth must be"):
         PrivTree(max_depth=max_depth)
 
 
-def test_depth_nought_is_one_count(records):
+def test_depth_0_is_one_count(records):
     release = released(records, 1_000, PrivTree(max_depth=0))
     assert release.answer(release.model.cells().boxes()) == pytest.approx([300])

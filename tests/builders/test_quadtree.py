@@ -27,7 +27,7 @@ def test_each_level_costs_its_share(records):
     assert total(spends) == Fraction(1, 2)
 
 
-def test_without_noise_it_is_exact(records):
+def test_counts_without_noise_are_exact(records):
     data = PrivateDataset(records, budget="1e6", unit="record", n="public")
     release = data.release(QuadTree(4), epsilon=10_000)
     counts = Grid(records.region, 16).count(records).counts
@@ -41,7 +41,7 @@ def test_a_given_height_needs_no_n(records):
     assert data.release(QuadTree(), epsilon=1).n is not None
 
 
-def test_more_records_or_epsilon_make_it_taller_within_limits():
+def test_height_grows_with_n_and_epsilon_within_limits():
     heights = [QuadTree().height_for(13_200, n, e) for n, e in ((10**4, 0.1), (10**6, 1), (0, 1))]
     assert heights[0] < heights[1]
     assert heights[2] >= 0
@@ -50,6 +50,6 @@ def test_more_records_or_epsilon_make_it_taller_within_limits():
 
 
 @pytest.mark.parametrize("height", [-1, 14, 10**6, 2.5, True])
-def test_heights_that_no_grid_has_are_refused(height):
+def test_invalid_heights_are_refused(height):
     with pytest.raises(InputError, match="height must be"):
         QuadTree(height)

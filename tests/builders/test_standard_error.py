@@ -1,4 +1,4 @@
-"""The stated error is the noise's: exactly where answers are linear in it, and in many releases."""
+"""Standard errors against the noise: exact for linear answers, and measured over many releases."""
 
 from fractions import Fraction
 
@@ -43,12 +43,12 @@ RELEASES = 200
 
 
 @pytest.mark.parametrize("builder", LINEAR.values(), ids=LINEAR)
-def test_it_adds_up_what_each_noisy_number_does(builder, records, city, monkeypatch):
-    """One number of noise at a time is one, all others 0: its factor in each answer."""
+def test_standard_errors_follow_from_each_noisy_number(builder, records, city, monkeypatch):
+    """One noise number at a time is 1 and all others are 0, which gives its factor in answers."""
     data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n="public")
     boxes = RangeQueries.sample(city, 40, (10, 390))
     position, scales = -1, []
-    one = 2**30 if isinstance(builder, HDMM) else 1  # in its lattice
+    one = 2**30 if isinstance(builder, HDMM) else 1  # the weights are integers of 15 bits
 
     def all_but_one_nought(shape, scale, entropy):
         drawn = np.zeros(shape, np.int64)
@@ -72,10 +72,11 @@ def test_it_adds_up_what_each_noisy_number_does(builder, records, city, monkeypa
 
 
 @pytest.mark.parametrize("builder", NOISY.values(), ids=NOISY)
-def test_it_is_the_error_of_many_releases(builder, records, city):
-    """Mean squares within 6 of their standard errors: a false alarm in 1e8.
+def test_standard_errors_match_the_errors_of_many_releases(builder, records, city):
+    """Mean squares lie within 6 of their standard errors, with a false-alarm rate of 1e-8.
 
-    These are below 3 %; 5 % more are granted to AG, whose cuts follow its noise.
+    The standard errors are below 3 %. AG is allowed 5 % more, because its pieces depend on its
+    noise.
     """
     data = PrivateDataset(records, budget=10**6, unit="record", n="public")
     edges = np.arange(10, 400, 60.0)
@@ -91,5 +92,5 @@ def test_it_is_the_error_of_many_releases(builder, records, city):
         squares.append(np.mean((error / release.standard_error(boxes)) ** 2))
     doubt = np.std(squares) / np.sqrt(RELEASES)
     assert doubt < 0.03
-    granted = 6 * doubt + 0.05 * isinstance(builder, AdaptiveGrid)
-    assert np.mean(squares) == pytest.approx(1, abs=granted)
+    tolerance = 6 * doubt + 0.05 * isinstance(builder, AdaptiveGrid)
+    assert np.mean(squares) == pytest.approx(1, abs=tolerance)

@@ -10,7 +10,7 @@ from snhkit.geometry import Grid, Histogram, Points, Region
 
 
 class Scripted:
-    """Hands out the given words in order, and fails when there are no more."""
+    """An entropy that returns given words in order, and fails when there are no more."""
 
     replayable = True
 
@@ -30,10 +30,11 @@ def scripted() -> type[Scripted]:
 
 @pytest.fixture
 def laplace_p() -> Callable[[NDArray[np.int64], Fraction], float]:
-    """The chi-square p-value of draws under scipy's discrete Laplace law of a scale.
+    """Return a function that tests draws against scipy's discrete Laplace distribution.
 
-    Bins hold about 1/41 of the law each and none less than 1/1000, so with 200,000 draws every
-    expected count is above 200 and the false-alarm rate is the threshold put on p.
+    The function returns the p-value of a chi-square test. Each bin has a probability of about 1/41,
+    and none of less than 1/1000, so with 200,000 draws every expected count is above 200, and the
+    false-alarm rate equals the threshold for p.
     """
 
     def p_value(draws: NDArray[np.int64], scale: Fraction) -> float:

@@ -1,4 +1,4 @@
-"""The audit against mechanisms whose epsilon is known."""
+"""Audits of mechanisms whose epsilon is known."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ from snhkit.privacy import ReplayableEntropy, audited_epsilon, discrete_laplace,
 
 
 def counting(scale: Fraction, seed: int = 0, draws: int = 40_000):
-    """Counts with noise; two inputs a step apart differ by epsilon = 1 / scale."""
+    """Return a mechanism that adds noise to a count, whose epsilon is 1 / scale."""
     draws = iter(discrete_laplace(draws, scale, ReplayableEntropy(seed)).tolist())
     return lambda count: count + next(draws)
 
@@ -27,42 +27,42 @@ def test_bounds_are_those_of_scipy(hits, confidence):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_delta_is_taken_off_first():
-    """A mechanism that fails once in ten, and else tells nothing."""
+def test_delta_is_subtracted_before_the_quotient():
+    """The mechanism reveals its input in one run of ten, and nothing in the others."""
     assert epsilon_lower_bound((100, 0), (1_000, 1_000)) > 2
     assert epsilon_lower_bound((100, 0), (1_000, 1_000), delta=0.1) == 0
 
 
-def test_the_bound_holds_as_often_as_it_says():
-    """300 audits at 80 %: more than 90 wrong ones have a probability below 2e-5."""
+def test_the_bound_holds_with_its_confidence():
+    """More than 90 wrong bounds in 300 audits at 80 % have a probability below 2e-5."""
     fair = (counting(Fraction(1), seed, 200) for seed in range(300))
     bounds = [audited_epsilon(mechanism, 0, 1, 100, confidence=0.8) for mechanism in fair]
     assert sum(bound > 1 for bound in bounds) <= 90
 
 
-def test_it_comes_near_a_known_epsilon_from_below():
+def test_the_bound_is_close_to_a_known_epsilon():
     assert 0.85 < audited_epsilon(counting(Fraction(1)), 5, 6, 20_000) <= 1
 
 
 @pytest.mark.parametrize("promised", [0.5, 1, 2])
-def test_half_of_the_noise_is_caught(promised):
+def test_half_of_the_noise_is_detected(promised):
     assert audited_epsilon(counting(1 / (2 * Fraction(promised))), 0, 1, 4_000) > promised
 
 
-def test_nothing_is_found_where_nothing_is_told():
+def test_the_bound_is_0_for_equal_distributions():
     assert audited_epsilon(counting(Fraction(1)), 5, 5, 4_000) == 0
     assert audited_epsilon(lambda _: [1.0, 2.0], 0, 1, 100) == 0
 
 
-def test_it_looks_in_the_right_direction():
-    """Of four noisy numbers two move by one each: epsilon is 2, and 1 for either alone."""
+def test_all_outputs_are_used_together():
+    """Two of four noisy numbers change by 1: epsilon is 2 together, and 1 for each alone."""
     draws = discrete_laplace((8_000, 4), Fraction(1), ReplayableEntropy(2))
     runs = iter(draws)
     found = audited_epsilon(lambda step: np.array([step, 7, -step, 7]) + next(runs), 0, 1, 4_000)
     assert 1.1 < found <= 2
 
 
-def test_a_secret_in_plain_sight_is_found():
+def test_a_mechanism_without_noise_is_detected():
     found = audited_epsilon(lambda given: given, 0, 1, 4_000)
     assert found > 5
     assert audited_epsilon(lambda given: -given, 0, 1, 4_000) == found

@@ -20,7 +20,7 @@ lines = st.sampled_from([(2, 1), (4, 1), (4, 2), (8, 2), (8, 4), (8, 8)])
 
 
 def counted(counts: list[int]):
-    """A histogram of a grid whose cells hold these, x-major."""
+    """Return the histogram of a grid whose cells hold the given counts, x-major."""
     m = int(len(counts) ** 0.5)
     cell = np.repeat(np.arange(m * m), counts)
     xy = np.stack([cell // m, cell % m], axis=1) * 4 / m
@@ -28,7 +28,7 @@ def counted(counts: list[int]):
 
 
 def structures(cells: int, block: int, at: int = 0) -> list[list[tuple[int, int, int]]]:
-    """All ways to cut ``cells`` from ``at``: blocks as (begin, length, length of buckets)."""
+    """Return all partitions of cells into blocks, each (begin, length, length of buckets)."""
     whole = [[(at, cells, 1 << k)] for k in range(cells.bit_length())]
     if cells == block:
         return whole
@@ -38,7 +38,7 @@ def structures(cells: int, block: int, at: int = 0) -> list[list[tuple[int, int,
 
 
 def entry(noisy: list[np.ndarray], block: int, atom: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Where a block stands among the candidates: list, row, column."""
+    """Return the place of a block among the candidates: list, row, column."""
     at, length, bucket = atom
     return (length // block).bit_length() - 1, bucket.bit_length() - 1, at // length
 
@@ -61,13 +61,13 @@ def drawn(data, cells: int, block: int, most: int) -> list[np.ndarray]:
     return [data.draw(arrays(np.int64, s, elements=st.integers(-most, most))) for s in shapes]
 
 
-def test_a_line_cut_by_hand():
+def test_buckets_worked_out_by_hand():
     x = np.array([7, 7, 7, 7, 1, 1, 9, 0])
     noisy = candidates(x, block=4)
     # Buckets of 1, 2, 4 cells in blocks of 4; of 1, 2, 4, 8 in the block of 8 (its median is 7).
     assert noisy[0].T.tolist() == [[0, 0, 0], [0, 9, 9]]
     assert noisy[1].T.tolist() == [[0, 9, 9, 21]]
-    # At 1 a bucket: 1 + 4 is least. At 7: 7 + (18 + 7). At 40: 42 + 40.
+    # The least cost is 1 + 4 at 1 per bucket, 7 + (18 + 7) at 7, and 42 + 40 at 40.
     assert least_cost(noisy, BucketCosts(1, 1, Fraction(1))).tolist() == [4, 1, 1, 1, 1]
     assert least_cost(noisy, BucketCosts(1, 7, Fraction(1))).tolist() == [4, 4]
     assert least_cost(noisy, BucketCosts(1, 40, Fraction(1))).tolist() == [8]
@@ -101,7 +101,7 @@ def test_a_record_changes_the_deviations_over_its_cell_by_one_at_most(line, cell
 
 
 @given(lines, st.integers(1, 9), st.data())
-def test_no_structure_costs_less(line, bucket, data):
+def test_no_partition_costs_less(line, bucket, data):
     cells, block = line
     noisy = drawn(data, cells, block, 9)
     costs = BucketCosts(1, bucket, Fraction(1))
@@ -112,8 +112,8 @@ def test_no_structure_costs_less(line, bucket, data):
     assert found in [way for price, way in every if price == least]
 
 
-class TestTheArgument:
-    """A record is made up for by lowering one block's noise by 2, and by no less."""
+class TestPrivacyProof:
+    """Lowering one block's noise by 2 makes up for one record, and lowering by less does not."""
 
     @staticmethod
     def winners(noisy, cells, block, costs):
@@ -123,7 +123,9 @@ class TestTheArgument:
 
     @pytest.mark.parametrize("sign", [1, -1])
     @given(line=lines, cell=st.integers(0, 7), bucket=st.integers(1, 9), data=st.data())
-    def test_then_the_same_structure_wins(self, sign, line, cell, bucket, data):
+    def test_the_same_partition_wins_after_lowering_one_noise_by_2(
+        self, sign, line, cell, bucket, data
+    ):
         cells, block = line
         x = data.draw(arrays(np.int64, cells, elements=st.integers(0, 5)))
         more = x + (np.arange(cells) == cell % cells)
@@ -142,9 +144,10 @@ class TestTheArgument:
             kept |= least_cost(after, costs).tolist() == found == lengths(winner)
         assert kept  # by the tie-breaking too
 
-    def test_less_would_not_do(self):
-        # A record in the first cell: the pairs' deviation rises from 0 to 1, the whole's falls
-        # from 8 to 7. With noise -7 the whole costs 2 (8 - 7) + 1 = 3, the pairs 0 + 2.
+    def test_lowering_by_less_is_not_enough(self):
+        # With a record more in the first cell, the deviation of the pairs rises from 0 to 1, and
+        # that of the one bucket of four falls from 8 to 7. With noise -7 the one bucket costs
+        # 2 (8 - 7) + 1 = 3, and the pairs cost 0 + 2.
         x, more = np.array([1, 1, 5, 5]), np.array([2, 1, 5, 5])
         costs = BucketCosts(1, 1, Fraction(1))
         noise = np.array([[99], [0], [-7]])
@@ -157,7 +160,7 @@ class TestTheArgument:
 
 
 def law(counts: ArrayLike, price: int, scale: float) -> np.ndarray:
-    """How likely four cells become buckets of 1, 2 and 4, summed over all that noise can be."""
+    """Return the probabilities that four cells become buckets of 1, 2 and 4 cells."""
     z = np.arange(-60, 61)
     p = dlaplace(1 / scale).pmf(z)
     deviation = candidates(np.array(counts), 4)[0]
@@ -173,7 +176,7 @@ def law(counts: ArrayLike, price: int, scale: float) -> np.ndarray:
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_noise_is_as_wide_as_its_price():
+def test_the_noise_has_the_scale_of_its_price():
     counts, epsilon, price = [0, 9, 3, 2], Fraction(1), Fraction(3)
     args = np.arange(4), 4, price, epsilon, 1, SystemEntropy()
     seen = [len(noisy_buckets(counted(counts), *args)[0]) == 1 for _ in range(1_500)]
@@ -186,18 +189,18 @@ def test_the_noise_is_as_wide_as_its_price():
 
 @settings(max_examples=25)
 @given(arrays(np.int64, 4, elements=st.integers(0, 9)), st.integers(0, 3), st.integers(0, 20))
-def test_a_record_moves_the_law_by_epsilon_at_most(x, cell, price):
+def test_a_record_changes_log_probabilities_by_at_most_epsilon(x, cell, price):
     more = x + (np.arange(4) == cell)
     loss = np.abs(np.log(law(x, price, 2.0) / law(more, price, 2.0)))
     assert loss.max() <= 1 + 1e-6
 
 
-def test_half_the_noise_would_cost_more():
+def test_half_of_the_noise_costs_more():
     few, more = (law([8, 8, 0, last], 8, 1.0) for last in (0, 1))
     assert np.abs(np.log(few / more)).max() > 1.8
 
 
-def test_hardly_any_noise_gives_the_least_true_cost():
+def test_buckets_with_little_noise_have_the_least_true_cost():
     counts = [9, 9, 1, 3, 9, 9, 0, 0, 5, 5, 5, 5, 0, 8, 0, 0]
     along = np.random.default_rng(0).permutation(16)
     length, spend = noisy_buckets(
@@ -223,7 +226,7 @@ def test_costs_never_overflow(power, sensitivity):
 
 
 def test_costs_by_hand():
-    # 2 (2^40 + 4 * 2^10 * 20) + 4 * 11 is a little above 2^41: 2^20 parts and more would fit
+    # 2 (2^40 + 4 * 2^10 * 20) + 4 * 11 is a little above 2^41, so more than 2^20 units would fit.
     costs = BucketCosts.of(4, Fraction(10), Fraction(1, 2), sensitivity=5)
     assert costs == BucketCosts(2**20, 10 * 2**20, Fraction(20))
 
@@ -242,7 +245,7 @@ def test_costs_by_hand():
         ({"epsilon": Fraction(1, 10**17)}, "larger epsilon"),
     ],
 )
-def test_what_cannot_be_is_refused(change, match):
+def test_invalid_arguments_are_refused(change, match):
     given = {
         "histogram": counted([1, 0, 0, 2]),
         "along": np.arange(4),

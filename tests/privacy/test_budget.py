@@ -29,7 +29,7 @@ from snhkit.privacy.budget import MAX_PART
         (MAX_PART - 1, Fraction(MAX_PART - 1)),
     ],
 )
-def test_exact_takes_what_was_written(epsilon, expected):
+def test_exact_returns_the_fraction_that_was_written(epsilon, expected):
     value = exact(epsilon)
     assert value == expected
     assert type(value) is Fraction
@@ -69,13 +69,13 @@ def test_ten_tenths_are_one():
         (Decimal("1e-999999"), "too many digits"),
     ],
 )
-def test_exact_refuses(epsilon, message):
+def test_exact_refuses_invalid_epsilons(epsilon, message):
     with pytest.raises(InputError, match=message):
         exact(epsilon)
 
 
 @given(st.fractions(min_value=-100, max_value=100, max_denominator=10**6))
-def test_written_reads_back(value):
+def test_written_text_reads_back_as_the_same_fraction(value):
     assert Fraction(written(value)) == value
 
 
@@ -89,7 +89,7 @@ def test_written_reads_back(value):
         (Fraction(19, 30), "19/30"),
     ],
 )
-def test_written_is_short(value, text):
+def test_written_prefers_decimals(value, text):
     assert written(value) == text
 
 

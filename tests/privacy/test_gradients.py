@@ -1,4 +1,4 @@
-"""The noise multiplier against another formula, and noise as wide as it says."""
+"""The noise multiplier against another formula, and the standard deviation of the noise."""
 
 import math
 from fractions import Fraction
@@ -24,15 +24,15 @@ FALSE_ALARM = 1e-7
 
 
 def log_delta(std: float, epsilon: float) -> float:
-    """Balle and Wang 2018, Theorem 8, for sensitivity 1, in logarithms."""
+    """Return log(delta) for sensitivity 1 (Balle and Wang 2018, Theorem 8)."""
     kept = log_ndtr(1 / (2 * std) - epsilon * std)
     lost = epsilon + log_ndtr(-1 / (2 * std) - epsilon * std)
-    # Where the two are one number, delta is as good as 0.
+    # If rounding makes the two equal, delta is nearly 0.
     return kept + math.log(-math.expm1(min(lost - kept, -1e-300)))
 
 
 def by_formula(epsilon: float, delta: float, steps: int) -> float:
-    """The steps are one Gaussian of sqrt(steps) times the sensitivity."""
+    """Return the multiplier of one Gaussian mechanism of sqrt(steps) times the sensitivity."""
     log_std = brentq(
         lambda s: log_delta(math.exp(s), epsilon) - math.log(delta), -4, 20, xtol=1e-12
     )
@@ -49,7 +49,7 @@ def test_the_multiplier_is_that_of_the_analytic_mechanism(epsilon, delta, steps)
 
 @pytest.mark.parametrize("steps", [2, 300])
 def test_the_multiplier_passes_an_accountant_that_composes_numerically(steps):
-    """What the privacy loss distribution of one step gives, convolved with itself."""
+    """The reference is the privacy loss distribution of one step, convolved with itself."""
     from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
     enough = noise_multiplier(Fraction(1), MILLIONTH, steps)
@@ -64,7 +64,7 @@ def test_the_multiplier_is_finite_wherever_a_dataset_allows_a_release(epsilon):
 
 
 @pytest.mark.chance(1.1 * FALSE_ALARM)
-def test_the_normal_law():
+def test_draws_follow_the_normal_distribution():
     draws = gaussian_for_demonstration(200_001, 5.0, SystemEntropy())
     assert draws.shape == (200_001,)
     assert kstest(draws / 5, "norm").pvalue > FALSE_ALARM
@@ -81,8 +81,8 @@ def test_the_largest_and_smallest_words_give_finite_numbers(scripted):
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_noise_is_as_wide_as_sensitivity_and_price_say():
-    """300,000 draws: their variance, by the chi-square law."""
+def test_the_noise_has_the_standard_deviation_of_its_price():
+    """The variance of 300,000 draws lies within the limits of the chi-square distribution."""
     noise, spend = gradient_noise(3, 100_000, 40.0, Fraction(1), MILLIONTH, SystemEntropy())
     assert noise.shape == (3, 100_000)
     assert spend == Spend(
@@ -96,7 +96,7 @@ def test_the_noise_is_as_wide_as_sensitivity_and_price_say():
     ).all()
 
 
-def test_a_seed_repeats_it_and_no_seed_does_not():
+def test_only_a_seed_repeats_the_noise():
     def row(entropy):
         return gradient_noise(1, 4, 1.0, Fraction(1), MILLIONTH, entropy)[0].tolist()
 

@@ -1,4 +1,4 @@
-"""The journal: what is written stays, what is incomplete goes, what was changed is refused."""
+"""The journal keeps complete events, removes incomplete ones and refuses changed files."""
 
 import os
 import subprocess
@@ -24,11 +24,11 @@ def path(tmp_path):
     return journal.path
 
 
-def test_what_was_written_is_read_by_all(path):
+def test_events_are_read_by_other_journals(path):
     assert [event["number"] for event in events(path)] == [0, 1, 2]
 
 
-def test_each_event_is_given_once(path):
+def test_each_event_is_returned_once(path):
     journal = Journal(path)
     with journal.locked() as found:
         assert len(found) == 3
@@ -69,7 +69,7 @@ def test_a_changed_file_is_refused(path, change):
         events(path)
 
 
-def test_a_file_that_became_shorter_is_noticed(path):
+def test_a_file_that_became_shorter_is_refused(path):
     journal = Journal(path)
     with journal.locked():
         pass
@@ -82,7 +82,7 @@ def test_only_the_owner_may_read_it(path):
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(InputError, match=r"gone.a\.ledger: the ledger cannot be written"):
         events(tmp_path / "gone" / "a.ledger")
 
@@ -98,7 +98,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(path, monkeypatch):
     assert path.read_bytes() == before
 
 
-def test_it_is_not_written_without_the_lock(path):
+def test_appending_requires_the_lock(path):
     with pytest.raises(RuntimeError):
         Journal(path).append({})
 

@@ -89,7 +89,7 @@ def test_settling_keeps_the_breakdown():
     assert total(settled.spends) == settled.epsilon == exact(0.2)
 
 
-def test_a_build_that_used_too_much_is_not_settled():
+def test_spends_above_the_charge_are_not_settled():
     ledger = Ledger(1)
     entry = ledger.charge(0.2, "SNH")
     with pytest.raises(BudgetExceeded, match=r"used 0\.3 of 0\.2 charged, 0\.1 too much"):
@@ -114,7 +114,7 @@ def test_a_delta_is_a_probability(delta):
     assert not ledger.entries
 
 
-def test_a_failed_build_stays_spent_and_tells_no_data():
+def test_a_failed_build_stays_spent_and_reveals_no_data():
     ledger = Ledger(1)
     entry = ledger.charge(0.4, "SNH")
     failed = ledger.fail(entry, ValueError("row 17: Alice at 37.76, -122.43"))
@@ -125,7 +125,7 @@ def test_a_failed_build_stays_spent_and_tells_no_data():
     assert ledger.fail(ledger.charge(0.1, "UG")).reason == ""
 
 
-def test_an_entry_is_closed_once_and_only_by_its_ledger():
+def test_an_entry_is_closed_once_and_by_its_own_ledger():
     ledger, other = Ledger(1), Ledger(1)
     entry, foreign = ledger.charge(0.1, "UG"), other.charge(0.1, "UG")
     settled = ledger.settle(entry, [])

@@ -51,7 +51,7 @@ def test_in_a_notebook_names_are_escaped(ledger):
     assert "<script>alert('&')</script>" in page.text
 
 
-def test_in_a_notebook_replayable_is_said_in_red_and_only_where_it_is(ledger):
+def test_in_a_notebook_replayable_entries_are_marked_in_red(ledger):
     page = Tags(ledger._repr_html_())
     styled = [attrs["style"] for tag, attrs in page.tags if "style" in attrs]
     assert len(styled) == page.text.count("replayable") == 1
@@ -59,14 +59,14 @@ def test_in_a_notebook_replayable_is_said_in_red_and_only_where_it_is(ledger):
     assert "color:#fff" in styled[0]  # its own background: legible in a dark theme too
 
 
-def test_in_a_notebook_a_screen_reader_finds_its_way(ledger):
+def test_in_a_notebook_the_table_is_accessible(ledger):
     tags = Tags(ledger._repr_html_()).tags
     assert [tag for tag, _ in tags].count("caption") == 1
     scopes = [attrs.get("scope") for tag, attrs in tags if tag == "th"]
     assert scopes == ["col"] * 6 + ["row"] * 3
 
 
-def test_deltas_are_summed_up_where_there_are_any(ledger):
+def test_deltas_are_added_up_if_there_are_any(ledger):
     failed, built = (ledger.charge(0.1, "DPSGD", delta=exact("1e-6")) for _ in "ab")
     ledger.fail(failed)  # noise may have been drawn
     ledger.settle(built, [Spend(exact("0.1"), "sums", delta=exact("1e-6"))])

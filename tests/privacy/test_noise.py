@@ -33,14 +33,14 @@ class Stuck:
         return np.full(count, self.word, np.uint64)
 
 
-def test_words_beyond_the_last_whole_turn_are_drawn_again(scripted):
-    # 2**64 = 3 * q + 1: the top word alone is uneven.
+def test_words_beyond_the_last_multiple_of_n_are_drawn_again(scripted):
+    # 2**64 = 3 * q + 1, so only the largest word is rejected.
     entropy = scripted([TOP, TOP - 1, 5, TOP, 7])
     assert uniform_below(3, 3, entropy).tolist() == [7 % 3, (TOP - 1) % 3, 5 % 3]
     assert not entropy.left.size
 
 
-def test_a_power_of_two_takes_every_word(scripted):
+def test_a_power_of_two_uses_every_word(scripted):
     assert uniform_below(8, 2, scripted([TOP, 0])).tolist() == [7, 0]
 
 
@@ -49,8 +49,8 @@ def test_one_outcome_needs_no_word(scripted):
 
 
 @pytest.mark.chance(1e-7)
-def test_uniform_where_a_remainder_would_be_biased():
-    # 2**64 is 5 + 1/3 times n: plain remainders would favour the lowest third 6 to 5.
+def test_draws_are_uniform_where_remainders_are_biased():
+    # 2**64 is 5 + 1/3 times n, so plain remainders would favour the lowest third 6 to 5.
     n = 3 * 2**60
     low, middle, high = np.bincount(uniform_below(n, 300_000, SystemEntropy()) // 2**60)
     assert chisquare([low, middle, high]).pvalue > 1e-7
@@ -60,13 +60,13 @@ def test_uniform_where_a_remainder_would_be_biased():
 
 
 @pytest.mark.parametrize("word", [0, TOP])
-def test_a_broken_source_is_noticed(word):
+def test_a_broken_source_of_entropy_is_detected(word):
     with pytest.raises(SnhkitError, match="entropy is broken"):
         discrete_laplace(10, Fraction(3), Stuck(word))
 
 
 @pytest.mark.chance(1e-99)  # 1,200 numbers, none of which is likelier than 1 in 200
-def test_a_seed_replays_and_the_system_does_not():
+def test_only_a_seed_repeats_the_noise():
     scale = Fraction(100)
     one, two = (discrete_laplace((30, 40), scale, ReplayableEntropy(5)) for _ in range(2))
     assert one.shape == (30, 40)
@@ -100,7 +100,7 @@ def test_any_shape(shape):
         Fraction(1, 2**62),
     ],
 )
-def test_scales_that_do_not_fit_are_refused(scale):
+def test_scales_beyond_64_bits_are_refused(scale):
     with pytest.raises(InputError, match="discrete_laplace: "):
         discrete_laplace(1, scale, SystemEntropy())
 
@@ -136,7 +136,7 @@ def test_the_cost_of_a_count():
     assert spend == Spend(Fraction(1, 10), "number of records", "sequential")
 
 
-def test_only_a_partition_is_taken(histogram: Histogram):
+def test_only_a_histogram_is_accepted(histogram: Histogram):
     with pytest.raises(InputError, match=r"Histogram that .*count makes, not a ndarray"):
         noisy_histogram(histogram.counts, Fraction(1), 1, SystemEntropy())  # pyright: ignore
 
@@ -145,14 +145,14 @@ def test_only_a_partition_is_taken(histogram: Histogram):
     st.fractions(min_value=Fraction(1, 10**6), max_value=1000, max_denominator=2**200),
     st.integers(1, 10**6),
 )
-def test_an_epsilon_of_many_digits_gets_hardly_more_noise_and_never_less(epsilon, sensitivity):
+def test_rounding_a_long_scale_adds_hardly_any_noise_and_removes_none(epsilon, sensitivity):
     exactly, drawn = sensitivity / epsilon, noise_scale(epsilon, sensitivity)
     assert exactly <= drawn <= exactly * (1 + Fraction(1, 2**39))
     assert max(drawn.numerator, drawn.denominator) < MAX_PART
 
 
 @pytest.mark.parametrize("epsilon", [exact(1 / 3), Fraction(10**30 + 1, 10**31), Fraction(10**40)])
-def test_a_share_of_many_digits_is_drawn_for_and_costs_what_it_says(epsilon):
+def test_a_long_share_of_epsilon_costs_what_it_says(epsilon):
     share = epsilon * Fraction(19, 2_000_003)
     _, spend = noisy_count(3, share, 1_000, SystemEntropy(), "n")
     assert spend.epsilon == share

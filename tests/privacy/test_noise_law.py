@@ -1,6 +1,6 @@
-"""The noise follows its law. Each assertion that it does errs with probability 1e-7.
+"""The noise follows its distribution; each test has a false-alarm rate of 1e-7.
 
-With 200,000 draws a scale off by a tenth is missed with probability below 1e-99.
+With 200,000 draws, a scale that is wrong by a tenth is missed with probability below 1e-99.
 """
 
 from fractions import Fraction
@@ -49,15 +49,15 @@ def test_the_right_scale_passes_and_a_tenth_more_or_less_fails(scale, laplace_p)
 
 @pytest.mark.chance(FALSE_ALARM)
 @scales
-def test_both_signs_are_as_likely(scale):
+def test_both_signs_are_equally_probable(scale):
     draws = discrete_laplace(DRAWS, scale, SystemEntropy())
     above, below = int((draws > 0).sum()), int((draws < 0).sum())
     assert binomtest(above, above + below).pvalue > FALSE_ALARM
 
 
 @pytest.mark.chance(3 * FALSE_ALARM)
-def test_neighbours_are_uncorrelated():
-    # 65,536 draws are made at a time: a word used twice would show at that distance.
+def test_draws_are_uncorrelated():
+    # 65,536 draws are made at a time, so a word that is used twice would show at that distance.
     draws = discrete_laplace(3 * 65_536, Fraction(20), SystemEntropy()) / 20
     limit = norm.isf(FALSE_ALARM / 2)
     for lag in (1, 2, 65_536):
@@ -92,7 +92,7 @@ def test_a_count_gets_noise_of_sensitivity_over_epsilon():
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_same_law_as_opendp():
+def test_the_distribution_is_that_of_opendp():
     """With 40,000 of their draws, a tenth is missed with probability below 1e-18."""
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)

@@ -1,4 +1,4 @@
-"""Reads the source: randomness that protects people is drawn in one file only."""
+"""Scans of the source: privacy noise is drawn in one file only."""
 
 import ast
 from pathlib import Path
@@ -32,7 +32,7 @@ def names(tree: ast.AST) -> set[str]:
 
 
 def unseeded(tree: ast.AST) -> bool:
-    """Whether a generator is made without a seed, so that it draws hidden entropy."""
+    """Return whether a generator is made without a seed, which draws the system's entropy."""
     makers = {"default_rng", "SeedSequence", "PCG64", "Philox", "Random"}
     return any(
         isinstance(node, ast.Call)
@@ -91,11 +91,11 @@ def test_no_other_module_draws_privacy_noise(path: Path):
         "from scipy.stats import dlaplace as d",
     ],
 )
-def test_the_reading_sees_secret_draws(line: str):
+def test_the_scan_finds_secret_draws(line: str):
     assert names(ast.parse(line)) & SECRET
 
 
-def test_the_reading_sees_missing_seeds_and_claims():
+def test_the_scan_finds_missing_seeds_and_parallel_claims():
     assert unseeded(ast.parse("np.random.default_rng().normal()"))
     assert not unseeded(ast.parse("np.random.default_rng(seed)"))
     assert claims_parallel(ast.parse("Spend(e, 'x', 'parallel')"))
@@ -104,14 +104,14 @@ def test_the_reading_sees_missing_seeds_and_claims():
 
 
 def sampler(source: str) -> ast.Module:
-    """The file that draws noise, without the one function that is for a demonstration."""
+    """Parse the module of the noise, without the function that is for demonstrations."""
     tree = ast.parse(source)
     tree.body = [n for n in tree.body if getattr(n, "name", None) != DEMONSTRATION]
     return tree
 
 
 def floats(tree: ast.AST) -> set[str]:
-    """What in a tree makes numbers that are rounded."""
+    """Return the names and constants in a tree that make floating-point numbers."""
     makers = {
         "float", "float64", "float32", "exp", "log", "log1p", "sqrt", "cos", "sin", "pi", "random",
         "uniform", "normal", "standard_normal", "ndtri",
@@ -143,13 +143,13 @@ def test_no_float_enters_the_sampler():
         "def outer():\n    def gaussian_for_demonstration(n): return n * 0.5",
     ],
 )
-def test_the_reading_sees_a_float_in_any_other_function(function: str):
+def test_the_scan_finds_a_float_in_any_other_function(function: str):
     assert floats(sampler(NOISE.read_text(encoding="utf-8") + "\n\n" + function))
 
 
 @MODULES
 def test_only_noisy_gradients_are_drawn_in_floating_point(path: Path):
-    """They are in a file of their own, which one demonstration uses."""
+    """Only ``gradients.py`` draws Gaussian noise, and only DP-SGD uses it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     relative = path.relative_to(ROOT).as_posix()
     assert (DEMONSTRATION in names(tree)) == (

@@ -24,7 +24,7 @@ def empty(m: int) -> Histogram:
 
 
 @given(weights_4, st.integers(0, 2**32), st.booleans())
-def test_without_noise_they_are_the_products(weights, seed, sparse):
+def test_sums_without_noise_are_the_matrix_products(weights, seed, sparse):
     if not weights.any():
         return
     counts = np.random.default_rng(seed).integers(0, 1_000, (4, 4))
@@ -36,7 +36,7 @@ def test_without_noise_they_are_the_products(weights, seed, sparse):
 
 
 @given(weights_4)
-def test_one_record_changes_them_by_the_square_of_the_norm_and_some_record_does(weights):
+def test_the_sensitivity_is_the_squared_column_norm(weights):
     changes = []
     for cell in np.ndindex(4, 4):
         one = np.zeros((4, 4), np.int64)
@@ -46,7 +46,7 @@ def test_one_record_changes_them_by_the_square_of_the_norm_and_some_record_does(
         assert max(changes) == column_norm(weights) ** 2
 
 
-def test_the_noise_is_as_wide_as_that_change(monkeypatch):
+def test_the_scale_of_the_noise_is_sensitivity_over_epsilon(monkeypatch):
     scales = []
 
     def recording(shape, scale, entropy):
@@ -61,17 +61,18 @@ def test_the_noise_is_as_wide_as_that_change(monkeypatch):
 
 
 @pytest.mark.chance(FALSE_ALARM)
-def test_the_noise_follows_its_law():
-    """72,000 draws of scale 60^2 pass; they would not as ones of a tenth less or more.
+def test_the_noise_follows_its_distribution():
+    """72,000 draws of scale 60^2 pass a test of that scale, and fail at a tenth less or more.
 
-    Then the distributions lie 0.018 apart, 4.9 of the test's units, and 1.6 are called wrong.
+    A tenth changes the distribution function by 0.018, which is 4.9 in the units of the
+    Kolmogorov-Smirnov test, where 1.6 is significant at 0.01.
     """
     weights = np.eye(60, 4, dtype=int) - np.ones((60, 4), int)
     weights[:4] = np.diag([4, 3, 2, 1])
     noise = np.concatenate(
         [noisy_products(empty(4), weights, 1, 1, SystemEntropy())[0].ravel() for _ in range(20)]
     )
-    # Spread evenly over the integers' own intervals, the law is continuous.
+    # With uniform noise of width 1 added, the distribution is continuous.
     spread = noise + np.random.default_rng(0).uniform(-0.5, 0.5, noise.size)
 
     def law(scale: float):
@@ -86,7 +87,7 @@ def test_the_noise_follows_its_law():
         assert kstest(spread, law(wrong)).pvalue < 0.01
 
 
-def test_what_is_entered_twice_counts_as_what_it_adds_up_to():
+def test_duplicate_entries_of_a_sparse_matrix_are_added():
     weights = coo_array(([3, -2, 1], ([0, 0, 1], [0, 0, 1])), shape=(2, 2))
     assert column_norm(weights) == 1
     sums, _ = noisy_products(
@@ -95,7 +96,7 @@ def test_what_is_entered_twice_counts_as_what_it_adds_up_to():
     assert sums.tolist() == [[5, 0], [0, 7]]
 
 
-def test_the_caller_keeps_its_weights():
+def test_the_weights_are_not_changed():
     weights = csr_array(np.array([[1, 2], [0, 3]], np.int32))
     noisy_products(empty(2), weights, 1, 1, ReplayableEntropy(1))
     assert weights.toarray().tolist() == [[1, 2], [0, 3]]
@@ -121,14 +122,14 @@ def test_large_numbers_stay_exact():
         (np.full((1, 4), 2**63, np.uint64), "at most 2"),
     ],
 )
-def test_weights_that_are_no_small_integers_are_refused(weights, message):
+def test_invalid_weights_are_refused(weights, message):
     with pytest.raises(InputError, match=message):
         noisy_products(empty(4), weights, 1, 1, SystemEntropy())
 
 
 @pytest.mark.parametrize("records", [2**31, 2**40])
-def test_no_number_of_records_is_a_reason_to_refuse(records):
-    """It would tell that there are so many; sums that wrap around tell nothing."""
+def test_errors_do_not_depend_on_the_number_of_records(records):
+    """An error would reveal the number of records; sums that wrap around reveal nothing."""
     counts = np.array([[records, 0], [0, 0]])
     weights = np.full((1, 2), 2**15)
     sums, _ = noisy_products(histogram(counts), weights, 10**12, 1, SystemEntropy())
@@ -136,7 +137,7 @@ def test_no_number_of_records_is_a_reason_to_refuse(records):
     assert abs(int(sums[0, 0]) - exact) < 1_000
 
 
-def test_only_the_counts_of_a_grid_will_do():
+def test_only_the_histogram_of_a_grid_is_accepted():
     halves = Partition(CITY, [0, 0], [0, 4], [8, 8], [4, 8])
     for wrong in (halves.count(Points(CITY, [[1, 1]])), np.ones((2, 2))):
         with pytest.raises(InputError, match=r"Grid\.count"):
@@ -144,6 +145,6 @@ def test_only_the_counts_of_a_grid_will_do():
 
 
 @pytest.mark.parametrize("sensitivity", [0, -1, 1.5, True])
-def test_a_wrong_sensitivity_is_refused(sensitivity):
+def test_invalid_sensitivities_are_refused(sensitivity):
     with pytest.raises(InputError, match="sensitivity"):
         noisy_products(empty(2), np.eye(2, dtype=int), 1, sensitivity, SystemEntropy())

@@ -14,7 +14,7 @@ def test_spends_add_up_exactly():
     assert str(Spend(Fraction(1, 3), "cells", "parallel")) == "1/3 for cells, in parallel"
 
 
-def test_deltas_add_up_exactly_and_are_told():
+def test_deltas_add_up_exactly_and_are_printed():
     spends = [Spend(Fraction(1), "a sum", delta=Fraction(1, 10))] * 3
     assert total_delta(spends) == Fraction(3, 10)
     assert total_delta([Spend(Fraction(1), "a count")]) == 0

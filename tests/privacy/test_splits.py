@@ -21,7 +21,7 @@ def spot(n: int) -> Points:
 
 
 def worst_path(epsilon: Fraction, count: int, lattice: Lattice) -> float:
-    """The loss of adding one record to ``count`` in one spot, when its path is split throughout."""
+    """Return the privacy loss of one more record in a spot, if its path is always split."""
     depth = np.arange(60)
     one, other = (
         np.array([lattice.biased(np.array([c]), d)[0] for d in depth.tolist()])
@@ -32,7 +32,7 @@ def worst_path(epsilon: Fraction, count: int, lattice: Lattice) -> float:
 
 
 @given(st.sampled_from(["0.001", "0.1", "0.5", "1", "4", "30"]), st.integers(0, 60))
-def test_a_path_costs_epsilon_at_most_however_deep(epsilon, count):
+def test_a_path_costs_at_most_epsilon_at_any_depth(epsilon, count):
     epsilon = Fraction(epsilon)
     lattice = Lattice.of(epsilon, 1)
     count = int(count * max(1, lattice.decay / lattice.step / 4))
@@ -40,7 +40,7 @@ def test_a_path_costs_epsilon_at_most_however_deep(epsilon, count):
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1", "4"])
-def test_half_the_noise_would_cost_more(epsilon):
+def test_half_of_the_noise_costs_more(epsilon):
     epsilon = Fraction(epsilon)
     paid = Lattice.of(epsilon, 1)
     half = Lattice(paid.step, paid.scale // 2, paid.decay)
@@ -61,7 +61,7 @@ def test_the_lattice_by_hand():
     assert lattice.biased(counts, 3).tolist() == [floor, 1_000 * 2**20 - 3 * lattice.decay]
 
 
-def test_the_lattice_gives_way_where_numbers_would_not_fit():
+def test_the_lattice_is_coarser_for_tiny_epsilons():
     lattice = Lattice.of(Fraction(1, 10**9), 1_000)
     assert 2**47 < lattice.scale <= 2**49
     assert lattice.step < 2**20
@@ -84,7 +84,7 @@ def test_a_quarter_is_split_as_often_as_its_count_says(count):
 
 
 @pytest.mark.parametrize(("max_depth", "most", "squares"), [(1, 99, 4), (1, 3, 1), (0, 99, 1)])
-def test_the_root_is_split_unasked(max_depth, most, squares, monkeypatch):
+def test_the_root_is_split_without_a_test(max_depth, most, squares, monkeypatch):
     monkeypatch.setattr(Lattice, "biased", None)
     depth, number, _ = noisy_splits(spot(0), max_depth, most, Fraction(1), 1, SystemEntropy())
     assert number.tolist() == list(range(squares))
@@ -98,14 +98,14 @@ def test_the_bias_begins_at_its_quarters(monkeypatch):
     assert seen == [0, 1]
 
 
-def test_with_hardly_any_noise_squares_are_split_until_the_deepest():
+def test_with_little_noise_squares_are_split_down_to_the_largest_depth():
     points = Points(CITY, [[0.5, 0.5], [7.5, 0.5]])
     depth, number, spend = noisy_splits(points, 3, 999, Fraction(10**6), 1, SystemEntropy())
     cells = Partition.dyadic(CITY, depth, *squares_at(number))
     counts = cells.count(points).counts
     assert sorted(depth[counts > 0].tolist()) == [3, 3]
     assert set(number[counts > 0]) == set(square_of(points, 3))
-    # An empty square lies at the floor, and is split once in eight times whatever the noise.
+    # The biased count of an empty square is at its minimum, so one in eight is split at any scale.
     assert len(depth) >= 2 + 2 * 3 + 2 * 4
     assert spend == Spend(Fraction(10**6), "splits of a quadtree")
 
@@ -118,7 +118,7 @@ def test_the_squares_are_always_a_partition(max_depth, most, n):
     assert depth.max() <= max_depth
 
 
-def test_a_price_and_a_unit_are_asked():
+def test_invalid_prices_and_sensitivities_are_refused():
     for epsilon, sensitivity in ((0, 1), (-1, 1), (float("nan"), 1), (1, 0), (1, 1.5), (1, True)):
         with pytest.raises(InputError, match=r"epsilon|sensitivity"):
             noisy_splits(spot(1), 2, 99, epsilon, sensitivity, SystemEntropy())

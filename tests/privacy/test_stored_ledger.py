@@ -1,4 +1,4 @@
-"""A ledger in a file: one budget for restarts, forks and threads, and nothing lost to a kill."""
+"""A ledger in a file has one budget for all processes and threads, and survives a kill."""
 
 import os
 import signal
@@ -50,7 +50,7 @@ except BudgetExceeded:
 
 
 class TestOneBudget:
-    def test_a_second_opening_goes_on(self, records, path):
+    def test_a_second_opening_continues_the_ledger(self, records, path):
         dataset(records, path).release(snh.UniformGrid(), epsilon=0.7)
         again = dataset(records, path, None)
         assert (again.ledger.total, again.ledger.spent) == (1, Fraction(7, 10))
@@ -66,8 +66,8 @@ class TestOneBudget:
         assert one.ledger.spent == other.ledger.spent == Fraction(3, 4)
         assert repr(one.ledger) == repr(other.ledger) == repr(read_ledger(path))
 
-    def test_what_a_forked_child_spends_counts_in_the_parent(self, path):
-        """In a process of its own: a fork of this one would copy its threads' locks."""
+    def test_charges_of_a_forked_child_count_in_the_parent(self, path):
+        """Runs in a new process, because a fork of this one would copy its threads' locks."""
         command = [sys.executable, "-c", FORKED, str(path)]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (found.stdout, found.stderr, found.returncode) == ("3/5 refused\n", "", 0)
@@ -93,11 +93,11 @@ class TestOneBudget:
 
 
 class TestWhatIsRefused:
-    def test_a_new_one_without_a_budget(self, records, path):
+    def test_a_new_ledger_needs_a_budget(self, records, path):
         with pytest.raises(InputError, match="a new ledger needs a budget"):
             dataset(records, path, None)
 
-    def test_another_budget(self, records, path):
+    def test_another_budget_is_refused(self, records, path):
         dataset(records, path, "0.5")
         dataset(records, path, 0.5)
         with pytest.raises(
@@ -105,29 +105,29 @@ class TestWhatIsRefused:
         ):
             dataset(records, path, 2)
 
-    def test_other_records(self, records, path):
+    def test_other_records_are_refused(self, records, path):
         dataset(records, path)
         moved = Points(records.region, np.roll(records.xy, 1, axis=1), records.user)
         for others in (moved, Points(records.region, records.xy[1:], records.user[1:])):
             with pytest.raises(InputError, match="belongs to other records"):
                 dataset(others, path)
 
-    def test_the_same_records_in_another_order_are_the_same(self, records, path):
+    def test_the_order_of_records_does_not_matter(self, records, path):
         dataset(records, path)
         dataset(Points(records.region, records.xy[::-1], records.user[::-1]), path)
 
-    def test_another_unit(self, records, path):
+    def test_another_unit_is_refused(self, records, path):
         dataset(records, path)
         with pytest.raises(InputError, match="unit of privacy is one record added or removed"):
             dataset(records, path, unit="user", max_per_user=3)
 
-    def test_a_lost_key(self, records, path):
+    def test_a_lost_key_is_named(self, records, path):
         dataset(records, path)
         path.with_name("trips.ledger.key").unlink()
         with pytest.raises(InputError, match="copy both files together"):
             dataset(records, path)
 
-    def test_a_file_of_another_kind(self, tmp_path):
+    def test_a_file_of_another_kind_is_refused(self, tmp_path):
         other = tmp_path / "notes.txt"
         other.write_text("hello\n")
         with pytest.raises(InputError, match="changed or damaged"):
@@ -136,8 +136,8 @@ class TestWhatIsRefused:
             read_ledger(tmp_path / "gone.ledger")
 
 
-def test_the_file_says_nothing_of_the_records(records, path, tmp_path):
-    """Another key gives the same records another fingerprint; no number of them is written."""
+def test_the_file_reveals_nothing_about_the_records(records, path, tmp_path):
+    """The fingerprint depends on the key, and the file holds no number of records."""
     dataset(records, path)
     dataset(records, tmp_path / "other.ledger")
     one, other = (p.read_text() for p in (path, tmp_path / "other.ledger"))
@@ -163,7 +163,7 @@ for number in range(10**6):
 
 @pytest.mark.parametrize("run", range(3))
 def test_kill_at_any_instant_loses_no_spend(path, run):
-    """What was reported as charged is there, and at most one charge more."""
+    """The file holds every charge that was reported, and at most one more."""
     reported = 0
     for again in range(4):
         command = [sys.executable, "-c", KILLED, str(path)]

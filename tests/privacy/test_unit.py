@@ -14,12 +14,12 @@ CITY = Region.around(lat=0, lon=0, side_m=1_000_000 / 10)
 
 
 def records_of(users) -> Points:
-    """One record a user given, which x tells apart."""
+    """Return one record for each entry of ``users``, distinguished by x."""
     x = np.arange(len(users)) / 10
     return Points(CITY, np.stack([x, x], axis=1), user=users)
 
 
-def test_a_record():
+def test_the_unit_record():
     unit = PrivacyUnit.of("record")
     assert (unit.kind, unit.sensitivity) == ("record", 1)
     assert unit.sentence == "one record added or removed"
@@ -28,7 +28,7 @@ def test_a_record():
     assert unit.bound(Points(CITY, [[1, 1]]), SystemEntropy()).user is None
 
 
-def test_a_user():
+def test_the_unit_user():
     unit = PrivacyUnit.of("user", max_per_user=np.int64(10))
     assert (unit.kind, unit.sensitivity) == ("user", 10)
     assert unit.sentence == "all (at most 10) records of one person"
@@ -46,18 +46,18 @@ def test_a_user():
         ("person", 3, "'record' or 'user', not 'person'"),
     ],
 )
-def test_half_said_units_are_refused(unit, most, message):
+def test_incomplete_units_are_refused(unit, most, message):
     with pytest.raises(InputError, match=message):
         PrivacyUnit.of(unit, most)
 
 
-def test_users_must_be_known():
+def test_points_without_users_are_refused():
     with pytest.raises(InputError, match=r"read them with their user column.*unit='record'"):
         PrivacyUnit.of("user", 2).bound(Points(CITY, [[1, 1]]), SystemEntropy())
 
 
 @given(st.lists(st.integers(-3, 9), max_size=60), st.integers(1, 5))
-def test_each_user_keeps_as_many_as_allowed_and_rows_stay_together(users, most):
+def test_each_user_keeps_at_most_max_per_user_records(users, most):
     points = records_of(np.array(users, np.int64))
     kept = PrivacyUnit.of("user", most).bound(points, SystemEntropy())
     assert kept.user is not None
@@ -70,7 +70,7 @@ def test_each_user_keeps_as_many_as_allowed_and_rows_stay_together(users, most):
 
 
 @pytest.mark.chance(1e-7)
-def test_every_choice_of_a_users_records_is_as_likely():
+def test_all_choices_of_a_users_records_are_equally_probable():
     # 60,000 users keep 2 of 5 records: ten choices.
     people, each = 60_000, 5
     kept = PrivacyUnit.of("user", 2).bound(
@@ -84,7 +84,7 @@ def test_every_choice_of_a_users_records_is_as_likely():
     assert chisquare(seen).pvalue > 1e-7
 
 
-def test_the_choice_is_secret_but_for_a_seed():
+def test_only_a_seed_repeats_the_choice():
     points, unit = records_of(np.zeros(1_000, int)), PrivacyUnit.of("user", 10)
     one, two = (unit.bound(points, SystemEntropy()).xy for _ in range(2))
     assert (one != two).any()

@@ -8,19 +8,19 @@ from snhkit.privacy import SystemEntropy, discrete_laplace, noise_variance
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/50", "1", "7/2", "40"])
 @pytest.mark.parametrize("sensitivity", [1, 3])
-def test_it_is_the_variance_of_the_law(epsilon, sensitivity):
+def test_the_variance_is_that_of_the_distribution(epsilon, sensitivity):
     expected = dlaplace(float(Fraction(epsilon) / sensitivity)).var()
     assert noise_variance(Fraction(epsilon), sensitivity) == pytest.approx(expected, rel=1e-9)
 
 
-def test_from_very_much_noise_to_hardly_any():
+def test_extreme_epsilons():
     assert noise_variance(Fraction(1, 10**9), 1) == pytest.approx(2e18)
     assert noise_variance(Fraction(10**6), 1) == 0
 
 
 @pytest.mark.chance(1e-8)
-def test_it_is_the_variance_of_the_draws():
-    """200,000 of kurtosis about 6: six standard errors, 0.03."""
+def test_the_variance_is_that_of_draws():
+    """200,000 draws of kurtosis about 6; the tolerance is six standard errors, 0.03."""
     draws = discrete_laplace(200_000, Fraction(5, 2), SystemEntropy())
     spread = (draws.astype(float) ** 2).mean()
     assert spread == pytest.approx(noise_variance(Fraction(2, 5), 1), rel=6 * (5 / 200_000) ** 0.5)

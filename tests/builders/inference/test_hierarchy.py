@@ -32,7 +32,7 @@ def test_consistency_is_weighted_least_squares(sides, seed):
 
 
 @pytest.mark.parametrize("sides", [(1, 2, 4, 8), (4, 12), (1, 3, 9)])
-def test_what_agrees_already_stays(sides):
+def test_consistent_counts_are_unchanged(sides):
     m = sides[-1]
     leaves = np.arange(float(m * m)).reshape(m, m)
     levels = [leaves.reshape(s, m // s, s, m // s).sum(axis=(1, 3)) for s in sides]
@@ -40,13 +40,13 @@ def test_what_agrees_already_stays(sides):
     np.testing.assert_allclose(consistent(levels, variances), leaves)
 
 
-def test_by_hand():
-    """Nine parts of variance 1, a sum of variance 3: its weight is 9 / 12, and 16 are lacking."""
+def test_two_levels_worked_out_by_hand():
+    """A cell of variance 3 has nine parts of variance 1: the weight is 9/12, the difference 16."""
     levels = [np.array([[25]]), np.ones((3, 3))]
     np.testing.assert_allclose(consistent(levels, [3, 1]), 1 + 0.75 * 16 / 9)
 
 
-def test_without_noise_it_is_exact_and_paid_in_shares(records):
+def test_counts_without_noise_are_exact_and_each_grid_costs_its_share(records):
     terms = Terms(Fraction(10**6), PrivacyUnit.of("record"), SystemEntropy())
     shares = [Fraction(1, 3), Fraction(2, 3)]
     model, spends = measured(records, [4, 12], shares, terms)
@@ -56,8 +56,8 @@ def test_without_noise_it_is_exact_and_paid_in_shares(records):
     assert total(spends) == terms.epsilon
 
 
-def test_counts_weigh_as_their_precision(records):
-    """A seed repeats the counts: one of half the noise has a quarter of the variance."""
+def test_grids_are_weighted_by_precision(records):
+    """With the same seed, a count with half the noise scale has a quarter of the variance."""
     terms = Terms(Fraction(3), PrivacyUnit.of("record"), ReplayableEntropy(7))
     model, _ = measured(records, [2, 6], [Fraction(1, 3), Fraction(2, 3)], terms)
     again = ReplayableEntropy(7)

@@ -22,7 +22,7 @@ some_energies = st.integers(1, 7).flatmap(
 
 
 def rows_of(boxes: RangeQueries, grid: Grid, leaf: np.ndarray) -> np.ndarray:
-    """The boxes over the leaves, box by box and cell by cell."""
+    """Return the share of each leaf that each box covers, computed cell by cell."""
     rows = np.zeros((len(boxes), leaf.max() + 1))
     for i in range(len(boxes)):
         for c in range(grid.m):
@@ -42,8 +42,8 @@ def case():
     return boxes, Grid(CITY, 4), leaf
 
 
-def test_the_expected_error_is_that_of_the_fit(case):
-    """Against the variance of least squares, worked out with matrices."""
+def test_expected_error_is_the_variance_of_least_squares(case):
+    """The reference is the variance of least squares from dense matrices."""
     rows, energies = rows_of(*case), box_energies(*case)
     weights = np.array([0.4, 0.0, 0.35, 0.25])
     told = np.concatenate(
@@ -53,11 +53,11 @@ def test_the_expected_error_is_that_of_the_fit(case):
     assert expected_error(weights, energies) == pytest.approx(np.trace(variance))
 
 
-def test_energies_add_up_to_that_of_the_rows(case):
+def test_energies_add_up_to_the_squared_norm_of_the_rows(case):
     assert box_energies(*case).sum() == pytest.approx((rows_of(*case) ** 2).sum())
 
 
-def test_leaves_that_are_no_power_of_two_are_as_if_empty_ones_followed():
+def test_missing_leaves_up_to_a_power_of_two_count_as_empty():
     boxes = RangeQueries(CITY, [0, 1.5], [0, 1], [3, 2], [1, 3])
     grid, leaf = Grid(CITY, 2), np.array([[0, 1], [2, 2]])
     rows = np.column_stack([rows_of(boxes, grid, leaf), np.zeros(2)])
@@ -70,13 +70,13 @@ def test_leaves_that_are_no_power_of_two_are_as_if_empty_ones_followed():
     assert box_energies(boxes, grid, leaf) == pytest.approx(expected)
 
 
-def test_many_boxes_are_taken_in_parts(case, monkeypatch):
+def test_chunks_of_boxes_give_the_same_energies(case, monkeypatch):
     together = box_energies(*case)
     monkeypatch.setattr("snhkit.builders.inference.level_shares._CHUNK_CELLS", 40)
     assert box_energies(*case) == pytest.approx(together)
 
 
-def test_boxes_outside_ask_nothing():
+def test_boxes_outside_the_region_have_no_energy():
     grid, leaf = Grid(CITY, 2), np.arange(4).reshape(2, 2)
     outside = RangeQueries(CITY, [-9, 4, 1, 1, 2], [1, 1, -9, 5, 2], [9, 5, 1, 1, 0], [1] * 5)
     assert box_energies(outside, grid, leaf).tolist() == [0, 0, 0]
@@ -85,8 +85,8 @@ def test_boxes_outside_ask_nothing():
 
 @settings(max_examples=20)
 @given(some_energies)
-def test_no_other_weights_are_better(energies):
-    """Against scipy's minimiser from several starts."""
+def test_no_other_weights_have_a_smaller_error(energies):
+    """The reference is scipy's minimiser from several starts."""
     weights = level_weights(energies)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
@@ -102,7 +102,7 @@ def test_no_other_weights_are_better(energies):
     assert found <= np.exp(best) * 1.01
 
 
-def test_boxes_of_a_leaf_want_leaves_and_boxes_of_all_want_the_root():
+def test_boxes_of_one_leaf_measure_leaves_and_boxes_of_all_measure_the_root():
     assert level_shares(np.array([5.0, 1.0, 0.0])) == {0: 1}
     assert level_shares(np.zeros(4)) == {0: 1}
     assert level_shares(np.array([7.0])) == {0: 1}
@@ -110,7 +110,7 @@ def test_boxes_of_a_leaf_want_leaves_and_boxes_of_all_want_the_root():
 
 
 @given(some_energies)
-def test_shares_sum_to_one_and_leave_some_for_the_leaves(energies):
+def test_shares_add_up_to_one_and_include_the_leaves(energies):
     shares = level_shares(energies)
     assert sum(shares.values()) == 1
     assert shares[0] > 0
