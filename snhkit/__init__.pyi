@@ -28,6 +28,9 @@ from .builders import (
     QuadTree as QuadTree,
 )
 from .builders import (
+    Tessellation as Tessellation,
+)
+from .builders import (
     UniformGrid as UniformGrid,
 )
 from .data import (

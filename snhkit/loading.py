@@ -61,6 +61,10 @@ def _kind(name: str) -> type[Model]:
             return GridModel
         case PartitionModel.kind:
             return PartitionModel
+        case "tessellation":
+            from snhkit.release.polygon_model import PolygonModel
+
+            return PolygonModel
         case "denoised":
             from snhkit.neural.denoiser.prior_model import PriorModel
 

@@ -10,6 +10,7 @@ from snhkit.builders.pgm import PGM
 from snhkit.builders.privelet import Privelet
 from snhkit.builders.privtree import PrivTree
 from snhkit.builders.quadtree import QuadTree
+from snhkit.builders.tessellation import Tessellation
 from snhkit.builders.uniform import UniformGrid
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "Privelet",
     "QuadTree",
     "Terms",
+    "Tessellation",
     "UniformGrid",
 ]

@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from snhkit.cli import compile_cache
+from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
 from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
@@ -26,6 +27,7 @@ def app() -> None:
 @app.command()
 @click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
 @records_options
+@districts_options
 @click.option("--epsilon", type=Epsilons(), default="0.2", show_default=True)
 @click.option(
     "--methods",
@@ -69,8 +71,9 @@ def app() -> None:
     help="Where to write an HTML page with map, plot and table.",
 )
 def compare(
-    city, data, epsilon, methods, queries, sizes_m, seed, json_path, report, **where
-) -> None:
+    city, data, districts, label, epsilon, methods, queries, sizes_m, seed, json_path, report,
+    **where,
+) -> None:  # fmt: skip
     """Build several methods and measure their errors against the true records.
 
     The errors are for the owner of the records and must not be published.
@@ -81,7 +84,9 @@ def compare(
       snhkit compare --city chicago --methods ug,identity --epsilon 0.1,1
       snhkit compare --data trips.csv --center 37.76,-122.43 --side-km 13
     """
-    refuse_same_file(data=data, public=where["public"], json=json_path, report=report)
+    refuse_same_file(
+        data=data, public=where["public"], districts=districts, json=json_path, report=report
+    )
     if data is not None and city is not None:
         raise click.UsageError("--city is a synthetic city; leave it out with --data.")
     if data is None and any(where[name] for name in ("center", "side_km", "public", "lat", "lon")):
@@ -99,7 +104,10 @@ def compare(
         records, public = read(data, **where)
         title, about = data.name, region_sentence(records.region)
     boxes = RangeQueries.sample(records, queries, sizes_m, seed=seed or 0)
-    found = run(records, public, boxes, Plan(methods, epsilon, sizes_m, cell_m, seed))
+    counted = tessellation(districts, label)
+    builders = {} if counted is None else {"Districts": counted}
+    plan = Plan(methods, epsilon, sizes_m, cell_m, seed, builders)
+    found = run(records, public, boxes, plan)
     about += f" {queries:,} squares of {sizes_m[0]:g} to {sizes_m[1]:g} m, centred on records."
     page = report_html(found, title=title, about=about)
     if json_path is not None:
@@ -117,9 +125,8 @@ def compare(
 
 @app.command()
 @records_options
-@click.option(
-    "--method", type=Methods(), metavar="M", required=True, help="Short name of the method."
-)
+@click.option("--method", type=Methods(), metavar="M", help="Short name of the method.")
+@districts_options
 @click.option(
     "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
 )
@@ -164,8 +171,8 @@ def compare(
     "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
 )
 def release(
-    data, method, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget, ledger, out,
-    force, **where,
+    data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget,
+    ledger, out, force, **where,
 ) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
@@ -177,6 +184,8 @@ def release(
       snhkit release --data trips.csv --center 37.76,-122.43 --side-km 13 \\
           --method identity --epsilon 0.5 --budget 1 --out trips.snh
     """
+    if (method is None) == (districts is None):
+        raise click.UsageError("say either --method M or --districts FILE, whose method is known.")
     for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
         if values is not None and len(values) != 1:
             raise click.UsageError(f"{option} takes one value here, not {len(values)}.")
@@ -187,11 +196,11 @@ def release(
     if ledger == STANDARD_OUTPUT:
         raise click.UsageError("--ledger is read again later; it cannot be standard output.")
     ledger = ledger or data.with_name(data.name + ".ledger")
-    refuse_same_file(data=data, public=where["public"], out=out, ledger=ledger)
+    refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
 
-    if METHODS[method[0]].demonstration:
+    if method is not None and METHODS[method[0]].demonstration:
         raise click.UsageError(
             f"{method[0]} is a demonstration, not to publish: its noise is in floating point. "
             "Nothing was spent. See it in snhkit compare."
@@ -203,7 +212,9 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
+    builder = tessellation(districts, label)
+    if builder is None:
+        builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
         records,

@@ -22,6 +22,9 @@ _ANEW = """\
 # Each release draws its noise anew, and pays anew: its counts differ by noise. For the very same
 # counts save the release, and read it with snh.load."""
 
+_TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
+"""Districts are not in a release's hyperparameters: the file is to be filled in."""
+
 
 def from_synthetic_city(key: str, n: int) -> str:
     """Lines that make the ``records`` and ``public`` of a synthetic city."""
@@ -77,7 +80,7 @@ def code(
     unit = dataset.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
     parts = [
-        f"import snhkit as snh\n\n{source}",
+        f"{_imports(releases)}\n\n{source}",
         f'data = snh.PrivateDataset(records, budget="{written(dataset.ledger.total)}", '
         f'unit="{unit.kind}"{most}, n="{_knows_n(dataset)}")',
     ]
@@ -103,6 +106,12 @@ def code(
     return "\n\n".join(parts) + "\n"
 
 
+def _imports(releases: Mapping[str, Release]) -> str:
+    """Return the lines that import what the program uses."""
+    told = any(release.method == "Tessellation" for release in releases.values())
+    return "import geopandas\nimport snhkit as snh" if told else "import snhkit as snh"
+
+
 def _knows_n(dataset: PrivateDataset) -> str:
     try:
         return "public" if dataset.n >= 0 else ""
@@ -116,6 +125,8 @@ def _builder(release: Release) -> str:
     if release.method == "SNH" and told["networks"] == hyperparameters(Networks.paper()):
         own = {name: value for name, value in told.items() if name != "networks"}
         return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
+    if release.method == "Tessellation":
+        return _TESSELLATION
     kinds = {type(builder).__name__: builder for builder in map(Method.builder, METHODS.values())}
     if release.method not in kinds:
         raise InputError(f"{release.method} is not a method of snhkit; write its call yourself.")

@@ -94,11 +94,14 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
+            from snhkit.release.polygon_model import PolygonModel
             from snhkit.release.polygons import cover
             from snhkit.release.shapes import polygons_in, warn_outside
 
             parts, shapes = self.model.additive(), polygons_in(self.region, queries)
             warn_outside(self.region, shapes)
+            if isinstance(parts, PolygonModel):
+                return parts.answer_shapes(shapes)
             owner, boxes, share = cover(parts.cells(), shapes)
             return _summed(owner, share * parts.answer(boxes), len(queries))
         return self.model.answer(self._mine("answer", queries))
@@ -128,10 +131,13 @@ class Release:
             If the boxes are given in another region, or a shape is not a valid polygon.
         """
         if not isinstance(queries, RangeQueries):
+            from snhkit.release.polygon_model import PolygonModel
             from snhkit.release.polygons import cover
             from snhkit.release.shapes import polygons_in
 
             parts, shapes = self.model.additive(), polygons_in(self.region, queries)
+            if isinstance(parts, PolygonModel):
+                return np.sqrt(parts.shapes_variance(shapes))
             if not parts.separate:
                 return np.full(len(queries), np.nan)
             owner, boxes, share = cover(parts.cells(), shapes)
@@ -236,7 +242,7 @@ class Release:
             "Paid for": "; ".join(map(str, self.spends)),
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
             "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
-        }
+        } | getattr(self.model, "remarks", dict)()
         warnings = [
             getattr(self.model, "warning", "")
         ]  # of the kind, which a file cannot leave out

@@ -6,8 +6,10 @@ The noise comes from a seed, so these tests always see the same draws.
 from fractions import Fraction
 from typing import Any
 
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 
 from snhkit.builders import (
     DAWA,
@@ -20,6 +22,7 @@ from snhkit.builders import (
     PrivTree,
     QuadTree,
     Terms,
+    Tessellation,
     UniformGrid,
 )
 from snhkit.geometry import Points, RangeQueries, Region
@@ -33,12 +36,17 @@ SIDES = np.array([10, 25, 40, 50, 100, 200, 400])
 LOW = np.floor(SPOT[0] / SIDES) * SIDES
 BOXES = RangeQueries(CITY, LOW, LOW, SIDES, SIDES)
 
+QUARTERS = gpd.GeoSeries(
+    [shapely.box(x, y, x + 200, y + 200) for x in (-200, 0) for y in (-200, 0)], crs=CITY.crs
+)
+
 WHOLE = {  # all of epsilon buys counts that are visible in one answer
     "UG": UniformGrid(),
     "Identity": Identity(100),
     "HB2D": HierarchicalGrid(100, b=2),
     "PGM": PGM(200),
     "HDMM": HDMM(100),
+    "Tessellation": Tessellation(QUARTERS),
 }
 SHARED = {  # epsilon is shared among levels or with the structure, so one answer shows less
     "AG": AdaptiveGrid(),

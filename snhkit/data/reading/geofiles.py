@@ -5,13 +5,14 @@ files or addresses to be read instead. So the content is looked at first.
 """
 
 from pathlib import Path
+from typing import Any
 
 from snhkit.data.reading.columns import find_user
 from snhkit.data.reading.frames import from_geoframe
 from snhkit.data.reading.table import Table, parsing, refuse_rows
 from snhkit.errors import InputError
 
-__all__ = ["from_geojson", "from_geoparquet", "from_gpkg"]
+__all__ = ["from_geojson", "from_geoparquet", "from_gpkg", "only_layer"]
 
 _MAX_GEOJSON = 2**30
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
@@ -19,22 +20,12 @@ _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
 def from_geojson(path: Path, user: str | int | None) -> Table:
     """Read the points of a GeoJSON file."""
-    size = path.stat().st_size
-    if size > _MAX_GEOJSON:
-        raise InputError(
-            f"{path.name}: it has {size:,} bytes; GeoJSON of at most {_MAX_GEOJSON:,} is read. "
-            "Parquet or CSV of the same points would be."
-        )
-    return _from_layer(path, f"GeoJSON:{path}", "GeoJSON", user)
+    return _from_layer(path, "GeoJSON", user)
 
 
 def from_gpkg(path: Path, user: str | int | None) -> Table:
     """Read the points of a GeoPackage that has one layer."""
-    with path.open("rb") as file:
-        head = file.read(72)
-    if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
-        raise InputError(f"{path.name}: it is not a GeoPackage, whatever its name says.")
-    return _from_layer(path, str(path), "GPKG", user)
+    return _from_layer(path, "GPKG", user)
 
 
 def from_geoparquet(path: Path, user: str | int | None) -> Table:
@@ -45,9 +36,24 @@ def from_geoparquet(path: Path, user: str | int | None) -> Table:
         return from_geoframe(path.name, gpd.read_parquet(path), user)
 
 
-def _from_layer(path: Path, address: str, driver: str, user: str | int | None) -> Table:
+def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
+    """Return the address and the description of a file's only layer, both from pyogrio.
+
+    Parameters
+    ----------
+    path : Path
+        A file that exists.
+    driver : str
+        "GeoJSON" or "GPKG": the format that the file must have.
+
+    Raises
+    ------
+    InputError
+        If the file has another format, is damaged, is too large, or has not exactly one layer.
+    """
     import pyogrio
 
+    address = _address(path, driver)
     with parsing(path.name, driver):
         layers = [str(name) for name, _ in pyogrio.list_layers(address)]
         if len(layers) != 1:
@@ -59,6 +65,31 @@ def _from_layer(path: Path, address: str, driver: str, user: str | int | None) -
         if info["driver"] != driver:
             raise InputError(f"{path.name}: it is not {driver}, whatever its name says.")
         refuse_rows(path.name, info["features"])
+    return address, info
+
+
+def _address(path: Path, driver: str) -> str:
+    """Return the name under which GDAL reads a file as ``driver`` and as nothing else."""
+    if driver == "GPKG":
+        with path.open("rb") as file:
+            head = file.read(72)
+        if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
+            raise InputError(f"{path.name}: it is not a GeoPackage, whatever its name says.")
+        return str(path)
+    size = path.stat().st_size
+    if size > _MAX_GEOJSON:
+        raise InputError(
+            f"{path.name}: it has {size:,} bytes; GeoJSON of at most {_MAX_GEOJSON:,} is read. "
+            "Parquet or CSV of the same points would be."
+        )
+    return f"GeoJSON:{path}"
+
+
+def _from_layer(path: Path, driver: str, user: str | int | None) -> Table:
+    import pyogrio
+
+    address, info = only_layer(path, driver)
+    with parsing(path.name, driver):
         fields = [str(field) for field in info["fields"]]
         at_user = find_user(path.name, fields, user)
         columns = [] if at_user is None else [fields[at_user]]

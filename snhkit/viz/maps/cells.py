@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snhkit.geometry import Grid
+from snhkit.release.polygon_model import PolygonModel
 
 if TYPE_CHECKING:
     from snhkit.release import Release
@@ -42,6 +43,8 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     >>> len(outlines["corners"]), note
     (400, '100 equal cells of 1,243 m')
     """
+    if isinstance(release.model, PolygonModel):
+        return None, f"{len(release.model.partition):,} districts, shown as polygons elsewhere"
     cells = release.model.cells()
     if isinstance(cells, Grid):
         count, note = cells.m**2, f"{cells.m**2:,} equal cells of {cells.cell_m:,.0f} m"

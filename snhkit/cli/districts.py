@@ -1,0 +1,44 @@
+"""Districts that a command counts one by one, from a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from snhkit.cli.types import InputFile
+
+if TYPE_CHECKING:
+    from snhkit.builders import Tessellation
+
+__all__ = ["districts_options", "tessellation"]
+
+
+def districts_options(command):
+    """Add the options that name a file of districts and the column of their labels."""
+    label = click.option(
+        "--label", metavar="COLUMN", help="With --districts: their labels [default: numbers]."
+    )
+    file = click.option(
+        "--districts",
+        type=InputFile(),
+        help="Disjoint polygons to count one by one: .geojson, .gpkg or .parquet.",
+    )
+    return file(label(command))
+
+
+def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
+    """Return the builder that counts the districts of a file; None if there is no file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or does not hold labelled, valid polygons.
+    """
+    if path is None:
+        if label is not None:
+            raise click.UsageError("--label goes with --districts.")
+        return None
+    from snhkit.builders import Tessellation
+    from snhkit.data.polygons import read_polygons
+
+    return Tessellation(read_polygons(path, label))

@@ -1,0 +1,149 @@
+"""Answers from noisy counts of declared districts, taking each district to be uniform inside."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.release.polygon_partition import PolygonPartition
+
+__all__ = ["PolygonModel"]
+
+_BOXES = 512  # answered at a time
+_MAX_DRAWN = 256  # cells a side for maps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PolygonModel:
+    """Noisy counts of districts, and of all records outside the districts.
+
+    Parameters
+    ----------
+    partition : PolygonPartition
+        c districts.
+    values : ndarray of int, shape (c + 1,)
+        Noisy count of each district; the last is the count outside all districts.
+    variance : float
+        Variance of the noise of each count.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> west = PolygonPartition(city, ["west"], np.array([shapely.box(0, 0, 50, 100)]))
+    >>> model = PolygonModel(west, np.array([80, 20]), variance=2.0)
+    >>> model.answer(RangeQueries(city, [0, 25], [0, 0], [50, 50], [100, 50]))
+    array([80., 25.])
+    """
+
+    partition: PolygonPartition
+    values: NDArray[np.int64]
+    variance: float
+    kind: ClassVar[str] = "tessellation"
+
+    @property
+    def region(self) -> Region:
+        """The region in which boxes can be answered."""
+        return self.partition.region
+
+    def cells(self) -> Grid:
+        """Return a grid for maps, about four cells to the smallest district's side.
+
+        The districts themselves are ``partition.shapes``.
+        """
+        width = math.sqrt(self.partition.areas[:-1].min()) / 4
+        return Grid.of_width(self.region, max(width, self.region.side_m / _MAX_DRAWN))
+
+    def additive(self) -> "PolygonModel":
+        """Return this model: the answers to disjoint shapes add up."""
+        return self
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return estimated counts of boxes, shape (q,).
+
+        Part of a district counts as its share of the district's area, and so does part of what
+        lies outside all districts.
+        """
+        return self._over_boxes(queries, self.answer_shapes)
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return the variance of the noise in each box's answer, shape (q,)."""
+        return self._over_boxes(queries, self.shapes_variance)
+
+    def answer_shapes(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return estimated counts of shapes in the region's metres, shape (q,)."""
+        shape, cell, share = self.partition.shares(shapes)
+        return np.bincount(shape, share * self.values[cell], len(shapes)).astype(float)
+
+    def shapes_variance(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the variance of the noise in the answers to shapes, shape (q,)."""
+        shape, _, share = self.partition.shares(shapes)
+        return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
+
+    def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
+        """Return what ``answer`` says of the parts of boxes inside the region, 0 without area."""
+        found = np.zeros(len(queries))
+        boxes = queries.clipped()
+        rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))
+        for start in range(0, len(rows), _BOXES):
+            some = rows[start : start + _BOXES]
+            part = boxes[some]
+            found[some] = answer(shapely.box(part.x, part.y, part.x1, part.y1))
+        return found
+
+    @property
+    def separate(self) -> bool:
+        """Whether each count has noise of its own: True."""
+        return True
+
+    @property
+    def outside(self) -> int:
+        """The noisy count of the records outside all districts."""
+        return int(self.values[-1])
+
+    def remarks(self) -> dict[str, str]:
+        """Return the lines that a release's card has for this kind of model."""
+        said = "a noisy count with standard error"
+        return {
+            "Districts": f"{len(self.partition):,}, each {said} {math.sqrt(self.variance):.3g}",
+            "Outside": f"{self.outside:,} records lie in no district ({said} "
+            f"{math.sqrt(self.variance):.3g})",
+        }
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the counts and the arrays of the districts, for a file."""
+        return {"counts": self.values} | self.partition.arrays()
+
+    def settings(self) -> dict[str, Any]:
+        """Return the labels and the variance of the noise, as JSON values."""
+        return {"labels": list(self.partition.labels), "variance": self.variance}
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "PolygonModel":
+        """Return the model of a file, in which every value is checked.
+
+        Raises
+        ------
+        InputError
+            If a value is missing or cannot be one of this model.
+        """
+        labels, variance = settings["labels"], float(settings["variance"])
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise InputError("the labels of the districts must be a list of texts.")
+        if not 0 <= variance < math.inf:
+            raise InputError(f"the variance of noise must be a number from 0, not {variance}.")
+        counts = arrays["counts"]
+        shapes = {name: array for name, array in arrays.items() if name != "counts"}
+        if counts.shape != (len(labels) + 1,) or counts.dtype.kind != "i":
+            raise InputError(
+                f"counts must be {len(labels) + 1} whole numbers, one more than there are "
+                f"districts, not {counts.dtype} of shape {counts.shape}."
+            )
+        return cls(PolygonPartition.restore(region, labels, shapes), counts, variance)

@@ -1,0 +1,347 @@
+"""Declared polygons as a partition of all records: each record is in one polygon, or outside."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from snhkit.data.polygons import MAX_POLYGONS, Polygons
+from snhkit.errors import InputError
+from snhkit.geometry import Points, Region
+from snhkit.geometry.histogram import Histogram
+from snhkit.release.polygons import polygons_in
+
+__all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
+
+OVERLAP_TOLERANCE = 1e-3
+"""Share of the smaller polygon's area up to which two polygons may overlap.
+
+Borders that were digitised twice, or that bend under a projection, overlap by slivers.
+"""
+
+_SAME = 1e-4  # share of an area by which two drawings of one district may differ
+_ROUNDING = 1e-6  # share of an area that is nothing
+_RECORDS, _SHAPES = 65_536, 256  # looked up at a time
+_ARRAYS = ("coordinates", "rings", "polygons", "districts")
+
+
+class PolygonPartition:
+    """Disjoint polygons in a region, and the cell "outside" for all other places.
+
+    Every record belongs to exactly one cell: the first polygon, by order, that contains the
+    record or has the record on its border; "outside" if there is no such polygon. So one record
+    changes one count, whatever the shapes are, and one epsilon pays for all counts.
+
+    Parameters
+    ----------
+    region : Region
+        The region of the records.
+    labels : sequence of str
+        A label for each polygon, none of them twice.
+    shapes : array of shapely geometries, shape (c,)
+        Valid polygons or multipolygons inside the region, in its metres.
+
+    Attributes
+    ----------
+    shapes : ndarray of MultiPolygon, shape (c,)
+        The polygons.
+    areas : ndarray, shape (c + 1,)
+        Square metres of each polygon and of what lies outside all of them.
+
+    Raises
+    ------
+    InputError
+        If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or
+        a polygon is not valid, has no area, reaches out of the region or shares its label.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> halves = np.array([shapely.box(0, 0, 50, 80), shapely.box(50, 0, 100, 80)])
+    >>> districts = PolygonPartition(city, ["west", "east"], halves)
+    >>> records = Points(city, [[10, 10], [50, 10], [90, 10], [90, 90]])
+    >>> districts.count(records).counts  # the second record lies on the border
+    array([2, 1, 1])
+
+    Notes
+    -----
+    Parallel composition: Dwork and Roth, "The Algorithmic Foundations of Differential Privacy"
+    (2014), Sec. 3.5; McSherry, "Privacy integrated queries" (2009), Theorem 4.
+    """
+
+    def __init__(self, region: Region, labels: Sequence[str], shapes: NDArray[Any]) -> None:
+        self.region = region
+        self.labels = tuple(labels)
+        if len(self.labels) != len(shapes):
+            raise InputError(
+                "labels and shapes must have equal lengths, "
+                f"not {len(self.labels)} and {len(shapes)}."
+            )
+        if not 1 <= len(shapes) <= MAX_POLYGONS:
+            raise InputError(f"there must be 1 to {MAX_POLYGONS:,} districts, not {len(shapes):,}.")
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError("a label of the districts occurs twice.")
+        self.shapes = _multipolygons(shapes)
+        shapely.prepare(self.shapes)
+        areas = shapely.area(self.shapes)
+        _refuse_others(region, self.labels, self.shapes, areas)
+        self._tree = shapely.STRtree(self.shapes)
+        self._prove_disjoint(areas)
+        outside = region.side_m**2 - areas.sum()
+        # Borders that overlap by slivers may leave less than nothing.
+        outside = outside if outside > _ROUNDING * region.side_m**2 else 0.0
+        self.areas = np.append(areas, outside)
+        self._bounds = shapely.bounds(self.shapes)
+        self.areas.flags.writeable = self.shapes.flags.writeable = False
+
+    @classmethod
+    def of(cls, region: Region, polygons: Polygons) -> "PolygonPartition":
+        """Cut declared polygons to a region.
+
+        A polygon that reaches out of the region is cut at the region's border, and one that lies
+        outside the region altogether is left out: no record can be there.
+
+        Raises
+        ------
+        InputError
+            If no polygon lies in the region, or two polygons overlap.
+        """
+        shapes = polygons_in(region, polygons.frame())
+        shapes = _cut(shapes, region.side_m)
+        kept = np.flatnonzero(shapely.area(shapes) > 0)
+        if not kept.size:
+            raise InputError(
+                f"no district lies in the region of {region.side_m:g} m around "
+                f"({region.lat:g}, {region.lon:g}); are the region's centre and side right, and "
+                f"is {polygons.crs} the districts' CRS?"
+            )
+        return cls(region, [polygons.labels[k] for k in kept], shapes[kept])
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"PolygonPartition({len(self):,} districts)"
+
+    def assign(self, points: Points) -> NDArray[np.int64]:
+        """Return the number of the cell that each record belongs to, shape (n,).
+
+        Numbers from 0 to c - 1 are those of the polygons, c is "outside".
+
+        Raises
+        ------
+        InputError
+            If the points lie in another region.
+        """
+        if points.region != self.region:
+            raise InputError("the points lie in another region than the districts.")
+        cell = np.full(len(points), len(self), np.int64)
+        for start in range(0, len(points), _RECORDS):
+            xy = points.xy[start : start + _RECORDS]
+            record, polygon = self._tree.query(shapely.points(xy))  # by bounding boxes
+            x, y = xy[record].T
+            inside = shapely.intersects_xy(self.shapes[polygon], x, y)
+            np.minimum.at(cell, start + record[inside], polygon[inside])
+        return cell
+
+    def count(self, points: Points) -> Histogram:
+        """Count the records of each polygon, and those outside all, shape (c + 1,)."""
+        counts = np.bincount(self.assign(points), minlength=len(self) + 1)
+        return Histogram(self, counts)
+
+    def shares(
+        self, shapes: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return which share of which cells lies in each of some shapes.
+
+        Parameters
+        ----------
+        shapes : array of shapely geometries, shape (q,)
+            Valid shapes in the region's metres.
+
+        Returns
+        -------
+        shape, cell : ndarray of int, shape (p,)
+            Numbers of a shape and of a cell; cell c is "outside".
+        share : ndarray, shape (p,)
+            Share of the cell's area that lies in the shape. A shape that is one of the polygons,
+            up to a ten-thousandth of its area, has all of that polygon and nothing else.
+        """
+        shapely.prepare(shapes)
+        shape, cell = self._tree.query(shapes)  # by bounding boxes
+        area = self._common_areas(shapes, shape, cell)
+        own = shapely.area(_cut(shapes, self.region.side_m))
+        same = (area >= (1 - _SAME) * self.areas[cell]) & (area >= (1 - _SAME) * own[shape])
+        left = own - np.bincount(shape, area, len(shapes))
+        left[shape[same]] = 0
+        left[left < _ROUNDING * own] = 0
+        whole = np.zeros(len(shapes), bool)
+        whole[shape[same]] = True
+        keep = (area > 0) & (same | ~whole[shape])
+        share = np.where(same, 1.0, area / self.areas[cell])[keep]
+        beyond = np.flatnonzero(left) if self.areas[-1] else np.zeros(0, np.int64)
+        return (
+            np.concatenate([shape[keep], beyond]),
+            np.concatenate([cell[keep], np.full(len(beyond), len(self))]),
+            np.concatenate([share, left[beyond] / (self.areas[-1] or 1)]),
+        )
+
+    def _common_areas(
+        self, shapes: NDArray[Any], shape: NDArray[np.int64], cell: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the areas that pairs of shapes and polygons have in common, shape (p,)."""
+        low_x, low_y, high_x, high_y = self._bounds[cell].T
+        west, south, east, north = shapely.bounds(shapes)[shape].T
+        # Most pairs of boxes and small polygons need no look at the polygons' vertices.
+        within = (west <= low_x) & (south <= low_y) & (high_x <= east) & (high_y <= north)
+        covered = within & _are_boxes(shapes)[shape]
+        rest = np.flatnonzero(~covered)
+        area = np.where(covered, self.areas[cell], 0.0)
+        whole = shapely.covers(shapes[shape[rest]], self.shapes[cell[rest]])
+        area[rest[whole]] = self.areas[cell[rest[whole]]]
+        rest = rest[~whole]
+        inside = shapely.covers(self.shapes[cell[rest]], shapes[shape[rest]])
+        area[rest[inside]] = shapely.area(shapes[shape[rest[inside]]])
+        rest = rest[~inside]
+        rest = rest[shapely.intersects(self.shapes[cell[rest]], shapes[shape[rest]])]
+        common = shapely.intersection(shapes[shape[rest]], self.shapes[cell[rest]])
+        area[rest] = shapely.area(common)
+        return area
+
+    def _prove_disjoint(self, areas: NDArray[np.float64]) -> None:
+        """Raise InputError if two polygons have more than slivers in common."""
+        if areas.sum() > (1 + OVERLAP_TOLERANCE) * self.region.side_m**2:
+            raise InputError(
+                "the districts overlap: together they are larger than the region; give every "
+                "place to one district only."
+            )
+        for start in range(0, len(self), _SHAPES):
+            block = self.shapes[start : start + _SHAPES]
+            one, other = self._tree.query(block, predicate="intersects")
+            one += start
+            one, other = one[one < other], other[one < other]
+            common = shapely.area(shapely.intersection(self.shapes[one], self.shapes[other]))
+            limit = OVERLAP_TOLERANCE * np.minimum(areas[one], areas[other])
+            for k in np.flatnonzero(common > limit)[:1]:
+                raise InputError(
+                    f"the districts {self.labels[one[k]]!r} and {self.labels[other[k]]!r} overlap "
+                    f"by {common[k]:,.0f} m²; give that place to one of them, as "
+                    "shape.difference(other_shape) does, or leave one out."
+                )
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the polygons as arrays, for a file.
+
+        Returns
+        -------
+        dict
+            ``coordinates``, shape (v, 2), in metres, and where each ring starts among the
+            coordinates, each polygon among the rings, and each district among the polygons.
+        """
+        _, coordinates, starts = shapely.to_ragged_array(self.shapes)
+        return {"coordinates": coordinates} | {
+            name: np.asarray(start, np.int64)
+            for name, start in zip(_ARRAYS[1:], starts, strict=True)
+        }
+
+    @classmethod
+    def restore(
+        cls, region: Region, labels: Sequence[str], arrays: Mapping[str, NDArray]
+    ) -> "PolygonPartition":
+        """Return the partition of a file; that its polygons are disjoint is proven again.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not describe valid, disjoint polygons in the region.
+        """
+        if set(arrays) != set(_ARRAYS):
+            raise InputError(
+                f"districts have the arrays {', '.join(_ARRAYS)}, not {sorted(arrays)}."
+            )
+        coordinates = arrays["coordinates"]
+        if coordinates.ndim != 2 or coordinates.shape[1] != 2 or coordinates.dtype != np.float64:
+            raise InputError(f"coordinates must be 64-bit pairs, not {coordinates.shape}.")
+        length = len(coordinates)
+        for name, least in zip(_ARRAYS[1:], (4, 1, 1), strict=True):
+            _refuse_starts(name, arrays[name], length, least)
+            length = len(arrays[name]) - 1
+        starts = arrays["rings"]
+        if (coordinates[starts[:-1]] != coordinates[starts[1:] - 1]).any():
+            raise InputError("a ring of the districts does not end where it starts.")
+        try:
+            shapes = shapely.from_ragged_array(
+                shapely.GeometryType.MULTIPOLYGON,
+                np.ascontiguousarray(coordinates),
+                tuple(arrays[name].astype(np.int64) for name in _ARRAYS[1:]),
+            )
+        except shapely.errors.ShapelyError as error:
+            raise InputError(f"the arrays of the districts are damaged ({error}).") from None
+        return cls(region, labels, shapes)
+
+
+def _are_boxes(shapes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each shape fills its bounds, shape (q,)."""
+    west, south, east, north = shapely.bounds(shapes).T
+    few = shapely.get_num_coordinates(shapes) == 5
+    return few & (shapely.area(shapes) == (east - west) * (north - south))
+
+
+def _cut(shapes: NDArray[Any], side_m: float) -> NDArray[Any]:
+    """Return the parts of shapes inside the square from 0 to ``side_m``, as polygons."""
+    low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
+    inside = (low_x >= 0) & (low_y >= 0) & (high_x <= side_m) & (high_y <= side_m)
+    found = shapes.copy()
+    for k in np.flatnonzero(~inside):
+        part = shapely.intersection(shapes[k], shapely.box(0, 0, side_m, side_m))
+        found[k] = shapely.transform(_areal(part), lambda xy: np.clip(xy, 0, side_m))
+    return found
+
+
+def _areal(shape: Any) -> Any:
+    """Return the polygons of a shape, without points and lines that cutting may leave."""
+    return shapely.MultiPolygon(list(_polygons(shape)))
+
+
+def _polygons(shape: Any) -> Iterator[Any]:
+    for part in shapely.get_parts(shape):
+        if part.geom_type == "Polygon" and part.area > 0:
+            yield part
+        elif part.geom_type in ("MultiPolygon", "GeometryCollection"):
+            yield from _polygons(part)
+
+
+def _multipolygons(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Return polygons as multipolygons, in the form in which a file gives them back."""
+    kind = shapely.get_type_id(shapes)
+    wanted = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
+    for k in np.flatnonzero(~np.isin(kind, wanted))[:1]:
+        raise InputError(f"district {k} (counted from 0) is not a polygon.")
+    kind, coordinates, starts = shapely.to_ragged_array(shapes, include_z=False)
+    if kind == shapely.GeometryType.POLYGON:
+        starts = (*starts, np.arange(len(shapes) + 1))
+    return shapely.from_ragged_array(shapely.GeometryType.MULTIPOLYGON, coordinates, starts)
+
+
+def _refuse_others(
+    region: Region, labels: Sequence[str], shapes: NDArray[Any], areas: NDArray[np.float64]
+) -> None:
+    """Raise InputError for the first polygon that is not valid, or not inside the region."""
+    low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
+    inside = (low_x >= 0) & (low_y >= 0) & (high_x <= region.side_m) & (high_y <= region.side_m)
+    for wrong, told in (
+        (~inside, "reaches out of the region"),
+        (~shapely.is_valid(shapes), "is not a valid polygon"),
+        (~(areas > 0), "has no area"),
+    ):
+        for k in np.flatnonzero(wrong)[:1]:
+            raise InputError(f"district {labels[k]!r} {told}.")
+
+
+def _refuse_starts(name: str, starts: NDArray, length: int, least: int) -> None:
+    """Raise InputError unless ``starts`` cuts ``length`` items into parts of at least ``least``."""
+    whole = starts.ndim == 1 and starts.dtype.kind == "i" and len(starts) >= 2
+    if not whole or starts[0] != 0 or starts[-1] != length or (np.diff(starts) < least).any():
+        raise InputError(f"the array {name} of the districts is damaged.")

@@ -1,0 +1,155 @@
+"""Declared polygons: what they keep of a frame, and what is refused with a remedy that works."""
+
+import warnings
+
+import geopandas as gpd
+import pandas as pd
+import pytest
+import shapely
+
+from snhkit.data.polygons import Polygons, read_polygons
+from snhkit.errors import InputError
+
+SQUARES = [shapely.box(k, 0, k + 1, 1) for k in range(3)]
+FRAME = gpd.GeoDataFrame({"ward": ["a", "b", "c"]}, geometry=SQUARES, crs=4326)
+BOWTIE = shapely.Polygon([(0, 0), (1, 1), (0, 1), (1, 0)])
+
+
+def with_shape(shape) -> gpd.GeoDataFrame:
+    """The frame with another shape in its second row."""
+    return FRAME.set_geometry([SQUARES[0], shape, SQUARES[2]], crs=4326)
+
+
+def test_a_frame_is_kept_as_a_value():
+    frame = FRAME.copy()
+    kept = Polygons.of(frame, label="ward")
+    assert kept.labels == ("a", "b", "c")
+    assert kept == Polygons.of(FRAME, label="ward")
+    assert hash(kept) == hash(Polygons.of(FRAME, label="ward"))
+    assert kept != Polygons.of(FRAME)
+    frame.loc[0, "geometry"] = shapely.box(7, 7, 8, 8)
+    again = kept.frame()
+    assert again.crs == FRAME.crs
+    assert again.index.tolist() == ["a", "b", "c"]
+    assert again.geometry.tolist() == SQUARES
+    assert Polygons.of(again) == kept
+
+
+@pytest.mark.parametrize("crs", [4326, 32610, "+proj=laea +lat_0=45 +lon_0=7 +units=m"])
+def test_the_crs_is_kept(crs):
+    frame = gpd.GeoSeries(SQUARES, crs=crs)
+    assert Polygons.of(frame).frame().crs == frame.crs
+
+
+def test_heights_are_dropped():
+    solid = gpd.GeoSeries([shapely.force_3d(SQUARES[0], 5.0)], crs=4326)
+    assert Polygons.of(solid) == Polygons.of(gpd.GeoSeries(SQUARES[:1], crs=4326))
+
+
+def test_a_long_list_has_a_short_text():
+    assert repr(Polygons.of(FRAME)) == "Polygons(3 polygons: 0, 1, 2)"
+    many = gpd.GeoSeries([shapely.box(k, 0, k + 1, 1) for k in range(900)], crs=4326)
+    assert repr(Polygons.of(many)) == "Polygons(900 polygons: 0, 1, 2, ...)"
+
+
+REFUSED = {
+    "no frame": ([1, 2], "must be a GeoDataFrame or a GeoSeries of polygons, not a list"),
+    "a frame of pandas": (pd.DataFrame({"a": [1]}), "not a DataFrame"),
+    "no geometry": (gpd.GeoDataFrame({"a": [1]}), "choose one with frame.set_geometry"),
+    "no row": (FRAME[:0], "has no rows; at least one polygon is needed"),
+    "no CRS": (gpd.GeoSeries(SQUARES), r"set it with frame.set_crs\(4326\)"),
+    "missing": (with_shape(None), r"row 1 \(counted from 0\) has no shape, or an empty one"),
+    "empty": (with_shape(shapely.Polygon()), "row 1 .* has no shape, or an empty one"),
+    "a point": (with_shape(shapely.Point(1, 1)), "row 1 .* is a Point, not a polygon"),
+    "invalid": (with_shape(BOWTIE), r"row 1 .* not a valid polygon \(Self-intersection"),
+}
+
+
+@pytest.mark.parametrize(("frame", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_named(frame, told):
+    with pytest.raises(InputError, match=told):
+        Polygons.of(frame)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["a", "b", "a"], r"the label 'a' occurs 2 times; frame.dissolve\(by='ward'"),
+        (["a", None, "c"], r"row 1 \(counted from 0\) has no label"),
+        ([1, "1", 2], "the label '1' occurs 2 times"),
+    ],
+)
+def test_labels_must_tell_polygons_apart(names, told):
+    frame = FRAME.assign(ward=pd.Series(names, dtype=object))
+    with pytest.raises(InputError, match=told):
+        Polygons.of(frame, label="ward")
+    with pytest.raises(InputError, match=r"reset_index\(drop=True\) numbers|has no label"):
+        Polygons.of(frame.set_index("ward"))
+
+
+def test_a_column_that_is_not_there_is_told_with_those_that_are():
+    with pytest.raises(InputError, match="no column 'wrd'; it has ward, geometry"):
+        Polygons.of(FRAME, label="wrd")
+    with pytest.raises(InputError, match="no column 'ward'; it has none"):
+        Polygons.of(FRAME.geometry, label="ward")
+
+
+def test_the_remedies_work():
+    """Each is typed as the message says."""
+    frame = with_shape(BOWTIE)
+    assert len(Polygons.of(frame.set_geometry(frame.make_valid()))) == 3
+    for shape in (None, shapely.Polygon()):
+        frame = with_shape(shape)
+        assert len(Polygons.of(frame[frame.geom_type.notna() & ~frame.is_empty])) == 2
+    frame = with_shape(shapely.Point(1, 1))
+    assert len(Polygons.of(frame[frame.geom_type.isin(["Polygon", "MultiPolygon"])])) == 2
+    frame = FRAME.assign(ward=["a", "b", "a"])
+    joined = Polygons.of(frame.dissolve(by="ward", as_index=False), label="ward")
+    assert joined.labels == ("a", "b")
+    assert len(Polygons.of(frame.set_index("ward").reset_index(drop=True))) == 3
+    frame = gpd.GeoDataFrame(geometry=SQUARES)
+    assert len(Polygons.of(frame.set_crs(4326))) == 3
+
+
+@pytest.fixture(params=["geojson", "json", "gpkg", "parquet"])
+def file(request, tmp_path):
+    path = tmp_path / f"wards.{request.param}"
+    if request.param == "parquet":
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_file(path, driver="GPKG" if request.param == "gpkg" else "GeoJSON")
+    return path
+
+
+def test_files_give_what_the_frame_gives(file):
+    assert read_polygons(file, label="ward") == Polygons.of(FRAME, label="ward")
+    assert read_polygons(file).labels == ("0", "1", "2")
+
+
+def test_a_damaged_file_is_refused(file):
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    with warnings.catch_warnings(), pytest.raises(InputError, match=r"^wards"):
+        warnings.simplefilter("ignore")
+        read_polygons(file)
+
+
+def test_a_file_that_is_something_else_is_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        read_polygons(tmp_path / "none.geojson")
+    for name, told in (
+        ("wards.gpkg", "not a GeoPackage, whatever its name says"),
+        ("wards.geojson", "could not be read as GeoJSON"),
+        ("wards.shp", r"polygons come in a .geojson, .json, .gpkg or .parquet file; geopandas"),
+    ):
+        path = tmp_path / name
+        path.write_text('<OGRVRTDataSource><OGRVRTLayer name="x"/></OGRVRTDataSource>')
+        with pytest.raises(InputError, match=told):
+            read_polygons(path)
+
+
+def test_what_a_file_holds_is_named_with_the_file(tmp_path):
+    path = tmp_path / "points.geojson"
+    gpd.GeoSeries([shapely.Point(0, 0)], crs=4326).to_file(path)
+    with pytest.raises(InputError, match=r"^points.geojson: row 0 .* is a Point"):
+        read_polygons(path)
