@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from snh_widths import EPSILONS, datasets
+from denoised_widths import EPSILONS, datasets
 
 import snhkit as snh
 from snhkit.builders.width.cell_width import default_cell_width

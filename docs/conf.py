@@ -14,7 +14,7 @@ import snhkit
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
-from reference import HOMES
+from reference import HOMES  # pyright: ignore[reportMissingImports]
 
 project = "snhkit"
 author = "The snhkit developers"

@@ -128,3 +128,4 @@ from .widgets import (
 )
 
 __version__: str
+__all__: list[str]

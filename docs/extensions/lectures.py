@@ -8,6 +8,7 @@ package has changed.
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -73,7 +74,7 @@ def without_kernel(output: dict, states: dict[str, dict], picture: Path) -> list
     return [said(PICTURE), said(f"![The explorer](../gallery/{picture.name})")]
 
 
-def drawn_by(model: str, states: dict[str, dict]) -> list[dict]:
+def drawn_by(model: str, states: dict[str, dict]) -> list[Any]:
     """Return what a widget and those inside it have put out."""
     state = states[model]
     inside = [child.removeprefix("IPY_MODEL_") for child in state.get("children", [])]

@@ -145,9 +145,9 @@ def publish(
     )
 
 
-def hyperparameters(builder: Builder) -> dict[str, Any]:
-    """Return a builder's hyperparameters as JSON values, by name."""
-    return _plain(asdict(builder))  # pyright: ignore[reportArgumentType]
+def hyperparameters(builder: Any) -> dict[str, Any]:
+    """Return the hyperparameters of a builder, or of a part of one, as JSON values by name."""
+    return _plain(asdict(builder))
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:

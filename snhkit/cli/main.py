@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -14,6 +14,9 @@ from snhkit.cli.records import read, records_options, refuse_same_file, region_s
 from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import SnhkitError
+
+if TYPE_CHECKING:
+    from snhkit.builder import Builder
 
 __all__ = ["app", "main"]
 
@@ -212,7 +215,7 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    builder = tessellation(districts, label)
+    builder: Builder | None = tessellation(districts, label)
     if builder is None:
         builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)

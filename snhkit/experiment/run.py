@@ -123,7 +123,7 @@ class Comparison:
             mine = (self.sizes["method"] == row["method"]) & (
                 self.sizes["epsilon"] == row["epsilon"]
             )
-            sizes = bands[mine].to_dict("records")
+            sizes = bands.loc[mine].to_dict("records")
             found.append({str(key): value for key, value in row.items()})
             found[-1] |= {"sizes": sizes, "warning": OWNER_ONLY}
         return found
@@ -179,7 +179,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
     numbered = {str(k): release for k, release in enumerate(releases.values())}
     table = compare(numbered, queries, truth=records)
     table["method"] = names
-    table.insert(table.columns.get_loc("query_us"), "build_s", seconds)
+    table.insert(list(table.columns).index("query_us"), "build_s", seconds)
     sizes = compare_sizes(numbered, truth=records)
     sizes["method"] = [names[int(k)] for k in sizes["method"]]
     return Comparison(table, sizes, releases, dataset)

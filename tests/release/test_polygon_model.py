@@ -188,9 +188,7 @@ def test_districts_in_two_regions(records):
         release = data.release(tessellation, epsilon=1)
         assert release.region == region
         np.testing.assert_allclose(release.model.partition.areas[:2], 20_000, rtol=1e-4)
+    far = snh.Points(Region.around(lat=50, lon=7, side_m=400), [[1, 1]])
+    elsewhere = snh.PrivateDataset(far, budget=1, unit="record", n="public")
     with pytest.raises(InputError, match="no district lies in the region"):
-        far = snh.PrivateDataset(
-            snh.Points(Region.around(lat=50, lon=7, side_m=400), [[1, 1]]),
-            budget=1, unit="record", n="public",
-        )  # fmt: skip
-        far.release(tessellation, epsilon=1)
+        elsewhere.release(tessellation, epsilon=1)
