@@ -148,7 +148,7 @@ class TestItsDescription:
             ({"epsilon": 0.5}, "damaged"),
             ({"epsilon": None}, "damaged"),
             ({"spends": [["1e999999999", "x", "parallel"]]}, "not a fraction"),
-            ({"spends": [["0", "x", "parallel"]]}, "above 0"),
+            ({"spends": [["0", "x", "parallel"]]}, "positive Fraction"),
             ({"spends": [["1", "x", "free"]]}, "composition"),
             ({"spends": [["1", "x"]]}, "damaged"),
             ({"spends": 7}, "damaged"),
