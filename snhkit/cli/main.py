@@ -113,7 +113,7 @@ def compare(
     if json_path is not None:
         write(json_path, json.dumps(found.rows(), indent=1) + "\n")
     write(report, page)
-    err = STANDARD_OUTPUT in (json_path, report)  # then words must not get between the data
+    err = STANDARD_OUTPUT in (json_path, report)  # keeps text out of the data
     say(f"{title}. {about}\n", err=err)
     say(terminal_tables(found), err=err)
     for caution in found.cautions:

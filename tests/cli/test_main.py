@@ -530,6 +530,18 @@ def test_a_dash_is_standard_output(run, released, trips, tmp_path):
     assert not (tmp_path / "-").exists()
 
 
+def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "-"]
+    code = f"import sys; from snhkit.cli.main import main; sys.argv[1:] = {words}; main()"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path.parent)}
+    done = subprocess.run(  # the interpreter of this test
+        [sys.executable, "-c", code], capture_output=True, check=True, env=environment
+    )
+    (tmp_path / "piped.snh").write_bytes(done.stdout)
+    assert snh.load(tmp_path / "piped.snh").method == "UniformGrid"
+    assert not (tmp_path / "-").exists()
+
+
 @pytest.mark.usefixtures("released")
 def test_counts_go_into_a_pipe_or_a_device_and_a_file_keeps_its_permissions(run, tmp_path):
     (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
