@@ -1,11 +1,11 @@
-"""Districts that a command counts one by one, from a file."""
+"""The options of a release that counts districts from a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from snhkit.cli.types import InputFile
+from snhkit.cli.types import INPUT_FILE
 
 if TYPE_CHECKING:
     from snhkit.builders import Tessellation
@@ -14,13 +14,15 @@ __all__ = ["districts_options", "tessellation"]
 
 
 def districts_options(command):
-    """Add the options that name a file of districts and the column of their labels."""
+    """Add the options for a file of districts and the column of their labels."""
     label = click.option(
-        "--label", metavar="COLUMN", help="With --districts: their labels [default: numbers]."
+        "--label",
+        metavar="COLUMN",
+        help="With --districts: column of their labels [default: numbers].",
     )
     file = click.option(
         "--districts",
-        type=InputFile(),
+        type=INPUT_FILE,
         help="Disjoint polygons to count one by one: .geojson, .gpkg or .parquet.",
     )
     return file(label(command))
