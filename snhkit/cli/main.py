@@ -185,7 +185,7 @@ def release(
           --method identity --epsilon 0.5 --budget 1 --out trips.snh
     """
     if (method is None) == (districts is None):
-        raise click.UsageError("say either --method M or --districts FILE, whose method is known.")
+        raise click.UsageError("give either --method M or --districts FILE.")
     for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
         if values is not None and len(values) != 1:
             raise click.UsageError(f"{option} takes one value here, not {len(values)}.")

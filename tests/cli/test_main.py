@@ -589,3 +589,20 @@ def test_what_is_printed_fits_80_columns(run, trips):
         assert code == 0
         out += told
     assert {line for line in out.splitlines() if len(line) > 80} == set()
+
+
+def test_districts_are_counted_one_by_one(run, trips, tmp_path):
+    shapes = [shapely.box(-87.93, 43.0, -87.91, 43.1), shapely.box(-87.91, 43.0, -87.89, 43.1)]
+    wards = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=shapes, crs=4326)
+    wards.to_file(tmp_path / "wards.geojson")
+    words = ["release", *trips, "--districts", "wards.geojson", "--label", "ward"]
+    words += ["--epsilon", "9", "--budget", "9", "--out", "w.snh"]
+    code, _, err = run(*words)
+    assert code == 0, err
+    made = snh.load(tmp_path / "w.snh")
+    assert made.method == "Tessellation"
+    # 500 records and two counts with geometric noise: off by 40 with chance < 1e-100.
+    assert made.answer(wards).sum() == pytest.approx(500, abs=40)
+    code, _, err = run(*words, "--method", "ug")
+    assert code == 2
+    assert "either --method M or --districts FILE" in err
