@@ -1,4 +1,4 @@
-"""Districts that a command counts one by one, from a file."""
+"""The options of a release that counts districts from a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,11 @@ __all__ = ["districts_options", "tessellation"]
 
 
 def districts_options(command):
-    """Add the options that name a file of districts and the column of their labels."""
+    """Add the options for a file of districts and the column of their labels."""
     label = click.option(
-        "--label", metavar="COLUMN", help="With --districts: their labels [default: numbers]."
+        "--label",
+        metavar="COLUMN",
+        help="With --districts: column of their labels [default: numbers].",
     )
     file = click.option(
         "--districts",

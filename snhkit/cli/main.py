@@ -16,7 +16,7 @@ from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import SnhkitError
 
 if TYPE_CHECKING:
-    from snhkit.builder import Builder
+    pass
 
 __all__ = ["app", "main"]
 
@@ -116,7 +116,7 @@ def compare(
     if json_path is not None:
         write(json_path, json.dumps(found.rows(), indent=1) + "\n")
     write(report, page)
-    err = STANDARD_OUTPUT in (json_path, report)  # then words must not get between the data
+    err = STANDARD_OUTPUT in (json_path, report)  # keeps text out of the data
     say(f"{title}. {about}\n", err=err)
     say(terminal_tables(found), err=err)
     for caution in found.cautions:
@@ -188,7 +188,7 @@ def release(
           --method identity --epsilon 0.5 --budget 1 --out trips.snh
     """
     if (method is None) == (districts is None):
-        raise click.UsageError("say either --method M or --districts FILE, whose method is known.")
+        raise click.UsageError("give either --method M or --districts FILE.")
     for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
         if values is not None and len(values) != 1:
             raise click.UsageError(f"{option} takes one value here, not {len(values)}.")
@@ -215,9 +215,8 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    builder: Builder | None = tessellation(districts, label)
-    if builder is None:
-        builder = METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
+    districts = tessellation(districts, label)
+    builder = districts or METHODS[(method or ("",))[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
         records,

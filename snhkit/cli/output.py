@@ -1,19 +1,15 @@
-"""What the command line prints, and where it writes files."""
+"""Printing and writing of the command line: standard output, standard error and files."""
 
 import contextlib
 import os
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["STANDARD_OUTPUT", "say", "write"]
 
@@ -73,7 +69,7 @@ def _print(content: bytes | str, *, err: bool = False) -> None:
 
 
 def _drop_standard_output() -> None:
-    """Point standard output at the null device, or Python would fail once more when it ends."""
+    """Point standard output at the null device, so that Python's exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

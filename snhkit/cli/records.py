@@ -48,7 +48,7 @@ def records_options(command):
 
 
 def refuse_same_file(**paths: Path | None) -> None:
-    """Raise if two options name the same file: no input is overwritten, nothing private public."""
+    """Raise UsageError if two options name the same file."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:

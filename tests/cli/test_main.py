@@ -530,6 +530,18 @@ def test_a_dash_is_standard_output(run, released, trips, tmp_path):
     assert not (tmp_path / "-").exists()
 
 
+def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "-"]
+    code = f"import sys; from snhkit.cli.main import main; sys.argv[1:] = {words}; main()"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path.parent)}
+    done = subprocess.run(  # the interpreter of this test
+        [sys.executable, "-c", code], capture_output=True, check=True, env=environment
+    )
+    (tmp_path / "piped.snh").write_bytes(done.stdout)
+    assert snh.load(tmp_path / "piped.snh").method == "UniformGrid"
+    assert not (tmp_path / "-").exists()
+
+
 @pytest.mark.usefixtures("released")
 def test_counts_go_into_a_pipe_or_a_device_and_a_file_keeps_its_permissions(run, tmp_path):
     (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
@@ -577,3 +589,20 @@ def test_what_is_printed_fits_80_columns(run, trips):
         assert code == 0
         out += told
     assert {line for line in out.splitlines() if len(line) > 80} == set()
+
+
+def test_districts_are_counted_one_by_one(run, trips, tmp_path):
+    shapes = [shapely.box(-87.93, 43.0, -87.91, 43.1), shapely.box(-87.91, 43.0, -87.89, 43.1)]
+    wards = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=shapes, crs=4326)
+    wards.to_file(tmp_path / "wards.geojson")
+    words = ["release", *trips, "--districts", "wards.geojson", "--label", "ward"]
+    words += ["--epsilon", "9", "--budget", "9", "--out", "w.snh"]
+    code, _, err = run(*words)
+    assert code == 0, err
+    made = snh.load(tmp_path / "w.snh")
+    assert made.method == "Tessellation"
+    # 500 records and two counts with geometric noise: off by 40 with chance < 1e-100.
+    assert made.answer(wards).sum() == pytest.approx(500, abs=40)
+    code, _, err = run(*words, "--method", "ug")
+    assert code == 2
+    assert "either --method M or --districts FILE" in err

@@ -72,10 +72,10 @@ def method_panels(
         if right is not None:
             axis.axvline(right, color=_GREY, lw=1)
         for row, method in enumerate(methods):
-            mine = part.loc[part["method"] == method].sort_values("epsilon")
+            mine = part.loc[part["method"] == method].sort_values(by="epsilon")
             sizes = [_mark_size(epsilons, epsilon) for epsilon in mine["epsilon"]]
             style = styles[str(method)]
-            x = mine[value].to_numpy(float)
+            x = np.asarray(mine[value], float)
             axis.plot(x, np.full(len(x), row), color=style.colour, lw=1, alpha=0.6)
             axis.scatter(
                 x, np.full(len(x), row), sizes, style.colour, marker=style.marker, zorder=3
