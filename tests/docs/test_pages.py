@@ -46,6 +46,14 @@ def test_the_table_of_rooms_in_architecture_is_that_of_the_import_contract():
     assert sorted(rooms) == sorted(room for row in layers() for room in row.split(" | "))
 
 
+def test_the_table_of_dependencies_is_pyprojects():
+    table = text_of("docs/architecture.md").split("## Dependencies")[1]
+    rows = re.findall(r"^\| ([a-z][\w, -]*) \|", table, re.MULTILINE)[1:]
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    names = [re.split(r"[^\w-]", wanted)[0] for wanted in project["dependencies"]]
+    assert sorted(name for row in rows for name in row.split(", ")) == sorted(names)
+
+
 def test_the_files_that_a_row_of_rooms_names_are_in_that_room():
     for room, says in re.findall(
         r"^\| `(snhkit/\w+/)` \| (.*) \|$", text_of("docs/architecture.md"), re.MULTILINE
