@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from snhkit.cli.types import InputFile
+from snhkit.cli.types import INPUT_FILE
 
 if TYPE_CHECKING:
     from snhkit.builders import Tessellation
@@ -20,7 +20,7 @@ def districts_options(command):
     )
     file = click.option(
         "--districts",
-        type=InputFile(),
+        type=INPUT_FILE,
         help="Disjoint polygons to count one by one: .geojson, .gpkg or .parquet.",
     )
     return file(label(command))

@@ -72,16 +72,16 @@ def method_panels(
         if right is not None:
             axis.axvline(right, color=_GREY, lw=1)
         for row, method in enumerate(methods):
-            mine = part[part["method"] == method].sort_values("epsilon")
+            mine = pd.DataFrame(part[part["method"] == method]).sort_values(by="epsilon")
             sizes = [_mark_size(epsilons, epsilon) for epsilon in mine["epsilon"]]
             style = styles[str(method)]
-            x = mine[value].to_numpy(float)
+            x = np.asarray(mine[value], float)
             axis.plot(x, np.full(len(x), row), color=style.colour, lw=1, alpha=0.6)
             axis.scatter(
                 x, np.full(len(x), row), sizes, style.colour, marker=style.marker, zorder=3
             )
         axis.set_title(name or "", fontsize=10)
-        _scale(axis, np.append(part[value].to_numpy(float), [] if right is None else right))
+        _scale(axis, np.append(np.asarray(part[value], float), [] if right is None else right))
     axes[0].set_yticks(range(len(methods)), methods)
     axes[0].set_ylim(len(methods) - 0.5, -0.5)
     figure.supxlabel(label, fontsize=10)

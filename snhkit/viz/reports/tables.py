@@ -117,7 +117,7 @@ def _heads(comparison: Comparison) -> list[list[str]]:
 def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
     """Return a column of the table by size band as texts, a row for each release."""
     written = _records if value.startswith("abs") else "{:.3f}".format
-    bands = max(sizes["size"].nunique(), 1)
+    bands = max(len(set(sizes["size"])), 1)
     cells = [written(number) for number in sizes[value]]
     return [cells[start : start + bands] for start in range(0, len(cells), bands)]
 
