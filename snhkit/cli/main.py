@@ -212,8 +212,7 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    counted = tessellation(districts, label)
-    builder = counted or METHODS[method[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
+    builder = tessellation(districts, label) or METHODS[method[0]].builder(sizes_m, cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
         records,

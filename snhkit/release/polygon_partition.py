@@ -11,7 +11,7 @@ from snhkit.data.polygons import MAX_POLYGONS, Polygons
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.geometry.histogram import Histogram
-from snhkit.release.polygons import polygons_in
+from snhkit.release.shapes import polygons_in
 
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 
