@@ -49,9 +49,8 @@ def table(records: snh.Points, side_m: float, epsilon: float, draws: int) -> Non
     print(
         f"\n{len(districts):,} squares of {grid.cell_m:.1f} m, epsilon {epsilon:g}, "
         f"mean of {draws} draws\n\n| method | mean absolute error, records | sum / n |"
-        "\n|---|---|---|",
-        flush=True,
     )
+    print("|---|---|---|", flush=True)
     for name, builder in tqdm(builders.items(), unit="method", leave=False):
         error, total = row(data, builder, epsilon, (districts, truth, draws))
         tqdm.write(f"| {name} | {error:.1f} | {total:.3f} |")

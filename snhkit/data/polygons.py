@@ -194,9 +194,9 @@ def _refuse_other_shapes(shapes: np.ndarray) -> None:
     kinds = shapely.get_type_id(shapes)
     area = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
     for row in np.flatnonzero(~area)[:1]:
-        kind = shapely.GeometryType(kinds[row]).name
         raise InputError(
-            f"row {row} (counted from 0) is a {kind}, not a polygon; "
+            f"row {row} (counted from 0) is a {shapely.GeometryType(kinds[row]).name.title()}, "
+            "not a polygon; "
             "frame[frame.geom_type.isin(['Polygon', 'MultiPolygon'])] keeps the polygons."
         )
     for row in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
@@ -209,6 +209,8 @@ def _refuse_other_shapes(shapes: np.ndarray) -> None:
 
 def _labels(frame: PolygonFrame, label: str | None) -> tuple[str, ...]:
     """Return the labels of a frame's rows as texts, none of them twice."""
+    import pandas as pd
+
     names = frame.index
     if label is not None:
         columns = [str(name) for name in getattr(frame, "columns", [])]
@@ -216,8 +218,8 @@ def _labels(frame: PolygonFrame, label: str | None) -> tuple[str, ...]:
             raise InputError(
                 f"the frame has no column {label!r}; it has {', '.join(columns) or 'none'}."
             )
-        names = frame[label]
-    for row in np.flatnonzero([name is None or name != name for name in names])[:1]:
+        names = pd.Index(frame[label])
+    for row in np.flatnonzero(pd.isna(names))[:1]:
         raise InputError(f"row {row} (counted from 0) has no label; fill it in, or drop the row.")
     labels = tuple(map(str, names))
     twice, times = Counter(labels).most_common(1)[0]

@@ -122,7 +122,8 @@ def _knows_n(dataset: PrivateDataset) -> str:
 def _builder(release: Release) -> str:
     """Return the call that makes the builder of a release."""
     told = release.hyperparameters
-    if release.method == "SNH" and told["networks"] == hyperparameters(Networks.paper()):
+    paper: Any = Networks.paper()
+    if release.method == "SNH" and told["networks"] == hyperparameters(paper):
         own = {name: value for name, value in told.items() if name != "networks"}
         return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
     if release.method == "Tessellation":

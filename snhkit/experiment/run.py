@@ -117,16 +117,15 @@ class Comparison:
             The columns of ``table`` by name; ``sizes``, a list with the errors of each size band;
             and ``warning``, which says whose eyes the row is for.
         """
-        bands = self.sizes.drop(columns=["method", "epsilon"])
-        found = []
-        for row in self.table.to_dict("records"):
-            mine = (self.sizes["method"] == row["method"]) & (
-                self.sizes["epsilon"] == row["epsilon"]
-            )
-            sizes = bands.loc[mine].to_dict("records")
-            found.append({str(key): value for key, value in row.items()})
-            found[-1] |= {"sizes": sizes, "warning": OWNER_ONLY}
-        return found
+        bands: dict[tuple[str, float], list[dict[str, Any]]] = {}
+        for band in self.sizes.to_dict(orient="records"):
+            name = (band.pop("method"), band.pop("epsilon"))
+            bands.setdefault(name, []).append({str(key): value for key, value in band.items()})
+        return [
+            {str(key): value for key, value in row.items()}
+            | {"sizes": bands.get((row["method"], row["epsilon"]), []), "warning": OWNER_ONLY}
+            for row in self.table.to_dict(orient="records")
+        ]
 
 
 def run(records: Points, public: Points | None, queries: RangeQueries, plan: Plan) -> Comparison:

@@ -160,6 +160,63 @@ def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, t
     assert stat.S_IMODE((tmp_path / "u.snh").stat().st_mode) & 0o444
 
 
+@pytest.fixture
+def wards(tmp_path):
+    """Two districts that leave a fifth of the region outside."""
+    halves = [shapely.box(-1_000, -1_000, 0, 600), shapely.box(0, -1_000, 1_000, 600)]
+    frame = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=halves, crs=REGION.crs)
+    frame.to_crs(4326).to_file(tmp_path / "w.geojson")
+    return ["--districts", "w.geojson"]
+
+
+def test_release_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
+    words = ["release", *trips, *wards, "--epsilon", "1", "--budget", "1", "--out", "d.snh"]
+    code, out, err = run(*words, "--label", "ward")
+    assert (code, out) == (0, "")
+    assert "records lie in no district (a noisy count with standard error 1.36)" in err
+    made = snh.load(tmp_path / "d.snh")
+    assert made.method == "Tessellation"
+    frame = gpd.read_file(tmp_path / "w.geojson")
+    counts = made.answer(frame)
+    assert counts.tolist() == counts.round().tolist()
+    run("answer", "d.snh", "--boxes", "w.geojson", "--out", "c.geojson")
+    told = json.loads((tmp_path / "c.geojson").read_text())["features"]
+    assert [one["properties"]["count"] for one in told] == counts.tolist()
+
+
+def test_compare_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
+    words = ["compare", *trips, *wards, "--methods", "ug", "--queries", 5, "--json", "a.json"]
+    code, out, err = run(*words)
+    assert code == 0, err
+    rows = json.loads((tmp_path / "a.json").read_text())
+    assert [row["method"] for row in rows] == ["ug", "Districts"]
+    assert "Districts" in out
+    assert "Districts" in (tmp_path / "snhkit-report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("wards")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "say either --method M or --districts FILE"),
+        (["--method", "ug", "--districts", "w.geojson"], "say either --method M or --districts"),
+        (["--method", "ug", "--label", "ward"], "--label goes with --districts"),
+        (["--districts", "w.geojson", "--label", "wrd"], "no column 'wrd'; it has ward, geometry"),
+        (["--districts", "t.csv"], "data and districts are the same file"),
+        (["--districts", "none.geojson"], "none.geojson"),
+    ],
+)  # fmt: skip
+def test_districts_that_cannot_be_counted_cost_nothing(run, trips, tmp_path, words, told):
+    before = _files(tmp_path)
+    code, _, err = run(
+        "release", *trips, *words, "--epsilon", "1", "--budget", "1", "--out", "d.snh"
+    )
+    assert code == 2
+    assert told in err
+    assert len(err.splitlines()) == 1
+    assert _files(tmp_path) == before
+
+
 def test_release_can_hide_users(run, trips, tmp_path):
     words = [
         "release",

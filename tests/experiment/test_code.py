@@ -4,8 +4,10 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 
 import snhkit as snh
 from snhkit.builders.base import hyperparameters
@@ -106,6 +108,19 @@ def test_networks_and_priors_are_written(data, release, builder):
     made = replace(release, method=type(builder).__name__, hyperparameters=hyperparameters(builder))
     (line,) = re.findall(r"data\.release\((.*), epsilon", code("", data, {"A": made}, []))
     assert eval(line, {"snh": snh}) == builder
+
+
+def test_districts_are_read_from_a_file_whose_name_is_to_be_filled_in(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = gpd.GeoSeries([shapely.box(-9, -9, 9, 9)], crs=data.region.crs).to_crs(4326)
+    frame.to_file("districts.geojson")
+    data = snh.PrivateDataset(data._records, budget=1, unit="record", n="public")
+    made = data.release(snh.Tessellation(frame), epsilon=1)
+    program = code("", data, {"Districts": made}, [])
+    assert "import geopandas" in program
+    (line,) = re.findall(r"data\.release\((.*), epsilon", program)
+    assert eval(line, {"snh": snh, "geopandas": gpd}).districts.labels == ("0",)
+    assert "import geopandas" not in code("", data, {}, [])
 
 
 def test_a_method_that_snhkit_does_not_have_is_named(data, release):
