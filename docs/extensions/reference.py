@@ -31,6 +31,17 @@ HOMES = (
 )
 """Modules whose names are public, beside ``snhkit``."""
 
+SECTIONS = {
+    "Regions and boxes": ("geometry",),
+    "Records": ("data", "dataset", "privacy"),
+    "Releases": ("release", "loading", "experiment"),
+    "Methods": ("builders",),
+    "Methods that learn, and their parts": ("neural", "select"),
+    "Maps and the explorer": ("viz.maps", "widgets"),
+    "Exceptions": ("errors",),
+}
+"""Sections of the page of ``snhkit``, by the rooms that its names come from."""
+
 
 def write_all(app: Sphinx) -> None:
     """Write docs/api, but for pages that are as they should be."""
@@ -57,9 +68,12 @@ def index() -> str:
 
 def front() -> str:
     """Return the page of ``snhkit``, in sections by the room that a name comes from."""
-    lines = ["# snhkit", ""]
-    for room, names in origins("snhkit", ".pyi").items():
-        lines += [f"## {sentence(room).rstrip('.')}", "", *listing("snhkit", names), ""]
+    rooms, lines = origins("snhkit", ".pyi"), ["# snhkit", ""]
+    for title, parts in SECTIONS.items():
+        names = [name for part in parts for name in rooms.pop(f"snhkit.{part}")]
+        lines += [f"## {title}", "", *listing("snhkit", names), ""]
+    if rooms:
+        raise ValueError(f"SECTIONS in {__file__} has no section for {', '.join(rooms)}.")
     return "\n".join(lines)
 
 
