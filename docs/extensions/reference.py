@@ -12,8 +12,6 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-import snhkit
-
 HOMES = (
     "snhkit.geometry",
     "snhkit.models",
@@ -79,7 +77,7 @@ def front() -> str:
 
 def page(home: str) -> str:
     """Return the page of a module; a name that an earlier page has is a link to it."""
-    above = {"snhkit": set(snhkit.__all__)}
+    above = {"snhkit": set(import_module("snhkit").__all__)}
     for earlier in HOMES[: HOMES.index(home)]:
         above[earlier] = set(import_module(earlier).__all__)
     own, links = [], []
