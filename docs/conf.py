@@ -42,6 +42,7 @@ html_css_files = ["site.css"]
 html_sidebars = {page: [] for page in ("index", "quickstart", "methods", "privacy", "contributing")}
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # summaries would be fetched, which file:// forbids
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": [],

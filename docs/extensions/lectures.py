@@ -62,7 +62,7 @@ def run(notebook: Path, page: Path) -> Path:
     return notebook
 
 
-def without_kernel(output: dict, states: dict[str, dict], picture: Path) -> list[dict]:
+def without_kernel(output: Any, states: dict[str, dict], picture: Path) -> list[Any]:
     """Return outputs that a page can show in the place of one of a notebook."""
     if output["output_type"] == "stream" and output["name"] == "stderr":
         return []  # bars of progress
@@ -82,7 +82,7 @@ def drawn_by(model: str, states: dict[str, dict]) -> list[Any]:
     return [*own, *(output for child in inside for output in drawn_by(child, states))]
 
 
-def said(text: str) -> dict:
+def said(text: str) -> Any:
     """Return an output of Markdown."""
     return new_output("display_data", {"text/markdown": text})
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
-import snhkit
-
 HOMES = (
     "snhkit.geometry",
     "snhkit.models",
@@ -30,6 +28,17 @@ HOMES = (
     "snhkit.widgets",
 )
 """Modules whose names are public, beside ``snhkit``."""
+
+SECTIONS = {
+    "Regions and boxes": ("geometry",),
+    "Records": ("data", "dataset", "privacy"),
+    "Releases": ("release", "loading", "experiment"),
+    "Methods": ("builders",),
+    "Methods that learn, and their parts": ("neural", "select"),
+    "Maps and the explorer": ("viz.maps", "widgets"),
+    "Exceptions": ("errors",),
+}
+"""Sections of the page of ``snhkit``, by the rooms that its names come from."""
 
 
 def write_all(app: Sphinx) -> None:
@@ -57,15 +66,18 @@ def index() -> str:
 
 def front() -> str:
     """Return the page of ``snhkit``, in sections by the room that a name comes from."""
-    lines = ["# snhkit", ""]
-    for room, names in origins("snhkit", ".pyi").items():
-        lines += [f"## {sentence(room).rstrip('.')}", "", *listing("snhkit", names), ""]
+    rooms, lines = origins("snhkit", ".pyi"), ["# snhkit", ""]
+    for title, parts in SECTIONS.items():
+        names = [name for part in parts for name in rooms.pop(f"snhkit.{part}")]
+        lines += [f"## {title}", "", *listing("snhkit", names), ""]
+    if rooms:
+        raise ValueError(f"SECTIONS in {__file__} has no section for {', '.join(rooms)}.")
     return "\n".join(lines)
 
 
 def page(home: str) -> str:
     """Return the page of a module; a name that an earlier page has is a link to it."""
-    above = {"snhkit": set(snhkit.__all__)}
+    above = {"snhkit": set(import_module("snhkit").__all__)}
     for earlier in HOMES[: HOMES.index(home)]:
         above[earlier] = set(import_module(earlier).__all__)
     own, links = [], []
