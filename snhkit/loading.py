@@ -6,8 +6,14 @@ from snhkit.errors import InputError, ReleaseFileError, SnhkitError
 from snhkit.geometry import Region
 from snhkit.models import GridModel, Model, PartitionModel
 from snhkit.release import Release, file
+from snhkit.release.header import check_header
 
 __all__ = ["load"]
+
+# What a model's restore raises, at the latest, where its settings have other types.
+_DAMAGE = (
+    LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AttributeError,
+)  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Release:
@@ -42,13 +48,16 @@ def load(path: str | os.PathLike[str]) -> Release:
     """
     description, arrays = file.read(path)
     try:
-        kind = _kind(str(description["kind"]))
-        file.check_content(description, arrays, getattr(kind, "packed_dtype", None))
+        file.check_format(description)
+        description = check_header(description)
+        kind = _kind(description["kind"])
+        file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
+        file.check_numbers(description["settings"])
         region = Region(**description["region"])
         return Release.restore(description, kind.restore(region, arrays, description["settings"]))
     except SnhkitError as error:
         raise ReleaseFileError(f"{path}: {error}") from None
-    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except _DAMAGE as error:
         raise ReleaseFileError(
             f"{path}: damaged: {type(error).__name__} in its description ({error})."
         ) from None

@@ -73,9 +73,9 @@ class GridModel:
 
     def arrays(self) -> dict[str, NDArray]:
         """The counts, in 32 bits where they fit, and what its noise needs."""
-        fits = self.values.size == 0 or np.abs(self.values).max() < 2**31
         whole = np.issubdtype(self.values.dtype, np.integer)
-        values = self.values.astype(np.int32) if fits and whole else self.values
+        fits = whole and np.abs(self.values).max(initial=0) < 2**31
+        values = self.values.astype(np.int32) if fits else self.values
         return {"values": values} | ({} if self.noise is None else self.noise.arrays())
 
     def settings(self) -> dict[str, Any]:
@@ -101,6 +101,9 @@ class GridModel:
             if others:
                 raise InputError(f"a grid has one array, 'values', not also {sorted(others)}.")
             return cls(grid, values)
-        if told["kind"] not in _NOISES:
-            raise InputError(f"noise {told['kind']!r} is unknown to this version of snhkit.")
-        return cls(grid, values, _NOISES[told["kind"]].restore(grid, others, told))
+        if not isinstance(told, dict):
+            raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
+        kind = str(told.get("kind"))
+        if kind not in _NOISES:
+            raise InputError(f"noise {kind[:60]!r} is unknown to this version of snhkit.")
+        return cls(grid, values, _NOISES[kind].restore(grid, others, told))

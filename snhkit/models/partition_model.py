@@ -86,6 +86,8 @@ class PartitionModel:
         """Rebuild from a file; that the cells are a partition is proven again."""
         others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
         told = settings.get("noise")
+        if told is not None and not isinstance(told, dict):
+            raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
         if len(arrays) != len(others) + 2 or (others and told is None):
             raise InputError(f"a partition has 'edges' and 'values', not {sorted(arrays)}.")
         edges, values = arrays["edges"], arrays["values"]

@@ -21,7 +21,16 @@ from safetensors.numpy import save
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.privacy import Spend
 
-__all__ = ["check_content", "decoded_spend", "encode", "encoded_spend", "fraction", "read"]
+__all__ = [
+    "check_arrays",
+    "check_format",
+    "check_numbers",
+    "decoded_spend",
+    "encode",
+    "encoded_spend",
+    "fraction",
+    "read",
+]
 
 FORMAT = 1
 # No count and no variance is larger, and with these all that answers need stays finite.
@@ -73,37 +82,37 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
         ) from None
 
 
-def check_content(
-    description: Mapping[str, Any], arrays: Mapping[str, NDArray], also_dtype: str | None
-) -> None:
-    """Raise InputError if the format is unknown, or a value is one that no release file holds.
+def check_format(description: Any) -> None:
+    """Raise InputError if a description names a format that this version does not read."""
+    if isinstance(description, dict) and description.get("format", FORMAT) != FORMAT:
+        raise InputError(
+            f"format {str(description['format'])[:20]} is not one that this version reads "
+            f"({FORMAT})."
+        )
+
+
+def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
+    """Raise InputError if an array has a type or a number that no release file holds.
 
     Parameters
     ----------
-    description : mapping
-        As ``read`` returns the description.
     arrays : mapping of str to ndarray
         The arrays of the file.
     also_dtype : str or None
         A further array type that the kind of model may hold.
     """
-    if description["format"] != FORMAT:
-        raise InputError(
-            f"format {description['format']} is not one that this version reads ({FORMAT})."
-        )
     for name, array in arrays.items():
         if array.dtype.name not in {*_DTYPES, also_dtype}:
             raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
         if array.dtype.kind == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
             raise InputError(f"array {name} holds a number that is not finite, or above 2**128.")
-    _refuse_out_of_range(description["settings"])
 
 
-def _refuse_out_of_range(value: Any) -> None:
-    """Raise InputError if a number in JSON values is not finite, or above 2**128."""
+def check_numbers(value: Any) -> None:
+    """Raise InputError if a number in a model's settings is not finite, or above 2**128."""
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
-            _refuse_out_of_range(part)
+            check_numbers(part)
     elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
         raise InputError("a number in its settings is not finite, or above 2**128.")
 

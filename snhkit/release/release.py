@@ -192,36 +192,35 @@ class Release:
 
     @classmethod
     def restore(cls, description: Mapping[str, Any], model: Model) -> "Release":
-        """Return the release that a file describes; the description may come from anyone.
+        """Return the release that the header of a file describes.
 
         Parameters
         ----------
         description : mapping
-            As ``description`` returned it.
+            JSON values as ``description`` returns them, which ``check_header`` has accepted.
         model : Model
-            What answers.
+            The model that answers.
+
+        Returns
+        -------
+        Release
+            The release.
 
         Raises
         ------
         InputError
-            If a value is not one that a release can have.
+            If the unit of privacy or a spend is not one that a release can have.
         """
-        n = None if description["n"] is None else int(description["n"])
-        if n is not None and n < 0:
-            raise InputError(f"n must not be negative, not {n}.")
-        epsilon = file.fraction("an epsilon", description["epsilon"])
-        if not epsilon:
-            raise InputError("epsilon must be greater than 0.")
         return cls(
-            method=str(description["method"]),
-            hyperparameters=dict(description["hyperparameters"]),
-            epsilon=epsilon,
+            method=description["method"],
+            hyperparameters=description["hyperparameters"],
+            epsilon=file.fraction("an epsilon", description["epsilon"]),
             unit=PrivacyUnit(**description["unit"]),
-            n=n,
-            replayable=bool(description["replayable"]),
+            n=description["n"],
+            replayable=description["replayable"],
             spends=tuple(file.decoded_spend(*parts) for parts in description["spends"]),
             model=model,
-            versions={str(k): str(v) for k, v in dict(description["versions"]).items()},
+            versions=description["versions"],
         )
 
     def to_bytes(self) -> bytes:

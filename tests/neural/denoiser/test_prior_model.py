@@ -2,6 +2,7 @@ import dataclasses
 import json
 import tracemalloc
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from snhkit import load
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.neural.denoiser.prior_model import CleanedGrid, PriorModel
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
+PAID = (Spend(Fraction(1), "counts of all cells", "parallel"),)
 COUNTS = np.array([[1, 700], [0, 2]], np.uint16)
 CLEAN = st.integers(1, 6).flatmap(
     lambda m: arrays(np.float64, (m, m), elements=st.floats(0, 50) | st.floats(0, 1e12))
@@ -165,7 +167,7 @@ def packed(counts: np.ndarray) -> np.ndarray:
 
 def written(tmp_path, settings=None, arrays=None, drop=()):
     """A file, some of whose parts are others."""
-    release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), model())
+    release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, PAID, model())
     data = release.to_bytes()
     head = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["snhkit"]
     about = json.loads(head)
@@ -191,7 +193,7 @@ class TestFile:
         counts = np.array([[0, 1, most], [most // 3, 200, 77], [5, 0, 0]], kind)
         presence = np.arange(9, dtype=np.uint8).reshape(3, 3)
         stored = model(counts, 0.3, presence=presence, level=5.0)
-        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), stored)
+        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, PAID, stored)
         again = load(release.save(tmp_path / "good.snh"))
         assert (again.model.counts == counts).all()
         assert again.model.counts.dtype == counts.dtype

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from snhkit.geometry import RangeQueries, Region
 from snhkit.neural import FeatureGrid
 from snhkit.neural.networks import model
 from snhkit.neural.networks.model import SNHModel
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
+PAID = (Spend(Fraction(1), "counts of all cells", "parallel"),)
 NETWORK = FeatureGrid((1,), fine=2, features=1, hidden=1)
 SIZES = (30.0, 50.0, 80.0)
 
@@ -131,7 +133,7 @@ class TestDistrust:
     @staticmethod
     def file(tmp_path, settings=None, arrays=None, drop=(), model=None):
         model = model or slopes()
-        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, (), model)
+        release = Release("SNH", {}, 1, PrivacyUnit("record"), 9, False, PAID, model)
         data = release.to_bytes()
         about = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])[
             "__metadata__"]["snhkit"])  # fmt: skip
