@@ -115,7 +115,7 @@ def _trusted(
 
 
 def _evenness(opinion: NDArray[np.float64], blocks: Blocks) -> NDArray[np.float64]:
-    return 1 / (1 + np.exp(-2 - _means(opinion[..., 2], blocks.first)))
+    return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
 
 
 def _means(values: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
