@@ -15,13 +15,14 @@ import argparse
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from denoiser_crops import GROUPS, Crop, City, cities, crops
+from denoiser_crops import GROUPS, City, Crop, cities, crops
 from safetensors.numpy import load_file, save_file
 from tqdm.auto import tqdm
 
@@ -128,7 +129,7 @@ def loss(weights: Weights, batch: Crop) -> tuple[jax.Array, jax.Array]:
     relative = off / jnp.maximum(batch.truth, batch.floor)
     edges = np.cumsum([0, *GROUPS.values()])
     errors = []
-    for group, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for group, (first, last) in enumerate(pairwise(edges)):
         least = 0.02 if group in IN_RECORDS else 0.002
         mine = (off if group in IN_RECORDS else relative)[:, first:last]
         errors.append(jnp.mean(jnp.log(jnp.mean(mine, axis=1) + least)))

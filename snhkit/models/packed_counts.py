@@ -188,7 +188,9 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
     except zlib.error as error:
         raise InputError(f"the bytes of counts cannot be unpacked ({error}).") from None
     if len(data) != length or not unzip.eof or unzip.unused_data:
-        raise InputError(f"the bytes of counts are not those of {shape[0]:,} by {shape[1]:,} cells.")
+        raise InputError(
+            f"the bytes of counts are not those of {shape[0]:,} by {shape[1]:,} cells."
+        )
     parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
     return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)
 

@@ -102,7 +102,7 @@ class SNH:
         n, left, bought = with_n(records, terms)
         share, labels = 0.0, "published"
         if self.prior is not None:
-            share, labels = coarse_share(n, left.record_epsilon), "denoised"
+            share, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
         grid, left, evenness, _ = chosen_grid(
             records, left, self.cell_m, 1 - share, self.sizes_m, labels
         )

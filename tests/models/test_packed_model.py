@@ -1,7 +1,6 @@
 import json
 import tracemalloc
 import zlib
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ def from_south_west(m: int) -> RangeQueries:
 
 class TestRounding:
     def test_by_hand(self):
-        """Twelve records in units of one; 0.5 is even, so 0, and the next cell has what it lacks."""
+        """Twelve records in units of one; 0.5 rounds to 0, and the next cell has what it lacks."""
         clean = np.array([[0.5, 0.5, 0.5], [0.5, 1, 3], [0, 0, 6]])
         rounded = PackedGridModel.of(CITY, clean, 16.0, 12)
         assert rounded.counts.counts().tolist() == [[0, 1, 1], [0, 1, 3], [0, 0, 6]]

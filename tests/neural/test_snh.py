@@ -90,7 +90,7 @@ class TestTogether:
         whole = RangeQueries(records.region, [0, 25], [0, 50], [400, 25], [400, 25])
         np.testing.assert_allclose(table.sums(whole), [clean.sum(), clean[1, 2]])
         # The width is that of the cells that were bought.
-        noise = 2 / (1 - coarse_share(7_000, 0.5))
+        noise = 2 / (1 - coarse_share(7_000, 0.5, (30, 90)))
         assert others == [50.0, (30.0, 90.0), 7.0, pytest.approx(noise), records]
 
     def test_alone_they_learn_from_the_noisy_one(self, records, monkeypatch):

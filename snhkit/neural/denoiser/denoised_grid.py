@@ -1,4 +1,4 @@
-"""Denoised grid: noisy counts of cells and blocks, denoised by a network trained on other cities."""
+"""Denoised grid: noisy counts, denoised by a network that was trained on other cities."""
 
 from dataclasses import dataclass, field
 
@@ -88,7 +88,7 @@ class DenoisedGrid:
         n, left, bought = with_n(records, terms)
         share = self.coarse
         if share is None:
-            share = coarse_share(n, left.record_epsilon)
+            share = coarse_share(n, left.record_epsilon, self.sizes_m)
         grid, left, evenness, _ = chosen_grid(
             records,
             left,

@@ -68,9 +68,7 @@ def start(key: jax.Array) -> Weights:
     return weights
 
 
-def denoise(
-    weights: Weights, planes: jax.Array, about: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return denoised counts, and how sure the network is of them.
 
     Each count becomes a weighted mean of itself, of local means, of its blocks' and of 0, plus

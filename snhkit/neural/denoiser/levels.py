@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Terms
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Points
 from snhkit.privacy import Spend, noisy_histogram
@@ -32,6 +33,8 @@ _CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
 _WIDER = 3  # smaller blocks a side of the larger ones
 _LARGE = Fraction(1, 2)  # of the share: for the larger blocks
 _USEFUL = 2.5  # cells a side of the smallest boxes asked
+_SHARE, _MOST_SHARE = 0.2, 0.4  # of epsilon, for blocks
+_ENOUGH = 500.0  # n times epsilon from which the share is not reduced
 _PARTS = 1_000  # shares are whole thousandths
 
 
@@ -76,8 +79,11 @@ class Levels:
     large: Blocks
 
 
-def coarse_share(n: int, epsilon: float) -> float:
+def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon that buys counts of blocks.
+
+    A fifth for the usual sizes (``benchmarks/denoised.py`` prints what other shares give), more for
+    wider boxes, and less where noise hides whole blocks.
 
     Parameters
     ----------
@@ -85,8 +91,17 @@ def coarse_share(n: int, epsilon: float) -> float:
         The number of records, public or bought.
     epsilon : float
         Per record.
+    sizes_m : (float, float)
+        Sides of the smallest and the largest boxes to prepare for, in metres.
+
+    Examples
+    --------
+    >>> coarse_share(100_000, 0.2)
+    0.2
     """
-    return 0.2
+    wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
+    enough = min(n * epsilon / _ENOUGH, 1.0)
+    return min(_SHARE * wider**0.4, _MOST_SHARE) * enough
 
 
 def checked_share(share: float) -> None:

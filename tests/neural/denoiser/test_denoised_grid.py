@@ -6,9 +6,9 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.models import PackedGridModel
 from snhkit.neural import DenoisedGrid, Prior
 from snhkit.neural.denoiser import levels
-from snhkit.models import PackedGridModel
 
 ONE = Prior(turns=1)
 

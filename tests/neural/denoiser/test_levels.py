@@ -87,7 +87,10 @@ def test_estimates_are_those_of_weighted_least_squares(bought):
     grid = Grid(Region.around(lat=0, lon=0, side_m=2_600), 26)  # uneven blocks of 4 and 5 cells
     small, large = (len(first) for first in blocks(grid))
     assert (small, large) == (6, 2)
-    coarse = {"small": (rng.normal(40, 9, (small,) * 2), 7.0), "large": (rng.normal(400, 9, (2, 2)), 30.0)}
+    coarse = {
+        "small": (rng.normal(40, 9, (small,) * 2), 7.0),
+        "large": (rng.normal(400, 9, (2, 2)), 30.0),
+    }
     given = [coarse[k] if bought in (k, "both") else None for k in ("small", "large")]
     cells = rng.normal(2, 3, (26, 26))
     found = estimates(grid, 1.0, cells, given[1], given[0])
@@ -132,7 +135,9 @@ class TestBought:
         counts = grid.count(records).counts
         np.testing.assert_allclose(found.cells * found.noise, counts, atol=1e-6)
         for part in (found.small, found.large):
-            np.testing.assert_allclose(part.sums * found.noise, block_sums(counts, part.first), atol=1e-6)
+            np.testing.assert_allclose(
+                part.sums * found.noise, block_sums(counts, part.first), atol=1e-6
+            )
 
     def test_the_noise_of_blocks_is_that_of_their_shares(self):
         """Of the squared errors of 144 sums in units of their variances, the mean is 1.
@@ -157,7 +162,17 @@ def test_shares_that_are_none(share):
         levels.checked_share(share)
 
 
-@pytest.mark.parametrize("n", [0, 1, 1_000, 10**5, 10**8])
-@pytest.mark.parametrize("epsilon", [1e-6, 0.05, 1, 1e9])
-def test_the_default_share_is_one(n, epsilon):
-    levels.checked_share(levels.coarse_share(n, epsilon))
+@pytest.mark.parametrize(
+    ("n", "epsilon", "sizes_m", "share"),
+    [
+        (217_438, 0.05, (25, 100), 0.2),
+        (500, 1.0, (25, 100), 0.2),
+        (500, 0.1, (25, 100), 0.02),
+        (0, 1.0, (25, 100), 0),
+        (10**5, 1.0, (10, 20), 0.2),
+        (10**5, 1.0, (100, 300), 0.2 * 3.2**0.4),
+        (10**5, 1e9, (1_000, 5_000), 0.4),
+    ],
+)
+def test_the_default_share(n, epsilon, sizes_m, share):
+    assert levels.coarse_share(n, epsilon, sizes_m) == pytest.approx(share)

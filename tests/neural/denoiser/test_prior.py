@@ -199,7 +199,9 @@ class TestTurns:
     def test_the_mean_of_all(self):
         seen = planes(32)
         one = [
-            np.asarray(prior._turned_back(prior._by_tiles(prior._turned(seen, t), TOLD, 1, 2)[0], t))
+            np.asarray(
+                prior._turned_back(prior._by_tiles(prior._turned(seen, t), TOLD, 1, 2)[0], t)
+            )
             for t in range(8)
         ]
         for count in (3, 8):
@@ -230,14 +232,18 @@ class TestClean:
     def test_without_noise_the_counts_come_out(self):
         noisy = np.random.default_rng(3).integers(0, 99, (30, 30))
         found = cleaned(noisy, noise=1e-9)
-        np.testing.assert_allclose(block_sums(found, np.arange(30) * 2), noisy, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            block_sums(found, np.arange(30) * 2), noisy, rtol=1e-6, atol=1e-6
+        )
 
     @pytest.mark.parametrize("noise", [2.0**-62, 1e-9])
     @pytest.mark.parametrize("sign", [1, -1])
     def test_no_count_is_too_large(self, noise, sign):
         """32 bits hold no square of 2**122 times the noise."""
         noisy = sign * (noisy_grid(7) + 2**60)
-        found = cleaned(noisy, noise, smoothing=1e15, total=float(np.maximum(noisy, 0).sum(dtype=float)))
+        found = cleaned(
+            noisy, noise, smoothing=1e15, total=float(np.maximum(noisy, 0).sum(dtype=float))
+        )
         cells = block_sums(found, np.arange(7) * 2)
         np.testing.assert_allclose(cells, np.maximum(noisy, 0), rtol=1e-9)
 
@@ -252,7 +258,9 @@ class TestClean:
         for at, part in ((1, given.small), (3, given.large)):
             cell = part.first[-1]
             sums, cells = part.sums[-1, 0], (30 - cell) * np.diff(part.first, append=30)[0]
-            assert planes[cell, 0, at] == pytest.approx(sums / part.variance[-1, 0] ** 0.5, rel=1e-5)
+            assert planes[cell, 0, at] == pytest.approx(
+                sums / part.variance[-1, 0] ** 0.5, rel=1e-5
+            )
             assert planes[cell, 0, at + 1] == pytest.approx(sums / cells, rel=1e-5)
 
     def test_a_very_fine_grid_is_left_whole(self, monkeypatch):
