@@ -143,13 +143,14 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
     if max(si.max(), sj.max()) >= SMALL or max(li.max(), lj.max()) >= LARGE:
         return None
     small, large = Sums(si, sj, SMALL), Sums(li, lj, LARGE)
-    bought = [None, None]
-    for at, (blocks, part) in enumerate(((small, 1 - of_large), (large, of_large))):
+    bought = []
+    for blocks, part in ((small, 1 - of_large), (large, of_large)):
         if share:
             paid = epsilon * share * part
             true = blocks.of(counts)
-            bought[at] = (true + laplace(rng, 1 / paid, true.shape)) * left, 2 * (left / paid) ** 2
-    sums = estimated(noisy, inside, small, large, *bought)
+            counted = (true + laplace(rng, 1 / paid, true.shape)) * left
+            bought.append((counted, 2 * (left / paid) ** 2))
+    sums = estimated(noisy, inside, small, large, *(bought or (None, None)))
     cells = small.of(inside), large.of(inside)
     known = [noisy]
     for blocks, many, (values, variance) in zip((small, large), cells, sums, strict=True):
@@ -331,9 +332,9 @@ def boxes_in(
     first, second, third, fourth, fifth = GROUPS.values()
     usual, half = second * 3 // 4, third // 2
     tiny = np.exp(rng.uniform(np.log(10), np.log(100), second - usual)) * zoom / cell_m
-    anywhere = np.concatenate([rng.uniform(*bounds, usual), tiny])
+    anywhere = np.concatenate([rng.uniform(bounds[0], bounds[1], usual), tiny])
     for wanted, on_records, count in (
-        (rng.uniform(*bounds, 3 * first), True, first),
+        (rng.uniform(bounds[0], bounds[1], 3 * first), True, first),
         (anywhere, False, second),
         (metres(100, 300, 3 * half), True, half),
         (metres(100, 300, half), False, half),

@@ -188,7 +188,7 @@ def train(weights: Weights, places: list[City], minutes: float, rate: float, see
                 leaves = jax.tree.leaves((weights, mean, state))
                 named = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
                 part = kept.with_suffix(".part.npz")
-                np.savez(part, done=done, used=gone, **named)
+                np.savez(part, allow_pickle=False, done=done, used=gone, **named)
                 part.replace(kept)
     return mean
 
@@ -238,11 +238,16 @@ def check() -> None:
     fine = np.repeat(np.repeat(np.maximum(noisy, 0), 2, 0), 2, 1) / 4
     opinion = rng.normal(size=(96, 96, 3))
     at = [np.repeat(np.arange(len(f)), np.diff(f, append=96)) for f in firsts]
-    crop = Crop(
-        None, None, *(np.stack([a, a]) for a in at),
-        known.small.sums, known.small.variance, known.large.sums, known.large.variance,
-        9_000.0, None, None, None, None,
-    )  # fmt: skip
+    nothing = dict.fromkeys(Crop._fields)
+    crop = Crop(**nothing)._replace(
+        small=np.stack([at[0], at[0]]),
+        large=np.stack([at[1], at[1]]),
+        small_sums=known.small.sums,
+        small_variance=known.small.variance,
+        large_sums=known.large.sums,
+        large_variance=known.large.variance,
+        total=9_000.0,
+    )
     ours = reconciled(fine, opinion, known, 9_000.0)
     theirs = np.asarray(answered(jnp.asarray(fine), jnp.asarray(opinion), crop))
     assert np.abs(ours - theirs).max() < 1e-2 * ours.max(), np.abs(ours - theirs).max()

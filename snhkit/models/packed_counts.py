@@ -124,8 +124,8 @@ class PackedCounts:
         if self.total * _AREA < 2**62:
             return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
         # Exact, but modulo 2**64; the other sum, which is nearly right, says what is left out.
-        parts = _difference([a.astype(np.uint64) for a in around], u, v)
-        about = _difference([a.astype(float) for a in around], u.astype(float), v.astype(float))
+        parts = _difference(around.astype(np.uint64), u, v)
+        about = _difference(around.astype(float), u.astype(float), v.astype(float))
         rounds = np.rint((about - parts.astype(float)) / 2.0**64)
         whole = (parts // _AREA).astype(float) + rounds * (2**64 // _AREA)
         return whole + (parts % _AREA).astype(float) / _AREA
@@ -140,8 +140,8 @@ class PackedCounts:
         cell = np.minimum(steps >> _BITS, self.grid.m - 1)
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
-    def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Sums over all cells below and left of the four corners of cells (i, j)."""
+    def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums over all cells below and left of the corners of cells (i, j), shape (4, 2, 2, q)."""
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
         for k in np.unique(band):
@@ -149,7 +149,7 @@ class PackedCounts:
             table, row, column = self._table(int(k)), i[here] - k * BAND, j[here]
             corners = ((0, 0), (0, 1), (1, 0), (1, 1))
             found[:, here] = [table[row + up, column + right] for up, right in corners]
-        return list(found)
+        return found
 
     def _table(self, band: int) -> NDArray[np.int64]:
         """Sums over all cells below and left of the corners of a band's cells."""
@@ -195,10 +195,10 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
     return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)
 
 
-def _difference(around: list[NDArray], u: NDArray, v: NDArray) -> NDArray:
+def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
     """Sums over boxes, shape (q,), times ``_AREA``, from the sums around their corners.
 
-    Each of the four in ``around`` has shape (2, 2, q).
+    ``around`` has shape (4, 2, 2, q).
     """
     one = u.dtype.type(2**_BITS)
     low = around[0] * (one - v) + around[1] * v

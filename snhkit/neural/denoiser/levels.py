@@ -1,5 +1,6 @@
 """Noisy counts of the cells of a grid and of two levels of blocks of them, and what they say."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -31,10 +32,10 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
 _WIDER = 3  # smaller blocks a side of the larger ones
-_LARGE = Fraction(1, 2)  # of the share: for the larger blocks
 _USEFUL = 2.5  # cells a side of the smallest boxes asked
 _SHARE, _MOST_SHARE = 0.2, 0.4  # of epsilon, for blocks
 _ENOUGH = 500.0  # n times epsilon from which the share is not reduced
+_MANY = 11_000.0  # n times epsilon from which small blocks are worth more
 _PARTS = 1_000  # shares are whole thousandths
 
 
@@ -104,6 +105,21 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     return min(_SHARE * wider**0.4, _MOST_SHARE) * enough
 
 
+def share_of_large(n: int, epsilon: float) -> Fraction:
+    """Return what part of the epsilon for blocks is for the large ones.
+
+    From 0.65 where n epsilon is small down to 0.3: the more is known, the finer the blocks that
+    are told from noise.
+
+    Examples
+    --------
+    >>> [float(share_of_large(217_438, epsilon)) for epsilon in (0.05, 0.2, 0.8)]
+    [0.65, 0.501, 0.351]
+    """
+    fewer = math.log(max(n * epsilon / _MANY, 1.0), 4)
+    return Fraction(round(max(0.65 - 0.15 * fewer, 0.3) * _PARTS), _PARTS)
+
+
 def checked_share(share: float) -> None:
     """Raise InputError unless a share is a number from 0 to below 1."""
     number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
@@ -143,7 +159,8 @@ def bought_levels(
     small, large = blocks(grid)
     coarse = terms.epsilon * Fraction(round(share * _PARTS), _PARTS)
     spends, bought = [], []
-    for first, part in ((large, coarse * _LARGE), (small, coarse * (1 - _LARGE))):
+    wide = coarse * share_of_large(terms.n or 0, terms.record_epsilon)
+    for first, part in ((large, wide), (small, coarse - wide)):
         if part:
             noisy, spend = noisy_histogram(_merged(counts, first), part, *how)
             spends.append(spend)

@@ -188,8 +188,11 @@ def _denoised(
         return fine[0], lean[0]
 
     fine, lean = jax.lax.map(one, turned)
-    backs = [(_turned_back(fine[k], k), _turned_back(lean[k], k)) for k in range(turns)]
-    return sum(a for a, _ in backs) / turns, sum(b for _, b in backs) / turns
+
+    def mean(parts: jax.Array) -> jax.Array:
+        return jnp.mean(jnp.stack([_turned_back(parts[k], k) for k in range(turns)]), axis=0)
+
+    return mean(fine), mean(lean)
 
 
 def _turned(grid: jax.Array, turn: int) -> jax.Array:

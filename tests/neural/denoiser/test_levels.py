@@ -108,8 +108,8 @@ class TestBought:
     def test_what_is_paid_and_for_what(self):
         found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0.2)
         assert [(s.epsilon, s.composition) for s in spends] == [
-            (Fraction(1, 10), "parallel"),
-            (Fraction(1, 10), "parallel"),
+            (Fraction(13, 100), "parallel"),
+            (Fraction(7, 100), "parallel"),
             (Fraction(4, 5), "parallel"),
         ]
         assert [s.what for s in spends] == [
