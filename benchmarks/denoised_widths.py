@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from denoiser_crops import PLACES, SIDE_M
 from numpy.typing import NDArray
-from prior_crops import PLACES, SIDE_M
 from scipy.optimize import minimize
 
 import snhkit as snh

@@ -4,7 +4,7 @@ import os
 
 from snhkit.errors import InputError, ReleaseFileError, SnhkitError
 from snhkit.geometry import Region
-from snhkit.models import GridModel, Model, PartitionModel
+from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.release import Release, file
 from snhkit.release.header import check_header
 
@@ -74,10 +74,8 @@ def _kind(name: str) -> type[Model]:
             from snhkit.release.polygon_model import PolygonModel
 
             return PolygonModel
-        case "denoised":
-            from snhkit.neural.denoiser.prior_model import PriorModel
-
-            return PriorModel
+        case PackedGridModel.kind:
+            return PackedGridModel
         case "snh":
             from snhkit.neural.networks.model import SNHModel
 

@@ -3,7 +3,8 @@
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
 from snhkit.models.model import Model
+from snhkit.models.packed_model import PackedGridModel
 from snhkit.models.partition_model import PartitionModel
 from snhkit.models.unknown_noise import UnknownNoise
 
-__all__ = ["BlockNoise", "GridModel", "Model", "PartitionModel", "UnknownNoise"]
+__all__ = ["BlockNoise", "GridModel", "Model", "PackedGridModel", "PartitionModel", "UnknownNoise"]

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from snhkit.builders.base import Terms, noisy_grid, publish, sizes, with_n
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region, SummedArea
 from snhkit.metrics import smoothing
+from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
@@ -101,20 +100,23 @@ class SNH:
     def build(self, records: Points, terms: Terms) -> Release:
         """Collect the noisy grid (Sec. 4.1), then augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
-        labels = "published" if self.prior is None else "denoised"
-        grid, left, evenness, _ = chosen_grid(
-            records, left, self.cell_m, sizes_m=self.sizes_m, labels=labels
-        )
-        noisy, spend = noisy_grid(records, grid, left)
-        # From here on, nothing looks at the records.
-        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
-        learned_from = SummedArea(grid, noisy.astype(float))
+        share, labels = 0.0, "published"
         if self.prior is not None:
-            clean = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
-            parts = Grid(grid.region, len(clean.counts))
-            share = (parts.cell_m / np.mean(self.sizes_m)) ** 2
-            learned_from = SummedArea(parts, clean.adding_up(float(share)))
+            share, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
+        grid, left, evenness, _ = chosen_grid(
+            records, left, self.cell_m, 1 - share, self.sizes_m, labels
+        )
+        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
+        if self.prior is None:
+            noisy, spend = noisy_grid(records, grid, left)
+            learned_from, spends = SummedArea(grid, noisy.astype(float)), (spend,)
+        else:
+            levels, spends = bought_levels(records, grid, left, share)
+            noise = levels.noise
+            values = self.prior.clean(levels, psi, self.sizes_m, n)
+            learned_from = SummedArea(Grid(grid.region, len(values)), values)
+        # From here on, nothing looks at the records.
         model = self.networks.learn(
             learned_from, grid.cell_m, self.sizes_m, psi, noise, terms.public
         )
-        return publish(self, terms, (*bought, *evenness, spend), model, n)
+        return publish(self, terms, (*bought, *evenness, *spends), model, n)

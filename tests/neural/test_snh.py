@@ -9,8 +9,9 @@ import snhkit as snh
 from snhkit.builder import Terms
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, exact_counts
+from snhkit.models import PackedGridModel
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
-from snhkit.neural.denoiser.prior_model import CleanedGrid, PriorModel
+from snhkit.neural.denoiser.levels import coarse_share
 from snhkit.neural.networks.model import SNHModel
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
@@ -80,7 +81,7 @@ class TestSettings:
 class TestTogether:
     def test_networks_learn_from_the_cleaned_grid(self, records, monkeypatch):
         clean, asked = np.random.default_rng(3).uniform(0, 9, (16, 16)), []
-        monkeypatch.setattr(Prior, "clean", lambda *_: CleanedGrid(clean, 0 * clean, 0.0))
+        monkeypatch.setattr(Prior, "clean", lambda *_: clean)
         monkeypatch.setattr(Networks, "learn", lambda _, *given: asked.append(given))
         built = SNH(50, (30, 90), prior=ONE, networks=TINY)
         terms = Terms(exact("0.5"), PrivacyUnit("record"), ReplayableEntropy(1), 7_000, records)
@@ -89,7 +90,8 @@ class TestTogether:
         whole = RangeQueries(records.region, [0, 25], [0, 50], [400, 25], [400, 25])
         np.testing.assert_allclose(table.sums(whole), [clean.sum(), clean[1, 2]])
         # The width is that of the cells that were bought.
-        assert others == [50.0, (30.0, 90.0), 7.0, 2.0, records]
+        noise = 2 / (1 - coarse_share(7_000, 0.5, (30, 90)))
+        assert others == [50.0, (30.0, 90.0), 7.0, pytest.approx(noise), records]
 
     def test_alone_they_learn_from_the_noisy_one(self, records, monkeypatch):
         asked = told(monkeypatch)
@@ -107,10 +109,6 @@ class TestTogether:
         np.testing.assert_allclose(release.answer(halves), counts, rtol=1e-5)
 
 
-def unchanged(noisy) -> CleanedGrid:
-    return CleanedGrid(np.maximum(noisy, 0.0), np.zeros(noisy.shape), 0.0)
-
-
 @pytest.mark.parametrize(
     ("prior", "networks"),
     [
@@ -120,13 +118,11 @@ def unchanged(noisy) -> CleanedGrid:
     ids=["both", "networks"],
 )
 def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeypatch):
-    monkeypatch.setattr(Prior, "clean", lambda _, noisy, *__: unchanged(noisy))
+    monkeypatch.setattr(Prior, "clean", lambda _, levels, *__: np.abs(levels.cells))
     monkeypatch.setattr(
         Networks,
         "learn",
-        lambda _, table, *__: PriorModel.of(
-            unchanged(table.table[1:, 1:]), table.table[1:, 1:], table.grid.region, 1, 1
-        ),
+        lambda _, table, *__: PackedGridModel.of(table.grid.region, np.ones((2, 2)), 1.0, 9),
     )
     builder = SNH(50, (30, 90), networks, prior)
     told = snh.load(released(records, builder).save(tmp_path / "city.snh")).hyperparameters

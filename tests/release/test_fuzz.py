@@ -20,7 +20,7 @@ from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.models import BlockNoise, GridModel, Model, PartitionModel
 from snhkit.models.axis_noise import AxisNoise
 from snhkit.models.cell_noise import CellNoise
-from snhkit.neural.denoiser.prior_model import PriorModel
+from snhkit.models.packed_model import PackedGridModel
 from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 
@@ -28,13 +28,12 @@ CITY = Region.around(lat=45, lon=7, side_m=400)
 GRID = Grid(CITY, 2)
 VALUES = np.array([[1, -2], [3, 4]])
 HALVES = Partition(CITY, [0, 200], [0, 0], [200, 400], [400, 400])
-BYTES = np.array([[1, 2], [0, 3]], np.uint8)
 MODELS: dict[str, Model] = {
     "grid": GridModel(GRID, VALUES),
     "block noise": GridModel(GRID, VALUES, BlockNoise.consistent([1, 2], [1, 1], [2, 3])),
     "axis noise": GridModel(GRID, VALUES, AxisNoise(GRID, np.eye(2))),
     "partition": PartitionModel(HALVES, np.array([8.0, 2]), CellNoise(2.0, np.array([[-0.5]]))),
-    "denoised": PriorModel(GRID, BYTES, 0 * BYTES, np.array([[6.0]]), 0.5, 1.0, 2.0, 2.0**-8),
+    "denoised": PackedGridModel.of(CITY, VALUES.clip(0).astype(float), 2.0, 6),
 }
 
 

@@ -110,11 +110,13 @@ def chosen_grid(
     share: float = 1.0,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     labels: "Pretrained" = "published",
+    least_m: float = 0.0,
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of a chosen one, for which n may have to be bought.
 
     It is chosen for the given share of the epsilon that is left, from n, public points and what
     was bought, to suit squares of the given sizes; "auto" by the labels of that name.
+    No chosen width is below ``least_m`` metres.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def chosen_grid(
         return given, terms, (), terms.n
     n, left, bought = with_n(records, terms)
     # n is paid for: too large a region must get wider cells, not a refusal.
-    finest = records.region.side_m / MOST_CELLS
+    finest = max(records.region.side_m / MOST_CELLS, min(least_m, records.region.side_m))
     if cell_m == "auto":
         from snhkit.select import ParamSelect
 

@@ -1,18 +1,16 @@
-"""Denoised grid: collect one noisy grid, clean it with a network trained on public cities."""
+"""Denoised grid: noisy counts, denoised by a network that was trained on other cities."""
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from snhkit.builders.base import N_SHARE, Terms, noisy_grid, publish, sizes, with_n
+from snhkit.builders.base import Terms, publish, sizes, with_n
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.metrics import smoothing
-from snhkit.neural.denoiser.prior import TAUGHT_M, Prior
-from snhkit.neural.denoiser.prior_model import PriorModel
+from snhkit.models import PackedGridModel
+from snhkit.neural.denoiser.levels import bought_levels, checked_share, coarse_share, least_width
+from snhkit.neural.denoiser.prior import Prior
 from snhkit.release import Release
 
 __all__ = ["DenoisedGrid"]
@@ -20,10 +18,12 @@ __all__ = ["DenoisedGrid"]
 
 @dataclass(frozen=True)
 class DenoisedGrid:
-    """One noisy grid of counts, cleaned by a network that was trained on public cities.
+    """One grid of counts, denoised by a network that was trained on public cities.
 
-    Only the noisy grid, and the choice of its cells, look at records; the network was trained
-    beforehand, on other cities, so cleaning is post-processing and costs no privacy.
+    Noisy counts of cells and of two levels of blocks, and the choice of their widths, look at
+    records; the network was trained beforehand, on other cities, so denoising is post-processing
+    and costs no privacy. The release holds one grid of counts, none negative, which add up to the
+    number of records: a box is answered by the sum over its cells.
 
     Parameters
     ----------
@@ -32,7 +32,12 @@ class DenoisedGrid:
         3 % of epsilon, how evenly the records are spread; "auto" takes it from ``ParamSelect``, by
         n, epsilon and the public points; None from ``default_cell_width``.
     sizes_m : (float, float)
-        Sides of the smallest and the largest boxes to prepare for, in metres.
+        Sides of the smallest and the largest boxes to prepare for, in metres. They move the
+        emphasis: boxes of other sizes are answered too.
+    coarse : float, optional
+        The share of epsilon that buys counts of blocks of about 400 m and 1.2 km, from 0 to below
+        1; None takes the share from ``coarse_share``, by n and epsilon. More of it makes large
+        boxes better and small ones worse.
     prior : Prior
         The network that was trained beforehand.
 
@@ -45,20 +50,25 @@ class DenoisedGrid:
     --------
     >>> DenoisedGrid(cell_m=30).cell_m
     30
+    >>> DenoisedGrid(coarse=0.1).prior.turns
+    8
 
     Notes
     -----
     Not the paper's method: the noisy grid is that of its Sec. 4.1, the network is ours
-    (docs/prior.md).
+    (docs/denoiser.md).
     """
 
     cell_m: Width = "bought"
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+    coarse: float | None = None
     prior: Prior = field(default_factory=Prior)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
         check_width(self.cell_m)
+        if self.coarse is not None:
+            checked_share(self.coarse)
         if not isinstance(self.prior, Prior):
             raise InputError(f"DenoisedGrid: prior must be a Prior, not {self.prior!r}.")
 
@@ -76,20 +86,20 @@ class DenoisedGrid:
     def build(self, records: Points, terms: Terms) -> Release:
         """Count, add noise, and clean."""
         n, left, bought = with_n(records, terms)
+        share = self.coarse
+        if share is None:
+            share = coarse_share(n, left.record_epsilon, self.sizes_m)
         grid, left, evenness, _ = chosen_grid(
-            records, left, self.cell_m, sizes_m=self.sizes_m, labels="denoised"
+            records,
+            left,
+            self.cell_m,
+            1 - share,
+            self.sizes_m,
+            labels="denoised",
+            least_m=least_width(self.sizes_m),
         )
-        noisy, spend = noisy_grid(records, grid, left)
+        levels, spends = bought_levels(records, grid, left, share)
         # From here on, nothing looks at the records.
-        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
-        clean = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
-        known = _adding_up(noisy, n) if not bought or grid.m > 1 / N_SHARE else noisy
-        # The wider the boxes, the less they ask for what the network was taught.
-        lead = (psi + min(psi, noise)) * min(1.0, sum(TAUGHT_M) / sum(self.sizes_m))
-        model = PriorModel.of(clean, known, grid.region, noise, lead)
-        return publish(self, terms, (*bought, *evenness, spend), model, n)
-
-
-def _adding_up(noisy: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Return the nearest counts that add up to n, which has less noise than all cells together."""
-    return noisy.astype(float) + (n - int(noisy.sum())) / noisy.size
+        values = self.prior.clean(levels, max(smoothing(n), 1.0), self.sizes_m, n)
+        model = PackedGridModel.of(grid.region, values, levels.noise, n)
+        return publish(self, terms, (*bought, *evenness, *spends), model, n)

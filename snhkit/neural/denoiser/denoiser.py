@@ -1,34 +1,40 @@
-"""The network behind ``Prior``: a noisy grid in, cleaner counts on twice as fine a grid out."""
+"""The network behind ``Prior``: noisy counts in, denoised counts on twice as fine a grid out."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABOUT", "SPLIT", "Weights", "denoise", "peaks", "start"]
+__all__ = ["ABOUT", "OPINIONS", "PLANES", "SPLIT", "Weights", "denoise", "peaks", "start"]
 
 Weights = dict[str, dict[str, jax.Array]]
 
 SPLIT = 2
 """Output cells along a side of an input cell."""
 
-ABOUT = 5
-"""Numbers of a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise), ``peaks``."""
+ABOUT = 8
+"""Numbers of a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise), ``peaks``;
+for small and for large blocks the logarithm of the noise of their sums over that of their cells
+alone; and log(block / 10 cells)."""
+
+PLANES = 5
+"""Numbers of a cell: its count; the sum over its small block in units of the noise of that sum,
+and divided by the number of cells; the same of its large block."""
+
+OPINIONS = 3
+"""What is said of each cell beside its counts (see ``reconciled``)."""
 
 _CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
 _DEPTHS = (1, 2, 3)  # blocks at each of them, on the way down; and on the way up
 _WINDOWS = (3, 7, 15)  # cells a side of the local means that it may choose from
-_CHOICES = len(_WINDOWS) + 2  # the noisy count itself, the means, and nothing
-_FAVOURED = np.array([0, 1, 1, 0, 0], np.float32)  # at the start
+_FAVOURED = np.array([0, 1, 1, 0, -5, -5, 0], np.float32)  # at the start
+_CHOICES = len(_FAVOURED)  # the noisy count, the means, those of the blocks, and nothing
 _FOLD = 2
-_HIDDEN = 32  # what is made of them
-_SURE = -1.5  # how sure of presence it is at the start, as a logit
-_SUREST = 4.0  # the most presence of a usual box: nearly all of the level
-_KEEN = 8.0  # few weights that make one number for all boxes must not learn slowly
-_FAR = 9.0  # from the noise, as a logarithm
+_HIDDEN = 32  # what is made of the numbers of a grid
 _STANDS_OUT = 6.0  # scales of the noise
 _PEAKS = (np.exp(-5), 1.0)
 _BEND = 0.1  # how far from 0 the output's lower bound begins to round off
+_FINER = 8.0  # means over blocks are small numbers
 
 
 def start(key: jax.Array) -> Weights:
@@ -40,7 +46,7 @@ def start(key: jax.Array) -> Weights:
         kernel = spread * jax.random.normal(next(keys), (side, side, inputs, outputs))
         return {"w": kernel, "b": jnp.zeros(outputs)}
 
-    planes = _FOLD**2 * 2 * (1 + len(_WINDOWS)) + ABOUT
+    planes = _FOLD**2 * (2 * (1 + len(_WINDOWS)) + PLANES - 1) + ABOUT
     weights = {"in": layer(planes, _CHANNELS[0])}
     blocks: list[str] = []
     for i, width in enumerate(_CHANNELS):
@@ -52,49 +58,50 @@ def start(key: jax.Array) -> Weights:
         for name in (f"{way}{i}_{j}" for way in ways for j in range(_DEPTHS[i])):
             weights[name] = layer(width, width, gain=0.5)
             blocks.append(name)
-    outputs = _FOLD**2 * (_CHOICES + 2 + SPLIT**2)
+    outputs = _FOLD**2 * (_CHOICES + 1 + OPINIONS + SPLIT**2)
     weights["out"] = layer(_CHANNELS[0], outputs, gain=0.1)
     told = 0.5 * jax.random.normal(next(keys), (ABOUT, _HIDDEN))
     weights["told"] = {"w": told, "b": jnp.zeros(_HIDDEN)}
-    weights["level"] = {"w": jnp.zeros((_HIDDEN, 1)), "b": jnp.zeros(1)}
     for name in (*blocks, "out"):
         width = len(weights[name]["b"]) * (1 if name == "out" else 2)
         weights[f"film_{name}"] = {"w": jnp.zeros((_HIDDEN, width)), "b": jnp.zeros(width)}
     return weights
 
 
-def denoise(
-    weights: Weights, noisy: jax.Array, about: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Cleaner counts, and what a box holds of which no cell is sure (see ``CleanedGrid``).
+def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return denoised counts, and how sure the network is of them.
 
-    Each count becomes a weighted mean of itself, of local means and of 0, plus something; then
-    it is dealt out to the four quarters of its cell. A U-shaped convolutional network says how.
+    Each count becomes a weighted mean of itself, of local means, of its blocks' and of 0, plus
+    something; then it is dealt out to the four quarters of its cell. A U-shaped convolutional
+    network says how.
 
     Parameters
     ----------
     weights : Weights
         Of the network.
-    noisy : Array, shape (b, m, m)
-        Counts in units of the noise's scale; 8 divides m. Cells outside the region are 0.
-    about : Array, shape (b, 5)
+    planes : Array, shape (b, m, m, 5)
+        What is known of each cell (see ``PLANES``), in units of the noise's scale; 8 divides m.
+        Cells outside the region are 0.
+    about : Array, shape (b, 8)
         What describes each grid (see ``ABOUT``).
 
     Returns
     -------
     counts : Array, shape (b, 2 m, 2 m)
         In units of the noise, never negative.
-    presence : Array, shape (b, m, m)
-        Never negative.
-    level : Array, shape (b,)
-        In units of the noise.
+    opinion : Array, shape (b, m, m, 3)
+        See ``reconciled``.
     """
-    means, planes = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
+    noisy = planes[..., 0]
+    means, seen = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
     for side in _WINDOWS:
         mean, root = _local_mean(noisy, side)
         means.append(mean)
-        planes += [jnp.arcsinh(mean * root), jnp.arcsinh(mean)]
-    h = _folded(jnp.stack(planes, -1))
+        seen += [jnp.arcsinh(mean * root), jnp.arcsinh(mean)]
+    for sure, mean in ((1, 2), (3, 4)):
+        seen += [jnp.arcsinh(planes[..., sure]), jnp.arcsinh(_FINER * planes[..., mean])]
+        means.append(planes[..., mean])
+    h = _folded(jnp.stack(seen, -1))
     flat = jnp.broadcast_to(about[:, None, None, :], (*h.shape[:3], ABOUT))
     h = jax.nn.gelu(_conv(weights["in"], jnp.concatenate([h, flat], -1)))
     told = jax.nn.gelu(_dense(weights["told"], about))
@@ -113,12 +120,9 @@ def denoise(
     choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
     mixed = sum(choice[..., i] * a for i, a in enumerate([noisy, *means]))
     cell = (mixed + jnp.sqrt(mixed**2 + _BEND**2)) / 2 + jax.nn.softplus(out[..., _CHOICES] - 4)
-    quarters = jax.nn.softmax(out[..., _CHOICES + 2 :], -1)
-    boxful = jnp.exp(-2 * about[:, 2])[:, None, None]  # of a cell: its share in a usual box
-    presence = _SUREST * boxful * jax.nn.sigmoid(out[..., _CHOICES + 1] + _SURE)
-    level = about[:, 0] / 2 + _KEEN * _dense(weights["level"], told)[:, 0]
-    level = jnp.exp(jnp.clip(level, -_FAR, _FAR))
-    return _unfolded(cell[..., None] * quarters, SPLIT)[..., 0], presence, level
+    opinion, quarters = out[..., _CHOICES + 1 : -(SPLIT**2)], out[..., -(SPLIT**2) :]
+    counts = cell[..., None] * jax.nn.softmax(quarters, -1)
+    return _unfolded(counts, SPLIT)[..., 0], opinion
 
 
 def peaks(noisy: NDArray, psi: float) -> float:

@@ -1,7 +1,7 @@
-"""What public cities teach: a network, trained beforehand, that cleans noisy grids."""
+"""What public cities teach: a network, trained beforehand, that denoises grids of counts."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 
 import jax
@@ -14,19 +14,21 @@ from snhkit.builders.base import MOST_CELLS, whole
 from snhkit.errors import InputError
 from snhkit.geometry.blocks import block_sums
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
-from snhkit.neural.denoiser.prior_model import CleanedGrid
+from snhkit.neural.denoiser.levels import Blocks, Levels, spread
 from snhkit.neural.denoiser.reconcile import reconciled
 from snhkit.progress import steps
 
-__all__ = ["TAUGHT_M", "Prior"]
+__all__ = ["TAUGHT_M", "Prior", "about"]
 
 TAUGHT_M = (25.0, 100.0)
-"""Sides of the squares that it was mostly trained to answer."""
+"""Sides of the smallest and the largest squares around records that were mostly trained on."""
 
 _WIDEST_M = 250.0  # of the boxes that it was taught, on average
 _TURNS = 8  # a square can be turned and mirrored
-_MARGIN = 64  # cells around a tile: no output cell depends on more distant ones
-_TILE = 512
+_SEAM = 64  # cells around a tile: no output cell depends on more distant ones
+_EDGE = 16  # cells around the region, which are 0
+_TILE = 640  # cells a side, at most
+_ALIKE = 10  # cells a side of a small block, of which a network is told a multiple
 _LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # what it has been trained on
 _HIGH = np.array([6.0, 2.8, 2.8, 3.5])
 _LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over windows
@@ -36,9 +38,9 @@ _LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over w
 class Prior:
     """A convolutional network that has learned from public cities what counts look like.
 
-    It was trained by ``benchmarks/train_prior.py`` on public and synthetic cities, thinned, turned
-    and zoomed, with noise of many scales, to answer boxes with the least relative error. The file
-    of its weights comes with snhkit; docs/prior.md says what is in it.
+    The network was trained by ``benchmarks/train_denoiser.py`` on public and synthetic cities,
+    thinned, turned and zoomed, with noise of many scales. The file of its weights comes with
+    snhkit; docs/denoiser.md says what was in the training data.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class Prior:
     Raises
     ------
     InputError
-        If it is not from 1 to 8.
+        If ``turns`` is not from 1 to 8.
     """
 
     turns: int = _TURNS
@@ -59,89 +61,148 @@ class Prior:
             raise InputError(f"turns must be at most {_TURNS}, not {self.turns}.")
 
     def clean(
-        self,
-        noisy: NDArray,
-        noise: float,
-        smoothing: float,
-        cell_m: float,
-        sizes_m: tuple[float, float],
-    ) -> CleanedGrid:
-        """What may lie behind noisy counts, in the cells cut into 2 by 2 parts.
+        self, levels: Levels, smoothing: float, sizes_m: tuple[float, float], total: float
+    ) -> NDArray[np.float64]:
+        """Return denoised counts of the cells cut into 2 by 2 parts, shape (2 m, 2 m).
 
-        The cells of a very fine grid are left whole.
+        The cells of a very fine grid are left whole. No count is negative, and all add up to the
+        total.
 
         Parameters
         ----------
-        noisy : ndarray, shape (m, m)
-            Counts with discrete Laplace noise.
-        noise : float
-            Its scale, in records.
+        levels : Levels
+            Noisy counts of cells and blocks.
         smoothing : float
-            psi of the error that is to be small, in records.
-        cell_m : float
-            Width of a cell in metres.
+            psi of the relative error, in records.
         sizes_m : (float, float)
-            Sides of the boxes that will be asked, in metres.
+            Sides of the smallest and the largest boxes to prepare for, in metres.
+        total : float
+            The number of records, public or bought.
         """
-        box_m = sum(sizes_m) / 2
-        # Of boxes wider than any that it has seen it is told as if the city were smaller.
-        told_m = cell_m * min(1.0, _WIDEST_M / box_m)
-        grid = np.clip(noisy / noise, -_LARGEST, _LARGEST)
-        about = np.clip(
-            np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise]), _LOW, _HIGH
+        m = levels.grid.m
+        planes = np.stack(
+            [
+                np.clip(levels.cells, -_LARGEST, _LARGEST),
+                *_drawn(levels.small, m),
+                *_drawn(levels.large, m),
+            ],
+            axis=-1,
+            dtype=np.float32,
         )
-        about = np.append(about, peaks(grid, smoothing / noise)).astype(np.float32)
-        split = SPLIT if SPLIT * len(grid) <= MOST_CELLS else 1
-        total, level = np.zeros((2, split * len(grid), split * len(grid))), 0.0
-        with steps(self.turns, "cleaning the grid", "turn") as advance:
-            for turn in range(self.turns):
-                planes, level = _by_tiles(_turned(grid, turn), about, split)
-                total += [_turned_back(plane, turn) for plane in planes]
-                advance()
-        counts, presence = total / self.turns
-        counts = reconciled(counts * noise, noisy, 2 * noise**2, [len(noisy)])
-        return CleanedGrid(counts, presence, level * noise)
+        split = SPLIT if SPLIT * m <= MOST_CELLS else 1
+        counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), self.turns, split)
+        return levels.noise * reconciled(counts, opinion, levels, total / levels.noise)
 
 
-def _turned(grid: NDArray, turn: int) -> NDArray:
-    grid = np.rot90(grid, turn % 4)
-    return grid.T if turn >= 4 else grid
+def about(levels: Levels, smoothing: float, sizes_m: tuple[float, float]) -> NDArray[np.float32]:
+    """Return the numbers that tell the network what kind of grid it sees (see ``ABOUT``)."""
+    noise, cell_m, box_m = levels.noise, levels.grid.cell_m, sum(sizes_m) / 2
+    # Of boxes wider than any that it has seen it is told as if the city were smaller.
+    told_m = cell_m * min(1.0, _WIDEST_M / box_m)
+    numbers = np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])
+    small, large = levels.small, levels.large
+    alike = levels.grid.m / len(small.first) / _ALIKE
+    return np.array(
+        [
+            *np.clip(numbers, _LOW, _HIGH),
+            peaks(np.clip(levels.cells, -_LARGEST, _LARGEST), smoothing / noise),
+            _gain(small, levels.grid.m),
+            _gain(large, levels.grid.m),
+            np.log(alike),
+        ],
+        np.float32,
+    )
 
 
-def _turned_back(grid: NDArray, turn: int) -> NDArray:
-    grid = grid.T if turn >= 4 else grid
-    return np.rot90(grid, -(turn % 4))
+def _sizes(blocks: Blocks, m: int) -> NDArray[np.int64]:
+    """Cells of each block."""
+    cells = np.diff(blocks.first, append=m)
+    return np.outer(cells, cells)
+
+
+def _gain(blocks: Blocks, m: int) -> float:
+    """Logarithm of the noise of a sum over that of its cells alone, of which each has 2."""
+    return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
+
+
+def _drawn(blocks: Blocks, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each cell the sum over its block: in units of its own noise, and as a mean."""
+    cells = np.diff(blocks.first, append=m)
+    mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
+    return spread(blocks.sums / np.sqrt(blocks.variance), cells), spread(mean, cells)
 
 
 def _by_tiles(
-    grid: NDArray[np.float64], about: NDArray[np.float32], split: int
-) -> tuple[NDArray[np.float32], float]:
-    """Counts and presence, shape (2, s m, s m), and its level; in units of the noise.
+    planes: NDArray[np.float32], told: NDArray[np.float32], turns: int, split: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Counts, shape (s m, s m), and the network's opinion, shape (m, m, 3).
 
     In pieces of one shape, so that memory does not grow with the grid.
     """
-    m = len(grid)
-    pieces = -(-m // _TILE)
-    step = 16 if m <= 64 else 64  # few shapes are compiled
-    core = -(-m // (pieces * step)) * step
-    around = np.zeros((pieces * core + 2 * _MARGIN,) * 2, np.float32)
-    around[_MARGIN : _MARGIN + m, _MARGIN : _MARGIN + m] = grid
-    planes, level = np.empty((2, split * pieces * core, split * pieces * core), np.float32), 0.0
-    inner = slice(SPLIT * _MARGIN, SPLIT * (_MARGIN + core))
-    for i in range(0, pieces * core, core):
-        for j in range(0, pieces * core, core):
-            part = around[i : i + core + 2 * _MARGIN, j : j + core + 2 * _MARGIN]
-            counts, presence, told = _denoise(_weights(), part[None], about[None])
-            parts = np.repeat(np.repeat(presence, SPLIT, axis=1), SPLIT, axis=2) / SPLIT**2
-            out = np.concatenate([counts, parts])[:, inner, inner]
-            if split == 1:
-                out = block_sums(out, SPLIT)
-            planes[:, split * i : split * (i + core), split * j : split * (j + core)] = out
-            level = float(told[0])  # whatever the tile
-    return planes[:, : split * m, : split * m], level
+    m = len(planes)
+    step = 16 if m + _EDGE <= 64 else 64  # few shapes are compiled
+    padded = -(-(m + 2 * _EDGE) // step) * step
+    around = np.zeros((padded, padded, planes.shape[2]), np.float32)
+    around[_EDGE : _EDGE + m, _EDGE : _EDGE + m] = planes
+    side = min(padded, _TILE)
+    starts = _starts(padded, side)
+    counts = np.empty((split * padded,) * 2)
+    opinion = np.empty((padded, padded, 3))
+    with steps(len(starts) ** 2, "denoising the grid", "tile") as advance:
+        for i in starts:
+            for j in starts:
+                part = around[i : i + side, j : j + side]
+                fine, lean = _denoised(_weights(), part, told, turns)
+                if split == 1:
+                    fine = block_sums(fine, SPLIT)
+                (a, b), (c, d) = _kept(i, side, padded), _kept(j, side, padded)
+                opinion[a:b, c:d] = lean[a - i : b - i, c - j : d - j]
+                fine = fine[split * (a - i) : split * (b - i), split * (c - j) : split * (d - j)]
+                counts[split * a : split * b, split * c : split * d] = fine
+                advance()
+    inner, fine_inner = slice(_EDGE, _EDGE + m), slice(split * _EDGE, split * (_EDGE + m))
+    return counts[fine_inner, fine_inner], opinion[inner, inner]
 
 
-_denoise = jax.jit(denoise)
+def _starts(padded: int, side: int) -> list[int]:
+    """Where tiles begin that overlap by twice the seam, at multiples of 8."""
+    return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
+
+
+def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
+    """The cells of a tile that no seam comes near."""
+    low = start if start == 0 else start + _SEAM
+    high = start + side if start + side == padded else start + side - _SEAM
+    return low, high
+
+
+@partial(jax.jit, static_argnums=3)
+def _denoised(
+    weights: Weights, planes: jax.Array, told: jax.Array, turns: int
+) -> tuple[jax.Array, jax.Array]:
+    """The mean over turned and mirrored copies of a tile, one after another."""
+    turned = jnp.stack([_turned(planes, turn) for turn in range(turns)])
+
+    def one(part: jax.Array) -> tuple[jax.Array, jax.Array]:
+        fine, lean = denoise(weights, part[None], told[None])
+        return fine[0], lean[0]
+
+    fine, lean = jax.lax.map(one, turned)
+
+    def mean(parts: jax.Array) -> jax.Array:
+        return jnp.mean(jnp.stack([_turned_back(parts[k], k) for k in range(turns)]), axis=0)
+
+    return mean(fine), mean(lean)
+
+
+def _turned(grid: jax.Array, turn: int) -> jax.Array:
+    grid = jnp.rot90(grid, turn % 4)
+    return jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
+
+
+def _turned_back(grid: jax.Array, turn: int) -> jax.Array:
+    grid = jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
+    return jnp.rot90(grid, -(turn % 4))
 
 
 @cache

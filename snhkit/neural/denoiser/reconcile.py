@@ -1,73 +1,70 @@
-"""Sums over many cells are known well: let a cleaned grid agree with them."""
-
-from collections.abc import Sequence
+"""Sums over blocks of cells are known well: let a denoised grid agree with them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["block_starts", "block_sums", "reconciled", "settled"]
+from snhkit.neural.denoiser.levels import Blocks, Levels, block_sums, spread
+
+__all__ = ["reconciled", "settled"]
+
+LEAST = 2.5e-4
+"""What each cell is given, in scales of the noise, before a block is scaled to its sum."""
 
 _STEPS, _CLOSE = 30, 1e-6
+_CLIP = 8.0  # of the network's logarithms
+_FLOOR = 1e-3  # scales of the noise: no block is quite empty
 
 
 def reconciled(
-    clean: NDArray[np.float64], noisy: NDArray, variance: float, levels: Sequence[int]
+    clean: NDArray[np.float64], opinion: NDArray[np.float64], levels: Levels, total: float
 ) -> NDArray[np.float64]:
-    """Cleaned counts, settled so that their sums over blocks come near the noisy ones.
+    """Return denoised counts whose sums over blocks come near the noisy ones.
 
-    Level by level, each block moves towards its noisy sum as far as the noise of that sum does not
-    explain the differences of its level. Without noise, what comes out has the noisy sums of the
-    last level.
+    First each cell, then each large block, then each small one moves towards its noisy sum: cells
+    as far as noise does not explain the differences, blocks as far as the network says. What is too
+    much is taken off, what is missing is added, and all counts add up to the total. Training goes
+    through the same steps (``benchmarks/train_denoiser.py``).
 
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
-        Estimated counts of cells cut into s by s parts, not negative.
-    noisy : ndarray, shape (m, m)
-        Noisy counts of the cells.
-    variance : float
-        Of the noise of one cell.
-    levels : sequence of int
-        Blocks a side, at most m, in the order in which they are taken.
+        Counts of cells cut into s by s parts, not negative, in units of the noise.
+    opinion : ndarray, shape (m, m, 3)
+        Of the network: the logarithm of how uncertain it is of sums over small blocks and over
+        large ones, and how evenly to take off what is too much; means over a block count.
+    levels : Levels
+        The noisy counts.
+    total : float
+        Of all counts, in units of the noise; not negative.
 
     Returns
     -------
     ndarray, shape (s * m, s * m)
         Not negative.
-
-    Examples
-    --------
-    >>> reconciled(np.full((2, 2), 1.0), np.array([[9, 0], [2, 1]]), 0.0, [1, 2])
-    array([[9., 0.],
-           [2., 1.]])
-
-    Notes
-    -----
-    The weight t / (t + v) of a noisy sum with noise variance v is that of a positive-part
-    James-Stein estimate; t is the mean over the level of the squared difference less v.
     """
-    m, split = len(noisy), len(clean) // len(noisy)
-    for blocks in levels:
-        first = block_starts(m, blocks)
-        cells = np.diff(first, append=m)
-        noise = variance * np.outer(cells, cells)
-        ours, wanted = block_sums(clean, first * split), block_sums(noisy, first)
-        excess = max(float(np.mean((wanted - ours) ** 2 - noise)), 0.0)
-        if not excess:
-            continue
-        trust = excess / (excess + noise)
-        target = np.maximum((1 - trust) * ours + trust * wanted, 0)
-        clean = settled(clean, first * split, ours, target)
-    return clean
+    split = len(clean) // levels.grid.m
+    small, large = levels.small, levels.large
+    x = _towards_cells(clean, levels.cells)
+    wanted = _trusted(x, opinion[..., 1], large, split)
+    wanted *= total / wanted.sum()
+    x = settled(x, large.first * split, wanted, _evenness(opinion, large))
+    parts = _trusted(x, opinion[..., 0], small, split)
+    inside = np.searchsorted(small.first, large.first)
+    parts = settled(parts, inside, wanted, np.zeros_like(wanted))
+    return settled(x, small.first * split, parts, _evenness(opinion, small))
 
 
 def settled(
-    values: NDArray, first: NDArray[np.int64], sums: NDArray[np.float64], target: NDArray
+    values: NDArray[np.float64],
+    first: NDArray[np.int64],
+    target: NDArray[np.float64],
+    evenness: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Values whose sums over blocks become the target; even parts of it where there are none.
+    """Return values whose sums over blocks are the target.
 
-    What is missing is added in proportion. What is too much is taken off evenly, from no value
-    more than it has: a spike among many little numbers keeps its height.
+    What is missing is added in proportion. Of what is too much, a share is taken off evenly, from
+    no value more than it has, so that a spike among many little numbers keeps its height; the rest
+    in proportion.
 
     Parameters
     ----------
@@ -75,46 +72,70 @@ def settled(
         Not negative.
     first : ndarray of int, shape (b,)
         The blocks' first cells along either axis.
-    sums, target : ndarray, shape (b, b)
-        Over the blocks: what they are, and what they shall be.
+    target : ndarray, shape (b, b)
+        Not negative.
+    evenness : ndarray, shape (b, b)
+        The share that is taken off evenly, from 0 to 1.
     """
     cells = np.diff(first, append=len(values))
-    if (sums > target).any():
-        off = _surplus(values, first, sums, target)
-        values = np.maximum(values - _spread(off, cells), 0.0)
-        sums = block_sums(values, first)
-    empty = sums == 0
-    whole = np.where(empty, np.outer(cells, cells), sums)
+    sums = block_sums(values, first)
+    between = target + (1 - evenness) * np.maximum(sums - target, 0)
+    if (sums > between).any():
+        values = np.maximum(values - spread(_surplus(values, first, sums, between), cells), 0.0)
+    values = values + LEAST
     # Shares, not factors: no share overflows.
-    return (values + _spread(empty, cells)) / _spread(whole, cells) * _spread(target, cells)
+    return values / spread(block_sums(values, first), cells) * spread(target, cells)
+
+
+def _towards_cells(clean: NDArray[np.float64], cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts moved towards the noisy ones of cells, which have noise of variance 2.
+
+    The weight t / (t + 2) is that of a positive-part James-Stein estimate; t is the mean of the
+    squared differences less 2.
+    """
+    m = len(cells)
+    first = np.arange(m) * (len(clean) // m)
+    ours = block_sums(clean, first)
+    excess = float(np.mean((cells - ours) ** 2)) - 2
+    if excess <= 0:
+        return clean
+    target = np.maximum(ours + excess / (excess + 2) * (cells - ours), 0)
+    return settled(clean, first, target, np.ones_like(target))
+
+
+def _trusted(
+    x: NDArray[np.float64], opinion: NDArray[np.float64], blocks: Blocks, split: int
+) -> NDArray[np.float64]:
+    """Sums over blocks, moved towards the noisy ones as far as they are the surer."""
+    ours = block_sums(x, blocks.first * split)
+    lean = np.clip(_means(opinion, blocks.first), -_CLIP, _CLIP)
+    ours_variance = np.exp(lean) * (0.3 + 0.5 * ours + 0.05 * ours**2)
+    weight = ours_variance / (ours_variance + blocks.variance)
+    return np.maximum(ours + weight * (blocks.sums - ours), _FLOOR)
+
+
+def _evenness(opinion: NDArray[np.float64], blocks: Blocks) -> NDArray[np.float64]:
+    return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
+
+
+def _means(values: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    cells = np.diff(first, append=len(values))
+    return block_sums(values, first) / np.outer(cells, cells)
 
 
 def _surplus(
-    values: NDArray, first: NDArray[np.int64], sums: NDArray[np.float64], target: NDArray
+    values: NDArray[np.float64],
+    first: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    target: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """What to take off each value of a block, by Newton's steps, which never go too far."""
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
     for _ in range(_STEPS):
         off = off + np.maximum(left - target, 0) / np.maximum(many, 1)
-        above = values - _spread(off, cells)
+        above = values - spread(off, cells)
         left, many = block_sums(np.maximum(above, 0), first), block_sums(above > 0, first)
         if (left - target <= _CLOSE * target).all():
             break
     return off
-
-
-def block_starts(m: int, blocks: int) -> NDArray[np.int64]:
-    """The first of m cells in each of the blocks, which are as equal as they can be."""
-    return np.arange(blocks) * m // blocks
-
-
-def block_sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Sums over blocks that start at these cells along either axis."""
-    rows = np.add.reduceat(values.astype(float), first, axis=0)
-    return np.add.reduceat(rows, first, axis=1)
-
-
-def _spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
-    """Each block's number in each of its cells, of which there are so many along either axis."""
-    return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

@@ -6,8 +6,9 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.models import PackedGridModel
 from snhkit.neural import DenoisedGrid, Prior
-from snhkit.neural.denoiser.prior_model import PriorModel
+from snhkit.neural.denoiser import levels
 
 ONE = Prior(turns=1)
 
@@ -36,38 +37,59 @@ def test_a_prior_of_another_type_is_refused(prior):
 
 
 def test_the_default_averages_all_turns_on_cells_of_a_bought_width():
-    assert DenoisedGrid() == DenoisedGrid("bought", (25.0, 100.0), Prior(turns=8))
+    assert DenoisedGrid() == DenoisedGrid("bought", (25.0, 100.0), None, Prior(turns=8))
+
+
+@pytest.mark.parametrize("coarse", [-1, 1, "half", True])
+def test_shares_that_are_none_are_refused(coarse):
+    with pytest.raises(InputError, match="coarse must be a share of epsilon"):
+        DenoisedGrid(coarse=coarse)
 
 
 class TestPrior:
     def test_what_it_is_told(self, records, monkeypatch):
         asked = told(monkeypatch)
-        release = released(records, DenoisedGrid(50, (30, 90), prior=ONE), epsilon=0.5)
-        ((noisy, noise, smoothing, cell_m, sizes_m),) = asked
-        assert noisy.shape == (8, 8)
-        assert noisy.dtype.kind == "i"
-        assert (noise, smoothing, cell_m, sizes_m) == (2.0, 1.0, 50.0, (30.0, 90.0))
-        assert isinstance(release.model, PriorModel)
+        release = released(records, DenoisedGrid(50, (30, 90), 0.5, ONE), epsilon=0.5)
+        ((levels, smoothing, sizes_m, total),) = asked
+        assert levels.cells.shape == (8, 8)
+        assert (levels.noise, smoothing, sizes_m) == (4.0, 1.0, (30.0, 90.0))
+        assert (levels.cells * 4 == np.rint(levels.cells * 4)).all()
+        assert total == len(records)
+        assert isinstance(release.model, PackedGridModel)
         assert release.model.grid == Grid(records.region, 16)
-        assert release.model.unit == 2 / 16
+        assert release.model.unit == pytest.approx(4 / 16, rel=0.01)
+
+    def test_each_level_is_an_entry_of_the_ledger(self, records):
+        release = released(records, DenoisedGrid(10, coarse=0.2, prior=ONE), epsilon=1)
+        told = [(str(s.epsilon), s.what) for s in release.spends]
+        assert told == [
+            ("13/100", "count of one cell"),
+            ("7/100", "counts of 9 cells"),
+            ("4/5", "counts of 1,600 cells"),
+        ]
+
+    def test_the_default_share_is_that_of_n_and_epsilon(self, records):
+        release = released(records, DenoisedGrid(50, prior=ONE), epsilon=1)
+        share = levels.coarse_share(len(records), 1.0)
+        assert float(release.spends[-1].epsilon) == pytest.approx(1 - share)
 
     def test_noise_is_that_of_a_person(self, records, monkeypatch):
         asked = told(monkeypatch)
         person = {"unit": "user", "max_per_user": 3}
-        assert released(records, DenoisedGrid(50, prior=ONE), 0.5, **person).model.unit == 6 / 16
-        assert asked[0][1] == 6.0
+        released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, **person)
+        assert asked[0][0].noise == 6.0
 
     def test_an_unknown_n_makes_a_little_more_noise(self, records, monkeypatch):
         asked = told(monkeypatch)
-        release = released(records, DenoisedGrid(50, prior=ONE), 0.5, n="private")
-        assert asked[0][1] == pytest.approx(2 / 0.95)
-        assert release.n is not None
+        release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n="private")
+        assert asked[0][0].noise == pytest.approx(2 / 0.95)
+        assert asked[0][3] == release.n
 
     def test_smoothing_is_a_thousandth_of_n(self, city, monkeypatch):
         asked = told(monkeypatch)
         xy = np.random.default_rng(1).uniform(0, 400, (5_000, 2))
         released(Points(city, xy), DenoisedGrid(50, prior=ONE))
-        assert asked[0][2] == 5.0
+        assert asked[0][1] == 5.0
 
     @pytest.mark.parametrize("epsilon", [10**6, 4 * 10**18])
     def test_without_noise_whole_cells_are_exact(self, records, epsilon):
@@ -95,17 +117,17 @@ def test_the_whole_region_holds_n(known, epsilon):
         Points(region, np.repeat(spots, 50, axis=0)), budget=100, unit="record", n=known
     )
     release = data.release(DenoisedGrid(prior=Prior(turns=1)), epsilon=epsilon)
-    whole = RangeQueries(region, [0], [0], [1_000], [1_000])
-    allowed = 25 + release.model.gap * (known == "public")
-    assert release.answer(whole)[0] == pytest.approx(2_000, abs=allowed)
-    assert release.model.additive().answer(whole)[0] == pytest.approx(2_000, abs=25)
+    assert release.n is not None
+    for side_m in (1_000, 100, 25, 7):
+        cells = Grid(region, -(-1_000 // side_m)).boxes()
+        assert release.answer(cells).sum() == pytest.approx(release.n, rel=1e-9)
+    assert release.n == (2_000 if known == "public" else pytest.approx(2_000, abs=25))
 
 
-def test_the_wider_the_boxes_the_less_the_prior_may_lead():
-    """psi is 2 and noise 1; of boxes of 250 m on average, four times the usual, a quarter."""
-    region = Region.around(lat=45, lon=7, side_m=1_000)
-    spots = np.random.default_rng(0).uniform(300, 700, (2_000, 2))
-    data = snh.PrivateDataset(Points(region, spots), budget=100, unit="record", n="public")
-    for sizes_m, gap in {(25, 100): 3.0, (10, 30): 3.0, (200, 300): 0.75}.items():
-        release = data.release(DenoisedGrid(40, sizes_m, Prior(turns=1)), epsilon=1)
-        assert release.model.gap == pytest.approx(gap)
+@pytest.mark.parametrize(("sizes_m", "least"), [((25, 100), 10), ((50, 60), 20)])
+def test_cells_are_no_narrower_than_boxes_gain_from(sizes_m, least, city):
+    """At an epsilon that would pay for cells of 5 m; a given width is taken as given."""
+    spots = Points(city, np.random.default_rng(0).uniform(0, 400, (9_000, 2)))
+    release = released(spots, DenoisedGrid(sizes_m=sizes_m, prior=ONE), epsilon=10**6)
+    assert release.model.grid.m == 2 * 400 / least
+    assert released(spots, DenoisedGrid(5, sizes_m, prior=ONE)).model.grid.m == 160

@@ -7,7 +7,7 @@ from scipy.ndimage import uniform_filter
 from scipy.signal import correlate
 from scipy.special import softmax
 
-from snhkit.neural.denoiser.denoiser import ABOUT, denoise, peaks, start
+from snhkit.neural.denoiser.denoiser import ABOUT, PLANES, denoise, peaks, start
 
 SHAPES = jax.eval_shape(start, jax.random.key(0))
 SIDE = 16
@@ -32,7 +32,9 @@ def grids(seed: int) -> tuple[np.ndarray, np.ndarray]:
     noise = rng.laplace(0, 1, (2, SIDE, SIDE))
     counts = rng.poisson([[[30]], [[0.4]]], (2, SIDE, SIDE)) + noise
     counts[:, 3, ::5] -= 60
-    return counts.astype(np.float32), rng.normal(0, 1, (2, ABOUT)).astype(np.float32)
+    blocks = rng.normal(0, 3, (2, 4, 4, PLANES - 1)).repeat(4, 1).repeat(4, 2)
+    planes = np.concatenate([counts[..., None], blocks], axis=-1)
+    return planes.astype(np.float32), rng.normal(0, 1, (2, ABOUT)).astype(np.float32)
 
 
 def gelu(h):
@@ -76,13 +78,17 @@ def local_mean(grid, side):
     return sums / cells, np.sqrt(cells)
 
 
-def reference(weights, grid, about):
-    grid = grid.astype(float)
+def reference(weights, planes, about):
+    planes = planes.astype(float)
+    grid = planes[..., 0]
     means = [local_mean(grid, side) for side in (3, 7, 15)]
-    planes = [np.clip(grid, -24, 24) / 8, np.arcsinh(grid)]
+    seen = [np.clip(grid, -24, 24) / 8, np.arcsinh(grid)]
     for mean, root in means:
-        planes += [np.arcsinh(mean * root), np.arcsinh(mean)]
-    h = folded(np.stack(planes, 2))
+        seen += [np.arcsinh(mean * root), np.arcsinh(mean)]
+    for sure, mean in ((1, 2), (3, 4)):
+        seen += [np.arcsinh(planes[..., sure]), np.arcsinh(8 * planes[..., mean])]
+    blends = [grid, *(mean for mean, _ in means), planes[..., 2], planes[..., 4]]
+    h = folded(np.stack(seen, 2))
     h = np.concatenate([h, np.broadcast_to(about, (*h.shape[:2], len(about)))], 2)
     h = gelu(layer(weights["in"], h))
     told = gelu(dense(weights["told"], about))
@@ -103,37 +109,33 @@ def reference(weights, grid, about):
     h = layer(weights["up0"], h).repeat(2, 0).repeat(2, 1) + half
     h = blocks("u0_0", h)
     out = unfolded(layer(weights["out"], h) + dense(weights["film_out"], told))
-    choice = softmax(out[..., :5] + [0, 1, 1, 0, 0], 2)
-    mixed = choice[..., 0] * grid + sum(choice[..., 1 + i] * means[i][0] for i in range(3))
-    cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.logaddexp(0, out[..., 5] - 4)
-    counts = unfolded(cell[..., None] * softmax(out[..., 7:], 2))[..., 0]
-    presence = 4 / (1 + np.exp(1.5 - out[..., 6])) / np.exp(about[2]) ** 2
-    level = np.exp(np.clip(about[0] / 2 + 8 * dense(weights["level"], told)[0], -9, 9))
-    return counts, presence, level
+    choice = softmax(out[..., :7] + [0, 1, 1, 0, -5, -5, 0], 2)
+    mixed = sum(choice[..., i] * blend for i, blend in enumerate(blends))
+    cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.logaddexp(0, out[..., 7] - 4)
+    counts = unfolded(cell[..., None] * softmax(out[..., 11:], 2))[..., 0]
+    return counts, out[..., 8:11]
 
 
 def test_it_is_the_network_that_it_says():
-    weights, (noisy, about) = drawn(1), grids(2)
-    found = clean(weights, noisy, about)
-    expected = [reference(weights, *pair) for pair in zip(noisy, about, strict=True)]
+    weights, (planes, about) = drawn(1), grids(2)
+    found = clean(weights, planes, about)
+    expected = [reference(weights, *pair) for pair in zip(planes, about, strict=True)]
     for ours, theirs in zip(found, zip(*expected, strict=True), strict=True):
         np.testing.assert_allclose(ours, np.stack(theirs), rtol=1e-3, atol=1e-3)
-    assert [a.shape for a in found] == [(2, 2 * SIDE, 2 * SIDE), (2, SIDE, SIDE), (2,)]
+    assert [a.shape for a in found] == [(2, 2 * SIDE, 2 * SIDE), (2, SIDE, SIDE, 3)]
 
 
 def test_without_an_opinion_it_blends_means_and_deals_out_evenly():
-    """Of a grid of 4 all means are 4, at the borders too; 1 + 2 e + 1 of 3 + 2 e parts are 4."""
+    """Of a grid of 4 all means are 4, at the borders too; the share of nothing is 1 of them all."""
     weights = drawn(4)
-    for name in ("out", "film_out", "level"):
+    for name in ("out", "film_out"):
         weights[name] = jax.tree.map(np.zeros_like, weights[name])
     about = grids(0)[1]
-    found, presence, level = clean(weights, np.full((2, SIDE, SIDE), 4, np.float32), about)
-    mixed = 4 * (2 + 2 * np.e) / (3 + 2 * np.e)
+    found, opinion = clean(weights, np.full((2, SIDE, SIDE, PLANES), 4, np.float32), about)
+    mixed = 4 * (1 - 1 / (3 + 2 * np.e + 2 * np.exp(-5)))
     cell = (mixed + np.hypot(mixed, 0.1)) / 2 + np.log1p(np.exp(-4))
     np.testing.assert_allclose(found, cell / 4, rtol=1e-5)
-    in_a_box = presence * np.exp(about[:, 2, None, None]) ** 2
-    np.testing.assert_allclose(in_a_box, 4 / (1 + np.exp(1.5)), rtol=1e-5)
-    np.testing.assert_allclose(level, np.exp(about[:, 0] / 2), rtol=1e-5)  # between noise and psi
+    assert (opinion == 0).all()
 
 
 @pytest.mark.parametrize("part", [0, 1, 2, 3])
@@ -143,7 +145,7 @@ def test_a_cell_lies_in_its_own_quarters(part):
     weights["film_out"] = jax.tree.map(np.zeros_like, weights["film_out"])
     even = jax.tree.map(np.zeros_like, weights["out"])
     sure = {"w": even["w"], "b": even["b"].copy()}
-    sure["b"].reshape(4, 11)[:, 7 + part] = 99
+    sure["b"].reshape(4, 15)[:, 11 + part] = 99
     halves = [np.asarray(clean(weights | {"out": o}, noisy, about)[0]) for o in (even, sure)]
     cells, dealt = (h.reshape(2, SIDE, 2, SIDE, 2).transpose(0, 1, 3, 2, 4) for h in halves)
     np.testing.assert_allclose(dealt[..., part // 2, part % 2], cells.sum((3, 4)), rtol=1e-5)
@@ -153,11 +155,12 @@ def test_a_cell_lies_in_its_own_quarters(part):
 @pytest.mark.parametrize("largest", [1.0, 1e3, 1e9, 2.0**56])
 @pytest.mark.parametrize("gain", [1, 6])
 def test_never_negative(gain, largest):
-    noisy, about = grids(7)
+    planes, about = grids(7)
     for sign in (1, -1):
-        for found in clean(drawn(8, gain), sign * np.float32(largest) * noisy / 50, about):
-            assert np.isfinite(found).all()
-            assert (found >= 0).all()
+        found, opinion = clean(drawn(8, gain), sign * np.float32(largest) * planes / 50, about)
+        assert np.isfinite(found).all()
+        assert np.isfinite(opinion).all()
+        assert (found >= 0).all()
 
 
 class TestPeaks:

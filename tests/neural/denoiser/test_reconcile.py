@@ -1,3 +1,5 @@
+"""Settling on sums over blocks, against loops."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,54 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
-from snhkit.neural.denoiser import reconcile
+from snhkit.geometry import Grid, Region
+from snhkit.neural.denoiser.levels import block_sums, blocks, estimates
+from snhkit.neural.denoiser.reconcile import LEAST, reconciled, settled
 
-COUNTS = st.integers(1, 9).flatmap(lambda m: arrays(np.int64, (m, m), elements=st.integers(-9, 50)))
-
-
-def reconciled(clean, noisy, variance):
-    """From the whole down to the cells."""
-    m = len(noisy)
-    levels = [2**i for i in range(9) if 2**i < m] + [m]
-    return reconcile.reconciled(clean, noisy, variance, levels)
-
-
-@st.composite
-def cases(draw):
-    """A noisy grid, and a clean one with one part or four a cell."""
-    noisy = draw(COUNTS)
-    split = draw(st.sampled_from([1, 2]))
-    sizes = st.one_of(st.just(0.0), st.floats(0, 1e-300), st.floats(0, 100), st.floats(0, 1e30))
-    return draw(arrays(np.float64, (split * len(noisy),) * 2, elements=sizes)), noisy
-
-
-def in_cells(clean, m):
-    split = len(clean) // m
-    return clean.reshape(m, split, m, split).sum(axis=(1, 3))
-
-
-def by_loops(clean, noisy, variance):
-    """Block by block."""
-    clean, m = clean.copy(), len(noisy)
-    split = len(clean) // m
-    for blocks in [2**i for i in range(9) if 2**i < m] + [m]:
-        edges = [i * m // blocks for i in range(blocks + 1)]
-        spans = [slice(*edges[i : i + 2]) for i in range(blocks)]
-        places = [(x, y) for x in spans for y in spans]
-        fine = [tuple(slice(split * s.start, split * s.stop) for s in p) for p in places]
-        noise = [variance * noisy[p].size for p in places]
-        gap = [noisy[p].sum() - clean[f].sum() for p, f in zip(places, fine, strict=True)]
-        excess = np.mean([g**2 - v for g, v in zip(gap, noise, strict=True)])
-        if excess <= 0:
-            continue
-        for f, g, v in zip(fine, gap, noise, strict=True):
-            have = clean[f].sum()
-            want = max(have + g * excess / (excess + v), 0)
-            if have > want:
-                clean[f] = taken_off(clean[f], want)
-            else:
-                clean[f] = clean[f] * want / have if have else want / clean[f].size
-    return clean
+SIZES = st.one_of(st.just(0.0), st.floats(0, 1e-300), st.floats(0, 100), st.floats(0, 1e30))
 
 
 def taken_off(values, want):
@@ -61,92 +20,131 @@ def taken_off(values, want):
     return rest(brentq(lambda off: rest(off).sum() - want, 0, values.max(), xtol=1e-14))
 
 
-class TestByHand:
-    def test_two_by_two(self):
-        """Whole: 4 should be 8, by 16 - 4 of 16 parts, so 7. Cells: 17 parts, of which 1 is sure.
+def by_loops(values, first, target, evenness):
+    """Block by block."""
+    values = values.copy()
+    spans = [slice(a, b) for a, b in zip(first, [*first[1:], len(values)], strict=True)]
+    for i, rows in enumerate(spans):
+        for j, columns in enumerate(spans):
+            part = values[rows, columns]
+            have, want = part.sum(), target[i, j]
+            if have > want and evenness[i, j]:
+                part = taken_off(part, want + (1 - evenness[i, j]) * (have - want))
+            part = part + LEAST
+            values[rows, columns] = part * want / part.sum()
+    return values
 
-        Their squared differences 1.25**2 and 0.75**2 are 1.0625 on average, noise makes 1 of it.
-        """
-        found = reconciled(np.ones((2, 2)), np.array([[3, 1], [1, 3]]), 1.0)
-        more, less = 1.75 + 1.25 / 17, 1.75 - 0.75 / 17
-        np.testing.assert_allclose(found, [[more, less], [less, more]], rtol=1e-14)
 
-    def test_four_by_four_where_only_the_whole_is_sure(self):
-        """16 should be 48: 32**2 - 64 of 32**2 parts of 32 more is 46. Shares stay as they were."""
-        clean = np.ones((4, 4))
-        clean[0, :2] = 0, 2
-        np.testing.assert_allclose(
-            reconciled(clean, np.full((4, 4), 3), 4.0), clean * 46 / 16, rtol=1e-14
-        )
-
+class TestSettled:
     def test_a_spike_keeps_its_height(self):
         """28 should be 21: one from each of the seven little ones, who have no more."""
         clean = np.ones((2, 4))
         clean[0, 0] = 21
-        settled = reconcile.settled(
-            np.vstack([clean, clean]), np.array([0]), *map(np.array, ([[56.0]], [[40.0]]))
-        )
-        np.testing.assert_allclose(settled, np.vstack([clean - 1] * 2), atol=1e-4)
+        both = np.vstack([clean, clean])
+        found = settled(both, np.array([0]), np.array([[40.0]]), np.ones((1, 1)))
+        np.testing.assert_allclose(found, np.vstack([clean - 1] * 2), atol=0.01)
+
+    def test_or_shrinks_with_the_others(self):
+        found = settled(np.full((2, 2), 3.0), np.array([0]), np.array([[6.0]]), np.zeros((1, 1)))
+        np.testing.assert_allclose(found, 1.5)
+
+    def test_half_of_it_evenly(self):
+        """8 should be 4: to 6 by one each, where there is one; then by a third."""
+        clean = np.array([[7.0, 1.0], [0.0, 0.0]])
+        found = settled(clean, np.array([0]), np.array([[4.0]]), np.full((1, 1), 0.5))
+        np.testing.assert_allclose(found, [[4, 0], [0, 0]], atol=0.01)
+
+    def test_what_is_missing_is_added_in_proportion(self):
+        clean = np.array([[1.0, 3.0], [0.0, 0.0]])
+        found = settled(clean, np.array([0]), np.array([[8.0]]), np.ones((1, 1)))
+        np.testing.assert_allclose(found, [[2, 6], [0, 0]], atol=0.01)
 
     def test_where_nothing_was_all_parts_are_even(self):
-        clean = np.zeros((4, 4))
-        clean[2:, 2:] = 7
-        found = reconciled(clean, np.array([[8, 0], [0, 28]]), 0.0)
-        assert found.tolist() == [[2, 2, 0, 0], [2, 2, 0, 0], [0, 0, 7, 7], [0, 0, 7, 7]]
+        target = np.array([[8.0, 0], [0, 28]])
+        found = settled(np.zeros((4, 4)), np.array([0, 2]), target, np.ones((2, 2)))
+        np.testing.assert_allclose(found[:2, :2], 2)
+        np.testing.assert_allclose(found[2:, 2:], 7)
+        assert (found[:2, 2:] == 0).all()
 
-    def test_noise_explains_small_differences(self):
-        clean = np.full((6, 6), 0.3)
-        assert (reconciled(clean, np.ones((3, 3), int), 2.0) == clean).all()
+    @pytest.mark.parametrize("m", [1, 2, 3, 5, 8, 13])
+    def test_against_loops(self, m):
+        rng = np.random.default_rng(m)
+        values = rng.gamma(0.5, 10, (m, m))
+        values[: m // 2, :1] = 0
+        for count in {1, max(m // 2, 1), m}:
+            first = np.arange(count) * m // count
+            target = block_sums(values, first) * rng.uniform(0, 2, (count, count))
+            evenness = rng.choice([0.0, 0.5, 1.0], (count, count))
+            found = settled(values, first, target, evenness)
+            expected = by_loops(values, first, target, evenness)
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
-    @pytest.mark.parametrize("noisy", [-5, 0, 5])
-    def test_one_cell(self, noisy):
-        found = reconciled(np.full((2, 2), 1.0), np.array([[noisy]]), 0.0)
-        assert found.tolist() == [[max(noisy, 0) / 4] * 2] * 2
-
-    def test_a_small_count_beside_an_enormous_guess(self):
-        assert reconciled(np.array([[1e17]]), np.array([[3]]), 0.0).tolist() == [[3]]
-
-    def test_from_next_to_nothing(self):
-        clean = np.full((2, 2), 5e-324)
-        assert reconciled(clean, np.array([[2**60]]), 0.0).tolist() == [[2.0**58] * 2] * 2
-
-
-@given(cases(), st.sampled_from([0.0, 1e-12, 1.0, 1e12]))
-def test_never_negative_and_finite(case, variance):
-    clean, noisy = case
-    before = clean.copy(), noisy.copy()
-    found = reconciled(clean, noisy, variance)
-    assert found.shape == clean.shape
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    assert (clean == before[0]).all()
-    assert (noisy == before[1]).all()
+    @given(arrays(np.float64, (6, 6), elements=SIZES), arrays(np.float64, (2, 2), elements=SIZES))
+    def test_sums_are_the_target_and_nothing_is_negative(self, values, target):
+        first = np.array([0, 2])
+        found = settled(values, first, target, np.full((2, 2), 0.9))
+        assert np.isfinite(found).all()
+        assert (found >= 0).all()
+        np.testing.assert_allclose(block_sums(found, first), target, rtol=1e-9, atol=1e-300)
 
 
-@given(cases())
-def test_without_noise_the_noisy_counts_come_out(case):
-    """To the last bit where a cell has one part; but for numbers whose squares are 0."""
-    clean, noisy = case
-    found = in_cells(reconciled(clean, noisy, 0.0), len(noisy))
-    rounding = 0 if len(clean) == len(noisy) else 1e-14
-    np.testing.assert_allclose(found, np.maximum(noisy, 0), rtol=rounding, atol=1e-100)
+def levels(cells, side_m=2_600.0, coarse=True, noise=1.0):
+    """Of noisy cells and blocks that hold what these say."""
+    grid = Grid(Region.around(lat=0, lon=0, side_m=side_m), len(cells))
+    small, large = ((block_sums(cells, first), 5.0) for first in blocks(grid))
+    return estimates(grid, noise, cells, *((large, small) if coarse else (None, None)))
 
 
-@given(COUNTS, st.sampled_from([1, 2]), st.floats(0, 100))
-def test_what_agrees_stays_to_the_last_bit(noisy, split, variance):
-    noisy = np.abs(noisy)
-    clean = np.kron(noisy, np.ones((split, split))) / split**2
-    assert (reconciled(clean, noisy, variance) == clean).all()
+OPINION = np.zeros((26, 26, 3))
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 5, 7, 8, 12, 13])
-@pytest.mark.parametrize("split", [1, 2])
-def test_against_loops(m, split):
-    rng = np.random.default_rng(m)
-    noisy = rng.poisson(rng.gamma(0.3, 30, (m, m))) + rng.integers(-3, 4, (m, m))
-    clean = rng.gamma(0.5, 10 / split**2, (split * m,) * 2)
-    clean[: split * (m // 2), :split] = 0
-    for variance in (0.0, 2.0, 50.0):
-        found = reconciled(clean, noisy, variance)
-        np.testing.assert_allclose(found, by_loops(clean, noisy, variance), rtol=1e-5, atol=1e-5)
-        assert variance or (found != clean).any()
+class TestReconciled:
+    @pytest.mark.parametrize("split", [1, 2])
+    def test_all_add_up_to_the_total(self, split):
+        rng = np.random.default_rng(1)
+        cells = rng.poisson(3, (26, 26)) + rng.laplace(0, 1, (26, 26))
+        clean = rng.gamma(1, 1, (split * 26,) * 2)
+        found = reconciled(clean, OPINION, levels(cells), 777.0)
+        assert found.sum() == pytest.approx(777)
+        assert (found >= 0).all()
+
+    def test_nobody(self):
+        found = reconciled(np.ones((52, 52)), OPINION, levels(np.zeros((26, 26))), 0.0)
+        assert (found == 0).all()
+
+    def test_without_noise_the_noisy_counts_come_out(self):
+        """A unit of noise is a billionth of a record."""
+        cells = 1e9 * np.random.default_rng(2).poisson(3, (26, 26))
+        clean = np.random.default_rng(3).gamma(1, 1e9, (52, 52))
+        found = reconciled(clean, OPINION, levels(cells), cells.sum())
+        np.testing.assert_allclose(block_sums(found, np.arange(26) * 2), cells, rtol=1e-6, atol=10)
+
+    @pytest.mark.parametrize(("lean", "sure"), [(-8.0, False), (8.0, True)])
+    def test_blocks_move_as_far_as_the_network_is_unsure_of_them(self, lean, sure):
+        """All cells are twice as full in the west as the clean ones; cells alone cannot tell."""
+        cells = np.full((26, 26), 1.0)
+        cells[:13] = 0.5
+        clean = np.full((26, 26), 0.75)
+        opinion = OPINION + np.array([lean, lean, 0])
+        found = reconciled(clean, opinion, levels(cells), 507.0)
+        west = found[:13].sum() / found.sum()
+        assert west == pytest.approx(1 / 3 if sure else 1 / 2, abs=0.02)
+
+    def test_turned_it_comes_out_turned(self):
+        rng = np.random.default_rng(4)
+        cells, clean = rng.gamma(0.3, 9, (24, 24)), rng.gamma(0.3, 3, (48, 48))
+        opinion = rng.normal(size=(24, 24, 3))
+        one = reconciled(clean, opinion, levels(cells, 2_400.0), 900.0)
+        other = reconciled(clean.T, opinion.swapaxes(0, 1), levels(cells.T, 2_400.0), 900.0)
+        np.testing.assert_allclose(other.T, one, rtol=1e-9)
+
+    def test_by_hand_where_nothing_is_bought(self):
+        """One block of 3 by 3 cells of 1 each: 9 are told to be 18 with a variance of 18.
+
+        Of the network's doubts there are 0.3 + 4.5 + 4.05. The total has the last word, so only
+        proportions are left; cells that all differ by 1 from the told have no excess.
+        """
+        cells = np.full((3, 3), 2.0)
+        clean = np.ones((3, 3))
+        found = reconciled(clean, np.zeros((3, 3, 3)), levels(cells, 3.0, coarse=False), 12.0)
+        np.testing.assert_allclose(found, 12 / 9)

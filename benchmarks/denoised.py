@@ -1,0 +1,166 @@
+"""The denoised grid beside the others: python benchmarks/denoised.py [--help].
+
+Needs the folder of public data sets that ``cities.py`` needs. Prints, as Markdown: on San
+Francisco's taxis the errors of squares of all sizes, of 508 m tiles, and how tiles add up, for each
+method; the same of the denoised grid for several shares of epsilon that buy counts of blocks (the
+frontier); and two errors on other cities, on records and anywhere.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from cabs import EPSILONS, cabs
+from cities import OTHER_CITIES, OTHERS, PLACES, Place, records_of, sweep
+from tqdm.auto import tqdm
+
+import snhkit as snh
+from snhkit.builders import Builder
+from snhkit.experiment import relative_errors
+from snhkit.geometry import Grid
+
+METHODS = ("ug", "ag", "privtree", "dawa", "identity", "denoised")
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
+TILES_M = (25, 100, 400)
+COLUMNS = (
+    "on records", "anywhere, records", "100-300 on", "100-300", "300-1,000", "1-5 km",
+    "508 m, records", "25 m", "100 m", "400 m",
+)  # fmt: skip
+WAYS = tuple(COLUMNS[:7])
+
+
+class Task:
+    """Squares of all sizes, and what they hold."""
+
+    def __init__(self, records: snh.Points) -> None:
+        self.n, region = len(records), records.region
+        tiles = Grid(region, round(region.side_m / 508)).boxes()
+        boxes = (
+            snh.RangeQueries.sample(records, 5_000, (25.0, 100.0)),
+            snh.RangeQueries.sample(region, 20_000, (25.0, 100.0)),
+            snh.RangeQueries.sample(records, 3_000, (100.0, 300.0)),
+            snh.RangeQueries.sample(region, 5_000, (100.0, 300.0)),
+            snh.RangeQueries.sample(region, 5_000, (300.0, 1_000.0)),
+            snh.RangeQueries.sample(region, 5_000, (1_000.0, 5_000.0)),
+            tiles,
+        )
+        self.asked = [(part, snh.exact_counts(records, part)) for part in boxes]
+        self.tiles = [Grid.of_width(region, side).boxes() for side in TILES_M]
+
+    def measured(self, release: snh.Release) -> list[float]:
+        """Return the errors, and the sums of tiles over n."""
+        found = []
+        for way, (boxes, truth) in zip(WAYS, self.asked, strict=True):
+            answers = release.answer(boxes)
+            in_records = "records" in way.split(", ")
+            errors = (
+                np.abs(answers - truth) if in_records else relative_errors(answers, truth, self.n)
+            )
+            found.append(float(errors.mean()))
+        return [*found, *(release.answer(part).sum() / self.n for part in self.tiles)]
+
+
+def header(first: str) -> None:
+    """Print the head of a table."""
+    print("\n| " + " | ".join([first, "epsilon", *COLUMNS]) + " |")
+    print("|---" * (len(COLUMNS) + 2) + "|", flush=True)
+
+
+def row(name: str, epsilon: float, numbers: Sequence[float]) -> None:
+    """Print one line of a table."""
+    in_records = ["records" in column.split(", ") for column in COLUMNS]
+    shown = [f"{x:.{2 if few else 4}f}" for x, few in zip(numbers, in_records, strict=True)]
+    tqdm.write(f"| {name} | {epsilon} | " + " | ".join(shown) + " |")
+
+
+def mean(task: Task, data: snh.PrivateDataset, builder: Builder, epsilon: float, draws: int):
+    """Return the means over several draws of the noise."""
+    releases = (data.release(builder, epsilon=epsilon) for _ in range(draws))
+    return np.mean([task.measured(release) for release in releases], axis=0)
+
+
+def cabs_table(folder: Path, draws: int) -> None:
+    """Print each method's errors."""
+    records = cabs(folder)
+    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    header("method")
+    for epsilon in EPSILONS:
+        for key in METHODS:
+            method = snh.METHODS[key]
+            row(method.title, epsilon, mean(task, data, method.builder(), epsilon, draws))
+        row("Identity, bought", epsilon, mean(task, data, snh.Identity("bought"), epsilon, draws))
+
+
+def frontier_table(folder: Path, draws: int) -> None:
+    """Print what each share of epsilon for blocks is worth."""
+    records = cabs(folder)
+    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    header("share")
+    for epsilon in EPSILONS[::2]:
+        for share in SHARES:
+            builder = snh.DenoisedGrid(coarse=share)
+            row(f"{share:g}", epsilon, mean(task, data, builder, epsilon, draws))
+
+
+def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, ...]]:
+    """Print one city's rows; return errors on records of the best others, Identity and ours."""
+    records = records_of(place, folder)
+    n, region = len(records), records.region
+    near = snh.RangeQueries.sample(records, 5_000)
+    far = snh.RangeQueries.sample(region, 20_000)
+    truths = snh.exact_counts(records, near), snh.exact_counts(records, far)
+    data = snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+
+    def errors(builder: Builder, epsilon: float) -> tuple[float, float]:
+        found = []
+        for _ in range(draws):
+            release = data.release(builder, epsilon=epsilon)
+            # Everyone may cut an answer at 0.
+            one, two = (np.maximum(release.answer(boxes), 0) for boxes in (near, far))
+            found.append(
+                (relative_errors(one, truths[0], n).mean(), np.abs(two - truths[1]).mean())
+            )
+        on_records, anywhere = np.mean(found, axis=0)
+        return float(on_records), float(anywhere)
+
+    rows = []
+    for epsilon in tqdm(EPSILONS, desc=name, leave=False):
+        others = [errors(snh.METHODS[key].builder(), epsilon) for key in OTHERS]
+        identities = [errors(builder, epsilon) for builder in sweep(n, epsilon)]
+        ours = errors(snh.DenoisedGrid(), epsilon)
+        best, oracle = (min(a for a, _ in part) for part in (others, identities))
+        lowest = min(b for _, b in others + identities)
+        rows.append((best, oracle, ours[0]))
+        cells = [name, f"{n:,}", epsilon, f"{best:.3f}", f"{oracle:.3f}", f"{ours[0]:.3f}"]
+        cells += [f"{ours[0] / best:.2f}", f"{ours[0] / oracle:.2f}"]
+        cells += [f"{lowest:.3f}", f"{ours[1]:.3f}", f"{ours[1] / lowest:.2f}"]
+        tqdm.write("| " + " | ".join(map(str, cells)) + " |")
+    return rows
+
+
+def cities_table(folder: Path, draws: int) -> None:
+    """Print errors on other cities."""
+    print("\n| records | n | epsilon | best of four | best Identity | denoised | of the four "
+          "| of Identity | best other anywhere | denoised anywhere | ratio |")  # fmt: skip
+    print("|---" * 11 + "|", flush=True)
+    found = {name: city_rows(name, place, folder, draws) for name, place in PLACES.items()}
+    print("\n| geometric means | denoised of the best of four | of the best Identity |")
+    print("|---" * 3 + "|")
+    chosen = {name: [name] for name in found} | {"six other cities": list(OTHER_CITIES)}
+    for name, parts in (chosen | {"all nine": list(found)}).items():
+        others, oracle, ours = np.log(np.concatenate([found[part] for part in parts])).T
+        ratios = np.exp([(ours - others).mean(), (ours - oracle).mean()])
+        print(f"| {name} | {ratios[0]:.3f} | {ratios[1]:.3f} |", flush=True)
+
+
+TABLES = {"cabs": cabs_table, "frontier": frontier_table, "cities": cities_table}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="The denoised grid beside the others.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
+    given = parser.parse_args()
+    for name in given.tables:
+        TABLES[name](given.folder, given.draws)

@@ -1,0 +1,356 @@
+"""What the network is trained on: pieces of public cities with noisy counts, and boxes in them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import snhkit as snh
+from snhkit.builders.width.cell_width import chosen_grid
+from snhkit.geometry import Grid
+from snhkit.geometry.counts import count_in_boxes
+from snhkit.neural.denoiser.denoiser import peaks
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+
+SIDE_M = 13_200.0
+CELLS = 96
+SMALL, LARGE = 26, 10  # blocks along a side of a crop, at most
+GROUPS = {
+    "small squares on records": 288,
+    "small squares anywhere, in records": 128,
+    "100 to 300 m": 160,
+    "300 to 700 m anywhere, in records": 128,
+    "800 m and more anywhere": 128,
+}
+"""Boxes of a crop; the errors are relative unless they are in records."""
+
+PLACES = {
+    "chicago_assaults.parquet": [(41.88, -87.70), (41.75, -87.62)],
+    "london_road_accidents.csv.gz": [(51.51, -0.12), (51.45, -0.2), (51.56, 0.0)],
+    "minneapolis_stops_2017.csv.gz": [(44.97, -93.27)],
+    "st_louis_incidents.csv.gz": [(38.63, -90.24)],
+    "houston_incidents_2010.csv.gz": [(29.747, -95.365), (29.72, -95.5)],
+    "miami_foursquare_checkins.csv.gz": [(25.78, -80.2)],
+    "houston_foursquare_checkins.csv.gz": [(29.75, -95.4)],
+    "chicago_foursquare_checkins.csv.gz": [(41.89, -87.64)],
+}
+SYNTHETIC = ("tulsa", "phoenix", "chicago", "salt_lake", "houston", "miami")
+WEIGHTS = {"synthetic": 150.0, "least": 160.0, "most": 480.0, "checkins": 350.0}  # in the draw
+LEAST_RECORDS = 1_200
+BLURRED, BLURRED_CHECKINS = 0.4, 0.15  # how often places are blurred, and venues
+BLUR_M = (3.0, 40.0)
+_LOW, _HIGH = np.array([-3.5, -2.0, -2.0, -0.4]), np.array([6.0, 2.8, 2.8, 3.5])
+
+
+class City(NamedTuple):
+    """A place to cut crops out of."""
+
+    xy: NDArray[np.float64]
+    """In metres around its centre, sorted by x."""
+    weight: float
+    """In the draw."""
+    blurred: float
+    """How often."""
+
+
+class Crop(NamedTuple):
+    """A training example; lengths in cells, counts in units of the noise of a cell."""
+
+    planes: Any
+    """What is known of each cell."""
+    about: Any
+    small: Any
+    """The small block of each column and of each row."""
+    large: Any
+    small_sums: Any
+    small_variance: Any
+    large_sums: Any
+    large_variance: Any
+    total: Any
+    """Of all records of the crop, nearly."""
+    low: Any
+    high: Any
+    truth: Any
+    floor: Any
+
+
+def cities(folder: Path) -> list[City]:
+    """Return all places."""
+    found = []
+    for file, centres in PLACES.items():
+        for lat, lon in centres:
+            points = snh.read_points(folder / file, snh.Region.around(lat, lon, SIDE_M))
+            weight = float(np.clip(np.sqrt(len(points)), WEIGHTS["least"], WEIGHTS["most"]))
+            if "checkins" in file:
+                found.append((points, max(weight, WEIGHTS["checkins"]), BLURRED_CHECKINS))
+            else:
+                found.append((points, weight, BLURRED))
+    for name in SYNTHETIC:
+        points = snh.synthetic_points(name, 100_000, seed=1)
+        found.append((points, WEIGHTS["synthetic"], BLURRED))
+    middled = [(points.xy - points.region.side_m / 2, *others) for points, *others in found]
+    return [City(xy[np.argsort(xy[:, 0])], *others) for xy, *others in middled]
+
+
+def crops(places: list[City], seed: int) -> Iterator[Crop]:
+    """Return examples without end."""
+    rng = np.random.default_rng(seed)
+    weights = np.array([place.weight for place in places])
+    while True:
+        place = places[rng.choice(len(places), p=weights / weights.sum())]
+        found = crop(rng, place)
+        if found is not None:
+            yield found
+
+
+def crop(rng: np.random.Generator, place: City) -> Crop | None:
+    """Return one example, or None if this piece of the city holds too little."""
+    city = place.xy
+    n = int(np.exp(rng.uniform(*np.log([min(LEAST_RECORDS, len(city) * 0.6), len(city)]))))
+    epsilon = float(np.exp(rng.uniform(np.log(0.03), np.log(1.5))))
+    city = city[rng.random(len(city)) < n / len(city)]
+    blur_m = rng.uniform(*BLUR_M) if rng.random() < place.blurred else 0.0
+    blurred = city + rng.normal(0, blur_m, city.shape) if blur_m else city
+    share = 0.0 if rng.random() < 0.08 else rng.uniform(0.05, 0.42)
+    of_large = rng.uniform(0.2, 0.75)
+    left = epsilon * (1 - share)
+    cell_m = width(blurred, n, left, rng)
+    zoom = 1.0 if rng.random() < 0.65 else np.exp(rng.uniform(np.log(0.5), np.log(4)))
+    bounds_m, cell_m = np.array([25.0, 100.0]) * zoom, cell_m * np.sqrt(zoom)
+    if cell_m * CELLS / 4 > SIDE_M:
+        return None
+    low, high = borders(rng)
+    points = piece(rng, city, cell_m, blur_m)
+    points = points[((points >= low) & (points < high)).all(axis=1)]
+    if rng.random() < 0.3:
+        points = points[~sea(rng, points)]
+    boxes = boxes_in(rng, points, low, high, bounds_m / cell_m, cell_m) if len(points) > 9 else None
+    if boxes is None:
+        return None
+    corner, side = boxes
+    truth = count_in_boxes(points, *corner.T, *(corner + side).T)
+    if not truth[: next(iter(GROUPS.values()))].any():
+        return None
+    counts = np.histogram2d(*points.T, bins=CELLS, range=[[0, CELLS]] * 2)[0]
+    inside = np.zeros_like(counts)
+    (i, j), (k, m) = low.astype(int), high.astype(int)
+    inside[i:k, j:m] = 1
+    noisy = (counts + laplace(rng, 1 / left, counts.shape)) * inside * left
+    wide = float(np.clip(400 / cell_m * np.exp(rng.normal(0, 0.25)), 3.5, 40))
+    (si, li), (sj, lj) = axis_blocks(rng, wide), axis_blocks(rng, wide)
+    if max(si.max(), sj.max()) >= SMALL or max(li.max(), lj.max()) >= LARGE:
+        return None
+    small, large = Sums(si, sj, SMALL), Sums(li, lj, LARGE)
+    bought = []
+    for blocks, part in ((small, 1 - of_large), (large, of_large)):
+        if share:
+            paid = epsilon * share * part
+            true = blocks.of(counts)
+            counted = (true + laplace(rng, 1 / paid, true.shape)) * left
+            bought.append((counted, 2 * (left / paid) ** 2))
+    sums = estimated(noisy, inside, small, large, *(bought or (None, None)))
+    cells = small.of(inside), large.of(inside)
+    known = [noisy]
+    for blocks, many, (values, variance) in zip((small, large), cells, sums, strict=True):
+        root = np.sqrt(np.where(many > 0, variance, 1))
+        known += [blocks.spread(values / root), blocks.spread(values / np.maximum(many, 1))]
+    psi = max(0.001 * n, 1.0) * left
+    told = np.log([psi, cell_m / 40, bounds_m.mean() / cell_m, 1 / left])
+    stands_out = peaks(left * noisy_city(rng, blurred, cell_m, 1 - np.exp(-left)), psi)
+    gains = [
+        0.5 * np.log(np.median(variance[many > 0] / (2 * many[many > 0])))
+        for many, (_, variance) in zip(cells, sums, strict=True)
+    ]
+    return Crop(
+        np.stack(known, -1) * inside[..., None],
+        [*np.clip(told, _LOW, _HIGH), stands_out, *gains, np.log(wide / 10)],
+        np.stack([si, sj]),
+        np.stack([li, lj]),
+        sums[0][0],
+        np.where(cells[0] > 0, sums[0][1], 1),
+        sums[1][0],
+        np.where(cells[1] > 0, sums[1][1], 1),
+        len(points) * np.exp(rng.normal(0, 0.03)) * left,
+        corner,
+        corner + side,
+        truth * left,
+        np.full(len(truth), psi),
+    )
+
+
+def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
+    """Return about the width in metres that would be bought; places are around the middle."""
+    records = inside_city(xy)
+    entropy = ReplayableEntropy(int(rng.integers(2**32)))
+    terms = snh.builders.Terms(exact(epsilon), PrivacyUnit.of("record"), entropy, n)
+    bought = chosen_grid(records, terms, "bought")[0].cell_m * np.exp(rng.normal(-0.04, 0.3))
+    return float(np.clip(bought, 6, 350))
+
+
+def inside_city(xy: NDArray[np.float64]) -> snh.Points:
+    """Return those in the city's square of places in metres around its middle."""
+    kept = xy[np.abs(xy).max(axis=1) < SIDE_M / 2]
+    return snh.Points(snh.Region.around(0, 0, SIDE_M), kept + SIDE_M / 2)
+
+
+class Sums(NamedTuple):
+    """Sums over blocks of the cells of a crop, of which each column and row has the number."""
+
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    many: int
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums, shape (many, many); 0 for blocks that are not there."""
+        found = np.zeros((self.many, self.many))
+        np.add.at(found, (self.i[:, None], self.j), values)
+        return found
+
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the number of each cell's block."""
+        return values[self.i[:, None], self.j]
+
+
+def estimated(
+    noisy: NDArray[np.float64],
+    inside: NDArray[np.float64],
+    small: Sums,
+    large: Sums,
+    of_small: tuple[NDArray[np.float64], float] | None,
+    of_large: tuple[NDArray[np.float64], float] | None,
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return sums and variances of small and of large blocks, as ``snhkit``'s ``estimates`` does.
+
+    Blocks that the border of the crop cuts are as large as what is left of them.
+    """
+    sums, variance = _weighed(small.of(noisy), 2.0 * small.of(inside), of_small)
+    up_i, up_j = np.zeros(small.many, int), np.zeros(small.many, int)
+    up_i[small.i], up_j[small.j] = large.i, large.j
+    inner = Sums(up_i, up_j, large.many)
+    wide, before = inner.of(sums), inner.of(variance)
+    wide_sums, after = _weighed(wide, before, of_large)
+    some = np.where(before > 0, before, 1)
+    part = variance / inner.spread(some)
+    sums = sums + part * inner.spread(wide_sums - wide)
+    variance = variance * (1 - part * (1 - inner.spread(after / some)))
+    return [(sums, variance), (wide_sums, after)]
+
+
+def _weighed(sums, variance, other):
+    if other is None:
+        return sums, variance
+    counts, theirs = other
+    total = variance + theirs
+    return (sums * theirs + counts * variance) / total, variance * theirs / total
+
+
+def laplace(rng: np.random.Generator, scale: float, shape) -> NDArray[np.int64]:
+    """Return discrete Laplace noise; for public data plain random numbers will do."""
+    stop = 1 - np.exp(-1 / scale)
+    return rng.geometric(stop, shape) - rng.geometric(stop, shape)
+
+
+def axis_blocks(
+    rng: np.random.Generator, side: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of small and large blocks of the cells along an axis, from 0."""
+    edges = np.floor(rng.uniform(-3 * side, 0) + side * np.arange(int(CELLS / side) + 6))
+    small = np.searchsorted(edges, np.arange(CELLS), side="right") - 1
+    large = small // 3
+    return small - small.min(), large - large.min()
+
+
+def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which points lie beyond a coast: nobody is there, but it belongs to the region."""
+    angle = rng.uniform(0, 2 * np.pi)
+    out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+    coast = np.full(2, CELLS / 2) @ out + rng.uniform(-0.3, 0.3) * CELLS
+    bays = rng.uniform(0, 6) * np.sin(points @ along / rng.uniform(4, 20) + angle)
+    return points @ out > coast + bays
+
+
+def noisy_city(
+    rng: np.random.Generator, xy: NDArray[np.float64], cell_m: float, stop: float
+) -> NDArray[np.int64]:
+    """Return noisy counts of cells; noise alone hardly stands out, so empty ones are left out."""
+    records = inside_city(xy)
+    counts = Grid.of_width(records.region, cell_m).count(records).counts
+    counts = counts[counts > 0]
+    return counts + rng.geometric(stop, len(counts)) - rng.geometric(stop, len(counts))
+
+
+def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where the region lies in the crop: often it ends on one side."""
+    low, high = np.zeros(2), np.full(2, float(CELLS))
+    if rng.random() < 0.4:
+        axis, beyond = rng.integers(2), rng.integers(1, int(0.4 * CELLS))
+        if rng.random() < 0.5:
+            low[axis] = beyond
+        else:
+            high[axis] = CELLS - beyond
+    return low, high
+
+
+def piece(
+    rng: np.random.Generator, city: NDArray[np.float64], cell_m: float, blur_m: float
+) -> NDArray[np.float64]:
+    """Return the surroundings of a record, or of any place, of a changed city, in cells."""
+    turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
+    zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
+    reach = 1.2 * CELLS * cell_m / zoom
+    middle = city[rng.integers(len(city))]
+    if rng.random() < 0.25:
+        middle = rng.uniform(-SIDE_M / 2, SIDE_M / 2, 2)
+    first, last = np.searchsorted(city[:, 0], [middle[0] - reach, middle[0] + reach])
+    near = city[first:last]
+    near = near[np.abs(near[:, 1] - middle[1]) < reach]
+    near = near - middle
+    near = near + rng.normal(0, blur_m, near.shape) if blur_m else near
+    near = near[:, ::-1] if rng.random() < 0.5 else near
+    rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    return near @ rotation * (zoom / cell_m) + rng.uniform(0.1, 0.9, 2) * CELLS
+
+
+def boxes_in(
+    rng: np.random.Generator,
+    points: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    cell_m: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return corners and sides of the squares of all groups, shapes (q, 2)."""
+    corners, sides = [], []
+    span = (high - low).min()
+    zoom = bounds.mean() * cell_m / 62.5
+
+    def metres(least: float, most: float, many: int) -> NDArray[np.float64]:
+        return rng.uniform(least, most, many) / cell_m
+
+    first, second, third, fourth, fifth = GROUPS.values()
+    usual, half = second * 3 // 4, third // 2
+    tiny = np.exp(rng.uniform(np.log(10), np.log(100), second - usual)) * zoom / cell_m
+    anywhere = np.concatenate([rng.uniform(bounds[0], bounds[1], usual), tiny])
+    for wanted, on_records, count in (
+        (rng.uniform(bounds[0], bounds[1], 3 * first), True, first),
+        (anywhere, False, second),
+        (metres(100, 300, 3 * half), True, half),
+        (metres(100, 300, half), False, half),
+        (metres(300, 700, fourth), False, fourth),
+        (metres(800, 5_000, fifth), False, fifth),
+    ):
+        side = np.minimum(wanted, 0.9 * span)[:, None]
+        if on_records:
+            centre = points[rng.integers(0, len(points), len(side))]
+        else:
+            centre = rng.uniform(low + side / 2, high - side / 2)
+        corner = centre - side / 2
+        fit = np.flatnonzero(((corner >= low) & (corner + side < high)).all(axis=1))
+        if len(fit) < count / 6:
+            return None
+        kept = rng.choice(fit, count, replace=len(fit) < count)
+        corners.append(corner[kept])
+        sides.append(np.repeat(side[kept], 2, axis=1))
+    return np.concatenate(corners), np.concatenate(sides)

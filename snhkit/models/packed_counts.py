@@ -1,0 +1,207 @@
+"""Counts of a grid, compressed in bands of rows, and their sums over boxes in bounded memory."""
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries
+
+__all__ = ["BAND", "MOST", "PackedCounts"]
+
+MOST = 2**53
+"""The largest sum of all counts: floating point holds whole numbers up to here."""
+
+BAND = 64
+"""Rows of cells that are compressed together."""
+
+_CHUNK = 65_536  # boxes at a time
+_HELD = 2**23  # numbers of unpacked bands that are kept for the next answer, at most
+_BITS = 20  # of the part of a cell below a box's edge
+_AREA = 2 ** (2 * _BITS)  # parts of a cell
+
+
+class PackedCounts:
+    """Whole numbers of the cells of a grid, and their sums over boxes.
+
+    The edges of a box are taken to a millionth of a cell, or so, and each sum is the floating-point
+    number nearest to the exact one. So a box never holds less than a box inside it. Only the bands
+    that edges of boxes run through are unpacked, few at a time: memory is that of the compressed
+    counts and about 64 MB.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    size : int
+        Bytes of a count: 1, 2, 4 or 8.
+    packed : ndarray of uint8, shape (c,)
+        The bands, one behind the other.
+    ends : ndarray of int, shape (ceil(m / 64),)
+        Where each of them ends in ``packed``.
+
+    Raises
+    ------
+    InputError
+        If the bytes are not those of such counts, or the counts add up to more than ``MOST``.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=2)
+    >>> counts = PackedCounts.of(Grid(city, 2), np.array([[1, 2], [3, 2**52]]))
+    >>> counts.sums(RangeQueries(city, x=[0, 0.5], y=[0, 0], width=[1, 1], height=[2, 1]))
+    array([3., 2.])
+    >>> counts.size, counts.total
+    (8, 4503599627370502)
+    """
+
+    def __init__(
+        self, grid: Grid, size: int, packed: NDArray[np.uint8], ends: NDArray[np.integer]
+    ) -> None:
+        bands = -(-grid.m // BAND)
+        edges = [0, *(int(end) for end in ends)]
+        if len(edges) != bands + 1 or edges != sorted(edges) or edges[-1] != len(packed):
+            raise InputError(f"the ends of bands are not those of {grid.m:,} rows of cells.")
+        self.grid, self.size, self.packed, self.ends = grid, size, packed, ends
+        self._edges = edges
+        self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
+        # Sums over all cells of the columns below each band, as the first row of a band's table.
+        self._below = np.zeros((bands + 1, grid.m + 1), np.int64)
+        total = 0.0
+        for band in range(bands):
+            rows = self._rows(band)
+            total += rows.sum(dtype=float)
+            if total > MOST:
+                raise InputError("the counts add up to more than 2**53 units.")
+            np.cumsum(rows.sum(axis=0, dtype=np.int64), out=self._below[band + 1, 1:])
+            self._below[band + 1] += self._below[band]
+
+    @classmethod
+    def of(cls, grid: Grid, counts: NDArray) -> "PackedCounts":
+        """Return the packed form of whole numbers, shape (m, m), none of them negative."""
+        parts = (counts[first : first + BAND] for first in range(0, grid.m, BAND))
+        return cls.of_bands(grid, int(counts.max()), parts)
+
+    @classmethod
+    def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
+        """Return the packed form of bands of rows, of which no number is above ``largest``."""
+        kind = np.min_scalar_type(largest).newbyteorder("<")
+        packed = [_packed(rows.astype(kind)) for rows in bands]
+        ends = np.cumsum([len(part) for part in packed])
+        return cls(grid, kind.itemsize, np.frombuffer(b"".join(packed), np.uint8), ends)
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return int(self._below[-1, -1])
+
+    def counts(self) -> NDArray:
+        """Return all counts, shape (m, m): for small grids."""
+        return np.concatenate([self._rows(band) for band in range(len(self._edges) - 1)])
+
+    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return the sum over each box, shape (q,); what lies outside the region counts nothing.
+
+        Raises
+        ------
+        InputError
+            If the boxes are given in another region.
+        """
+        if queries.region != self.grid.region:
+            raise InputError("the boxes are given in another region than the one asked.")
+        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+        i, u = self._steps(q.x, q.width)
+        j, v = self._steps(q.y, q.height)
+        i, u = i[:, None], u[:, None]
+        around = self._around(*np.broadcast_arrays(i, j))
+        if self.total * _AREA < 2**62:
+            return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
+        # Exact, but modulo 2**64; the other sum, which is nearly right, says what is left out.
+        parts = _difference(around.astype(np.uint64), u, v)
+        about = _difference(around.astype(float), u.astype(float), v.astype(float))
+        rounds = np.rint((about - parts.astype(float)) / 2.0**64)
+        whole = (parts // _AREA).astype(float) + rounds * (2**64 // _AREA)
+        return whole + (parts % _AREA).astype(float) / _AREA
+
+    def _steps(
+        self, low: NDArray[np.float64], width: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Cells and parts of their widths below both ends along an axis, each of shape (2, q)."""
+        cells = np.stack([low, low + width]) / self.grid.cell_m
+        cells = np.minimum(np.maximum(cells, 0), self.grid.m)
+        steps = np.rint(cells * 2**_BITS).astype(np.int64)
+        cell = np.minimum(steps >> _BITS, self.grid.m - 1)
+        return cell, (steps - (cell << _BITS)).astype(np.uint64)
+
+    def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums over all cells below and left of the corners of cells (i, j), shape (4, 2, 2, q)."""
+        found = np.empty((4, *i.shape), np.int64)
+        band = i // BAND
+        for k in np.unique(band):
+            here = band == k
+            table, row, column = self._table(int(k)), i[here] - k * BAND, j[here]
+            corners = ((0, 0), (0, 1), (1, 0), (1, 1))
+            found[:, here] = [table[row + up, column + right] for up, right in corners]
+        return found
+
+    def _table(self, band: int) -> NDArray[np.int64]:
+        """Sums over all cells below and left of the corners of a band's cells."""
+        if band not in self._tables:
+            rows = self._rows(band)
+            table = np.empty((len(rows) + 1, self.grid.m + 1), np.int64)
+            table[0], table[1:, 0] = self._below[band], 0
+            np.cumsum(rows, axis=0, dtype=np.int64, out=table[1:, 1:])
+            np.cumsum(table[1:, 1:], axis=1, out=table[1:, 1:])
+            table[1:] += table[0]
+            while self._tables and (len(self._tables) + 1) * table.size > _HELD:
+                self._tables.popitem(last=False)
+            self._tables[band] = table
+        self._tables.move_to_end(band)
+        return self._tables[band]
+
+    def _rows(self, band: int) -> NDArray:
+        """The numbers of a band's cells, shape (rows, m)."""
+        data = self.packed[self._edges[band] : self._edges[band + 1]]
+        rows = min(BAND, self.grid.m - band * BAND)
+        return _unpacked(data, (rows, self.grid.m), self.size)
+
+
+def _packed(rows: NDArray) -> bytes:
+    """Compressed bytes: first the lowest of each number, then the next."""
+    parts = np.ascontiguousarray(rows).reshape(-1, 1).view(np.uint8).T
+    return zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
+
+
+def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
+    """The numbers of so many bytes each; no more is unpacked than they need."""
+    unzip = zlib.decompressobj()
+    length = shape[0] * shape[1] * size
+    try:
+        data = unzip.decompress(packed.tobytes(), length + 1)
+    except zlib.error as error:
+        raise InputError(f"the bytes of counts cannot be unpacked ({error}).") from None
+    if len(data) != length or not unzip.eof or unzip.unused_data:
+        raise InputError(
+            f"the bytes of counts are not those of {shape[0]:,} by {shape[1]:,} cells."
+        )
+    parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
+    return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)
+
+
+def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
+    """Sums over boxes, shape (q,), times ``_AREA``, from the sums around their corners.
+
+    ``around`` has shape (4, 2, 2, q).
+    """
+    one = u.dtype.type(2**_BITS)
+    low = around[0] * (one - v) + around[1] * v
+    high = around[2] * (one - v) + around[3] * v
+    upto = low * (one - u) + high * u
+    return (upto[1, 1] - upto[0, 1]) - (upto[1, 0] - upto[0, 0])

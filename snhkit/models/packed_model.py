@@ -1,0 +1,136 @@
+"""Answers from a compressed grid of whole counts, in bounded memory."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models.packed_counts import BAND, MOST, PackedCounts
+from snhkit.models.unknown_noise import UnknownNoise
+
+__all__ = ["PackedGridModel"]
+
+_UNITS = 16  # to the scale of the noise: far finer than anything known
+_WIDEST = 2.0**128  # as of any number in a file: answers stay finite
+
+
+@dataclass(frozen=True, eq=False)
+class PackedGridModel(UnknownNoise):
+    """A grid of estimated counts, none negative, as whole multiples of a unit.
+
+    A box is answered by the sum over its cells, so answers add up, and a box never holds less than
+    a box inside it, to the last bit.
+
+    Parameters
+    ----------
+    counts : PackedCounts
+        Counts of the cells in units.
+    unit : float
+        In records.
+    """
+
+    counts: PackedCounts
+    unit: float
+    kind: ClassVar[str] = "denoised"
+    packed_dtype: ClassVar[str] = "uint8"
+
+    @classmethod
+    def of(
+        cls, region: Region, values: NDArray[np.float64], noise: float, total: int
+    ) -> "PackedGridModel":
+        """Return the model of counts, rounded so that they add up to the total.
+
+        What is rounded is the running sum over all cells, row after row, so errors do not add up:
+        along a row they are less than a unit, however many cells it has.
+
+        Parameters
+        ----------
+        region : Region
+            What the cells are of.
+        values : ndarray, shape (m, m)
+            Estimated counts, not negative. They are scaled to the total; if all are 0, the total is
+            spread evenly.
+        noise : float
+            Scale of the noise of a cell, in records, of which a unit is about a sixteenth.
+        total : int
+            What all counts add up to, in records; not negative.
+        """
+        unit = max(noise / _UNITS, 2 * total / MOST)
+        many = max(round(total / unit), 1) if total else 0
+        if not values.any():
+            values = np.ones_like(values)
+        grid, bands = Grid(region, len(values)), list(_rounded(values, many))
+        largest = max(int(rows.max()) for rows in bands)
+        return cls(PackedCounts.of_bands(grid, largest, bands), total / many if many else unit)
+
+    @property
+    def region(self) -> Region:
+        """The region in which boxes can be answered."""
+        return self.counts.grid.region
+
+    @property
+    def grid(self) -> Grid:
+        """The cells."""
+        return self.counts.grid
+
+    def cells(self) -> Grid:
+        """Return the cells of the counts."""
+        return self.counts.grid
+
+    def additive(self) -> "PackedGridModel":
+        """Return this model."""
+        return self
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return estimated counts of the boxes, shape (q,); part of a cell counts as its share."""
+        return self.counts.sums(queries) * self.unit
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the compressed counts, and where each band of rows ends."""
+        return {"counts": self.counts.packed, "ends": np.asarray(self.counts.ends, np.int64)}
+
+    def settings(self) -> dict[str, Any]:
+        """Return cells a side, bytes of a count, and the unit in records."""
+        return {"m": self.grid.m, "bytes": self.counts.size, "unit": self.unit}
+
+    @classmethod
+    def restore(
+        cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
+    ) -> "PackedGridModel":
+        """Return the model of a file; no more is unpacked at a time than a band of rows needs."""
+        told = {name: (a.dtype.name, a.ndim) for name, a in arrays.items()}
+        if told != {"counts": ("uint8", 1), "ends": ("int64", 1)}:
+            raise InputError(
+                "a denoised grid has 'counts', a row of bytes, and 'ends', a row of 64-bit whole "
+                "numbers, and nothing else; release the records again if an earlier snhkit "
+                "wrote the file."
+            )
+        grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
+        if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
+            raise InputError(f"counts of {size!r} bytes, in units of {unit}, are not possible.")
+        return cls(PackedCounts(grid, size, arrays["counts"], arrays["ends"]), unit)
+
+
+def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsignedinteger]]:
+    """Whole numbers in proportion to the values, band after band; in all they are so many."""
+    *_, last = _running_sums(values)
+    whole, upto = float(last[-1]), 0.0
+    for running in _running_sums(values):
+        # By shares: a factor might overflow.
+        ends = np.rint(running / whole * many)
+        counts = np.diff(ends, prepend=upto)
+        upto = float(ends[-1])
+        yield counts.astype(np.min_scalar_type(int(counts.max()))).reshape(-1, len(values))
+
+
+def _running_sums(values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Sums over all cells up to each cell of a band, row after row."""
+    before = 0.0
+    for first in range(0, len(values), BAND):
+        running = before + np.cumsum(values[first : first + BAND], dtype=float)
+        before = float(running[-1])
+        yield running

@@ -1,0 +1,254 @@
+"""Noisy counts of the cells of a grid and of two levels of blocks of them, and what they say."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.builders.base import Terms
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Histogram, Points
+from snhkit.privacy import Spend, noisy_histogram
+
+__all__ = [
+    "Blocks",
+    "Levels",
+    "block_starts",
+    "block_sums",
+    "bought_levels",
+    "checked_share",
+    "coarse_share",
+    "estimates",
+    "least_width",
+    "spread",
+]
+
+BLOCK_M = 400.0
+"""Width in metres of the smaller blocks, about."""
+
+_CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
+_WIDER = 3  # smaller blocks a side of the larger ones
+_USEFUL = 2.5  # cells a side of the smallest boxes asked
+_SHARE, _MOST_SHARE = 0.2, 0.4  # of epsilon, for blocks
+_ENOUGH = 500.0  # n times epsilon from which the share is not reduced
+_MANY = 11_000.0  # n times epsilon from which small blocks are worth more
+_PARTS = 1_000  # shares are whole thousandths
+
+
+class Blocks(NamedTuple):
+    """Estimated sums over b by b blocks of cells.
+
+    Parameters
+    ----------
+    first : ndarray of int, shape (b,)
+        The blocks' first cells along either axis.
+    sums : ndarray, shape (b, b)
+        In units of the noise of a cell.
+    variance : ndarray, shape (b, b)
+        Of their noise, in squares of these units.
+    """
+
+    first: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What noisy counts of cells and of blocks say, in units of the noise of a cell.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    noise : float
+        Scale of the noise of a cell, in records.
+    cells : ndarray, shape (m, m)
+        Noisy counts.
+    small, large : Blocks
+        Each of the large blocks is made of whole small ones.
+    """
+
+    grid: Grid
+    noise: float
+    cells: NDArray[np.float64]
+    small: Blocks
+    large: Blocks
+
+
+def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
+    """Return the default share of epsilon that buys counts of blocks.
+
+    A fifth for the usual sizes (``benchmarks/denoised.py`` prints what other shares give), more for
+    wider boxes, and less where noise hides whole blocks.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, public or bought.
+    epsilon : float
+        Per record.
+    sizes_m : (float, float)
+        Sides of the smallest and the largest boxes to prepare for, in metres.
+
+    Examples
+    --------
+    >>> coarse_share(100_000, 0.2)
+    0.2
+    """
+    wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
+    enough = min(n * epsilon / _ENOUGH, 1.0)
+    return min(_SHARE * wider**0.4, _MOST_SHARE) * enough
+
+
+def share_of_large(n: int, epsilon: float) -> Fraction:
+    """Return what part of the epsilon for blocks is for the large ones.
+
+    From 0.65 where n epsilon is small down to 0.3: the more is known, the finer the blocks that
+    are told from noise.
+
+    Examples
+    --------
+    >>> [float(share_of_large(217_438, epsilon)) for epsilon in (0.05, 0.2, 0.8)]
+    [0.65, 0.501, 0.351]
+    """
+    fewer = math.log(max(n * epsilon / _MANY, 1.0), 4)
+    return Fraction(round(max(0.65 - 0.15 * fewer, 0.3) * _PARTS), _PARTS)
+
+
+def checked_share(share: float) -> None:
+    """Raise InputError unless a share is a number from 0 to below 1."""
+    number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+    if not (number and 0 <= share < 1):
+        raise InputError(f"coarse must be a share of epsilon from 0 to below 1, not {share!r}.")
+
+
+def least_width(sizes_m: tuple[float, float]) -> float:
+    """Return the narrowest cells in metres that boxes of these sizes gain from."""
+    return sizes_m[0] / _USEFUL
+
+
+def bought_levels(
+    records: Points, grid: Grid, terms: Terms, share: float
+) -> tuple[Levels, tuple[Spend, ...]]:
+    """Buy noisy counts of cells and of blocks for all that ``terms`` still allow.
+
+    Parameters
+    ----------
+    records : Points
+        Private.
+    grid : Grid
+        The cells, in the records' region.
+    terms : Terms
+        What may be spent.
+    share : float
+        Of epsilon, from 0 to below 1, for the blocks; 0 buys counts of cells only.
+
+    Returns
+    -------
+    levels : Levels
+        The noisy counts, put together.
+    spends : tuple of Spend
+        Large blocks first, cells last.
+    """
+    counts, how = grid.count(records), (terms.unit.sensitivity, terms.entropy)
+    small, large = blocks(grid)
+    coarse = terms.epsilon * Fraction(round(share * _PARTS), _PARTS)
+    spends, bought = [], []
+    wide = coarse * share_of_large(terms.n or 0, terms.record_epsilon)
+    for first, part in ((large, wide), (small, coarse - wide)):
+        if part:
+            noisy, spend = noisy_histogram(_merged(counts, first), part, *how)
+            spends.append(spend)
+            bought.append((noisy.reshape(len(first), len(first)), part))
+    left = terms.epsilon - coarse
+    cells, spend = noisy_histogram(counts, left, *how)
+    noise = float(how[0] / left)
+    told = [(noisy / noise, 2 * float(left / part) ** 2) for noisy, part in bought]
+    return estimates(grid, noise, cells / noise, *(told or (None, None))), (*spends, spend)
+
+
+def blocks(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first cells along either axis of the small blocks, and of the large ones."""
+    side = min(max(BLOCK_M / grid.cell_m, _CELLS[0]), _CELLS[1])
+    large = max(1, round(grid.m / (_WIDER * side)))
+    return block_starts(grid.m, min(_WIDER * large, grid.m)), block_starts(grid.m, large)
+
+
+def estimates(
+    grid: Grid,
+    noise: float,
+    cells: NDArray[np.float64],
+    large: tuple[NDArray[np.float64], float] | None,
+    small: tuple[NDArray[np.float64], float] | None,
+) -> Levels:
+    """Return the best linear estimates of the blocks' sums, given all noisy counts.
+
+    Sums of cells, and counts of small and of large blocks measure the same records. Each block has
+    the mean weighted by inverse variances; then what is known of a large block is passed on to the
+    small ones in it, by their variances.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    noise : float
+        Scale of the noise of a cell, in records.
+    cells : ndarray, shape (m, m)
+        Noisy counts, in units of the noise.
+    large, small : (ndarray, float), optional
+        Noisy counts of the blocks in these units, and the variance of the noise of each.
+    """
+    of_small, of_large = blocks(grid)
+    inside = np.searchsorted(of_small, of_large)  # the first small block of each large one
+    size = np.diff(of_small, append=grid.m)
+    sums, variance = _weighed(block_sums(cells, of_small), 2.0 * np.outer(size, size), small)
+    wide, before = block_sums(sums, inside), block_sums(variance, inside)
+    wide_sums, after = _weighed(wide, before, large)
+    many = np.diff(inside, append=len(of_small))
+    lead, kept = spread((wide_sums - wide) / before, many), spread(after / before, many)
+    part = variance / spread(before, many)
+    sums = sums + variance * lead
+    variance = variance * (1 - part * (1 - kept))
+    return Levels(
+        grid, noise, cells, Blocks(of_small, sums, variance), Blocks(of_large, wide_sums, after)
+    )
+
+
+def _weighed(
+    sums: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    other: tuple[NDArray[np.float64], float] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two measurements as one, with its variance."""
+    if other is None:
+        return sums, variance
+    counts, theirs = other
+    total = variance + theirs
+    return (sums * theirs + counts * variance) / total, variance * theirs / total
+
+
+def _merged(counts: Histogram, first: NDArray[np.int64]) -> Histogram:
+    """The counts of blocks that start at these cells along either axis."""
+    block = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts.counts)))
+    return counts.merged(block[:, None] * len(first) + block)
+
+
+def block_starts(m: int, blocks: int) -> NDArray[np.int64]:
+    """Return the first of m cells in each of the blocks, which are as equal as they can be."""
+    return np.arange(blocks) * m // blocks
+
+
+def block_sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return sums over blocks that start at these cells along either axis."""
+    rows = np.add.reduceat(values.astype(float, copy=False), first, axis=0)
+    return np.add.reduceat(rows, first, axis=1)
+
+
+def spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
+    """Return each block's number in each of its cells, of which there are so many a side."""
+    return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

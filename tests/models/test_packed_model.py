@@ -1,0 +1,277 @@
+import json
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from safetensors.numpy import load as parse
+from safetensors.numpy import save
+
+from snhkit import load
+from snhkit.errors import InputError, ReleaseFileError
+from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models import PackedGridModel
+from snhkit.models.packed_counts import PackedCounts
+from snhkit.privacy import PrivacyUnit
+from snhkit.release import Release
+
+CITY = Region.around(lat=45, lon=7, side_m=400)
+COUNTS = np.array([[1, 700], [0, 2]], np.uint16)
+CLEAN = st.integers(1, 6).flatmap(
+    lambda m: arrays(np.float64, (m, m), elements=st.floats(0, 50) | st.floats(0, 1e12))
+)
+
+
+def model(counts=COUNTS, unit=0.25) -> PackedGridModel:
+    return PackedGridModel(PackedCounts.of(Grid(CITY, len(counts)), counts), unit)
+
+
+def from_south_west(m: int) -> RangeQueries:
+    """All boxes of whole cells that begin in the region's corner."""
+    x, y = np.meshgrid(np.arange(1, m + 1), np.arange(1, m + 1), indexing="ij")
+    width, height = x.ravel() * 400 / m, y.ravel() * 400 / m
+    return RangeQueries(CITY, 0 * width, 0 * width, width, height)
+
+
+class TestRounding:
+    def test_by_hand(self):
+        """Twelve records in units of one; 0.5 rounds to 0, and the next cell has what it lacks."""
+        clean = np.array([[0.5, 0.5, 0.5], [0.5, 1, 3], [0, 0, 6]])
+        rounded = PackedGridModel.of(CITY, clean, 16.0, 12)
+        assert rounded.counts.counts().tolist() == [[0, 1, 1], [0, 1, 3], [0, 0, 6]]
+        assert (rounded.unit, rounded.counts.size) == (1.0, 1)
+
+    @given(CLEAN, st.sampled_from([2.0**-40, 1e-6, 1.0, 30.0]), st.integers(1, 10**9))
+    def test_no_row_is_off_by_a_unit_and_all_add_up(self, clean, noise, total):
+        """In proportion, from the western end of a column to any cell."""
+        found = PackedGridModel.of(CITY, clean, noise, total)
+        counts = found.counts.counts().astype(object)
+        whole = clean.sum()
+        if whole > 1e-200:
+            upto = np.cumsum(clean, axis=1) / whole * total
+            off = np.abs(np.cumsum(counts, axis=1).astype(float) * found.unit - upto)
+            assert (off <= found.unit * (1 + 1e-9) + 1e-9 * total).all()
+        assert found.unit >= total / 2**52
+
+    @given(CLEAN, st.sampled_from([2.0**-62, 1.0, 1e15]), st.integers(0, 10**6))
+    def test_the_whole_region_holds_the_total(self, clean, noise, total):
+        whole = RangeQueries(CITY, [0], [0], [400], [400])
+        answer = PackedGridModel.of(CITY, clean, noise, total).answer(whole)[0]
+        assert answer == pytest.approx(total, rel=1e-15)
+
+    def test_many_bands_round_as_one(self):
+        clean = np.random.default_rng(0).exponential(0.1, (150, 150))
+        counts = PackedGridModel.of(CITY, clean, 16.0, 2_000).counts.counts()
+        ends = np.rint(clean.cumsum() / clean.sum() * 2_000)
+        assert (counts.ravel() == np.diff(ends, prepend=0)).all()
+
+    def test_nothing_at_all(self):
+        empty = PackedGridModel.of(CITY, np.zeros((2, 2)), 5.0, 0)
+        assert empty.answer(from_south_west(2)).tolist() == [0] * 4
+        assert empty.counts.size == 1
+
+
+class TestAnswers:
+    def test_part_of_a_cell_counts_as_its_share(self):
+        """Western column from the south 1 and 700, eastern 0 and 2, in quarters of a record."""
+        boxes = RangeQueries(
+            CITY, [0, 100, 0, 50], [0, 200, 150, 0], [400, 200, 100, 0], [400, 50, 100, 9]
+        )
+        expected = [703, 0.25 * (0.5 * 700 + 0.5 * 2), 0.5 * (0.25 * 1 + 0.25 * 700), 0]
+        assert model().answer(boxes).tolist() == [e / 4 for e in expected]
+
+    def test_no_theory_gives_its_noise(self):
+        assert np.isnan(model().noise_variance(from_south_west(2))).all()
+        assert not model().separate
+
+    def test_a_box_never_holds_less_than_one_inside_it(self):
+        """Not by the last bit, in a region where nearly all records lie in one cell."""
+        clean = np.random.default_rng(1).exponential(2, (100, 100))
+        clean[0, 0] = 1e12
+        packed = PackedGridModel.of(CITY, clean, 1.0, 10**12)
+        low = 150 + np.arange(500) / 7
+        boxes = [
+            RangeQueries(CITY, low, low, s, s) for s in 100 + np.outer([0, 1e-9, 1e-6], low**0)
+        ]
+        answers = np.array([packed.answer(nested) for nested in boxes])
+        assert (np.diff(answers, axis=0) >= 0).all()
+        assert (answers > 0).all()
+
+    def test_its_own_cells(self):
+        assert model().cells() == model().grid == Grid(CITY, 2)
+        assert model().additive().region == CITY
+
+
+def packed(counts: np.ndarray) -> np.ndarray:
+    return model(counts).arrays()["counts"]
+
+
+def packed_raw(counts: np.ndarray) -> np.ndarray:
+    """Whatever they add up to."""
+    rows = counts.reshape(-1, 1).view(np.uint8).T
+    return np.frombuffer(zlib.compress(np.ascontiguousarray(rows).tobytes()), np.uint8)
+
+
+def parts(data) -> dict[str, np.ndarray]:
+    """One band of rows with these bytes."""
+    return {"counts": data, "ends": np.array([len(data)])}
+
+
+def written(tmp_path, settings=None, arrays=None, drop=()):
+    """A file, some of whose parts are others."""
+    release = Release("DenoisedGrid", {}, 1, PrivacyUnit("record"), 9, False, (), model())
+    data = release.to_bytes()
+    head = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["snhkit"]
+    about = json.loads(head)
+    about["settings"] = {k: v for k, v in about["settings"].items() if k not in drop}
+    about["settings"] |= settings or {}
+    path = tmp_path / "bad.snh"
+    tensors = parse(data) | (arrays or {})
+    kept = {name: a for name, a in tensors.items() if name not in drop}
+    path.write_bytes(save(kept, metadata={"snhkit": json.dumps(about)}))
+    return path
+
+
+def refusal(path) -> str:
+    with pytest.raises(ReleaseFileError, match=r"bad\.snh") as caught:
+        load(path)
+    return str(caught.value)
+
+
+class TestFile:
+    @pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])
+    def test_a_model_survives_its_file(self, kind, tmp_path):
+        most = min(np.iinfo(kind).max, 2**52)
+        counts = np.array([[0, 1, most], [most // 3, 200, 77], [5, 0, 0]], kind)
+        stored = model(counts, 0.3)
+        release = Release("DenoisedGrid", {}, 1, PrivacyUnit("record"), 9, False, (), stored)
+        again = load(release.save(tmp_path / "good.snh"))
+        assert (again.model.counts.counts() == counts).all()
+        assert again.model.counts.size == np.min_scalar_type(counts.max()).itemsize
+        assert (again.model.unit, again.model.grid) == (0.3, Grid(CITY, 3))
+        assert again.to_bytes() == release.to_bytes()
+
+    def test_lowest_bytes_come_first_whatever_the_machine(self):
+        counts = np.array([[1, 2], [3, 0x0405]])
+        for kind in ("<u2", ">u2", "<i8"):
+            data = zlib.decompress(packed(counts.astype(kind)).tobytes())
+            assert list(data) == [1, 2, 3, 5, 0, 0, 0, 4]
+
+    def test_the_file_itself_is_good(self, tmp_path):
+        assert (load(written(tmp_path)).model.counts.counts() == COUNTS).all()
+
+    @pytest.mark.parametrize(
+        ("settings", "told"),
+        [
+            ({"m": 3}, "not those of 3 by 3 cells"),
+            ({"m": 1}, "not those of 1 by 1 cells"),
+            ({"m": 0}, "from 1 to 8,192"),
+            ({"m": 8_193}, "from 1 to 8,192"),
+            ({"m": 10**9}, "from 1 to 8,192"),
+            ({"m": 2.0}, "whole number"),
+            ({"m": True}, "whole number"),
+            ({"m": "2"}, "whole number"),
+            ({"m": None}, "whole number"),
+            ({"bytes": 1}, "not those of 2 by 2 cells"),
+            ({"bytes": 4}, "not those of 2 by 2 cells"),
+            ({"bytes": 3}, "counts of 3 bytes"),
+            ({"bytes": 0}, "counts of 0 bytes"),
+            ({"bytes": -2}, "counts of -2 bytes"),
+            ({"bytes": 16}, "counts of 16 bytes"),
+            ({"bytes": 2.0}, "counts of 2.0 bytes"),
+            ({"bytes": "2"}, "counts of '2' bytes"),
+            ({"bytes": [2]}, "counts of [2] bytes"),
+            ({"bytes": None}, "counts of None bytes"),
+            ({"unit": 0}, "in units of 0"),
+            ({"unit": -1}, "in units of -1"),
+            ({"unit": float("inf")}, "not finite"),
+            ({"unit": float("nan")}, "not finite"),
+            ({"unit": 1e300}, "above 2**128"),
+            ({"unit": "1e300"}, "in units of 1e+300"),
+            ({"unit": "nan"}, "in units of nan"),
+            ({"unit": 10**400}, "above 2**128"),
+            ({"unit": None}, "damaged"),
+        ],
+        ids=str,
+    )
+    def test_settings(self, settings, told, tmp_path):
+        assert told in refusal(written(tmp_path, settings))
+
+    @pytest.mark.parametrize("name", ["m", "bytes", "unit", "counts", "ends"])
+    def test_each_part_is_needed(self, name, tmp_path):
+        refusal(written(tmp_path, drop=(name,)))
+
+    @pytest.mark.parametrize(
+        "arrays",
+        [
+            {"more": np.zeros(3, np.uint8)},
+            {"values": np.zeros((2, 2))},
+            {"counts": COUNTS.astype(np.int32)},
+            {"counts": packed(COUNTS).astype(np.float32)},
+            {"counts": packed(COUNTS)[None]},
+            {"counts": np.zeros((), np.uint8)},
+            {"ends": np.ones((1, 1), np.int64)},
+            {"ends": np.ones(1)},
+            {"ends": np.ones(1, np.int32)},
+            {"presence": np.zeros(3, np.uint8), "blocks": np.ones((1, 1))},
+        ],
+        ids=lambda a: "-".join(f"{k}{v.shape}{v.dtype}" for k, v in a.items()),
+    )
+    def test_other_arrays(self, arrays, tmp_path):
+        assert "'counts', a row of bytes" in refusal(written(tmp_path, arrays=arrays))
+
+    @pytest.mark.parametrize("kind", ["int8", "uint16", "uint64", "bool"])
+    def test_types_no_release_uses(self, kind, tmp_path):
+        path = written(tmp_path, arrays={"counts": packed(COUNTS).astype(kind)})
+        assert "which no release uses" in refusal(path)
+
+    @pytest.mark.parametrize("ends", [[], [3], [0, 99], [-1], [2**62]], ids=str)
+    def test_ends_of_other_bands(self, ends, tmp_path):
+        path = written(tmp_path, arrays={"ends": np.array(ends, np.int64)})
+        assert "ends of bands are not those of 2 rows" in refusal(path)
+
+    def test_ends_that_go_back(self):
+        with pytest.raises(InputError, match="ends of bands are not those of 70 rows"):
+            PackedCounts(Grid(CITY, 70), 1, np.zeros(9, np.uint8), np.array([12, 9]))
+
+    def test_bytes_that_are_not_packed_and_others(self, tmp_path):
+        whole = packed(COUNTS)
+        flipped = whole.copy()
+        flipped[-1] ^= 1  # of the checksum
+        for data in (np.arange(99, dtype=np.uint8), COUNTS.ravel().view(np.uint8), flipped):
+            said = refusal(written(tmp_path, arrays=parts(data)))
+            assert "bytes of counts cannot be unpacked" in said
+        for data in (*(whole[:end] for end in range(len(whole))), np.append(whole, whole[:1])):
+            said = refusal(written(tmp_path, arrays=parts(data)))
+            assert "not those of 2 by 2 cells" in said
+
+    def test_counts_that_floating_point_cannot_add_up(self, tmp_path):
+        for most, good in ((2**51, True), (2**51 + 1, False), (2**64 - 1, False)):
+            data = packed_raw(np.full((2, 2), most, np.uint64))
+            path = written(tmp_path, {"bytes": 8}, parts(data))
+            if good:
+                assert load(path).model.answer(from_south_west(2))[-1] == 2**51
+            else:
+                assert "add up to more than 2**53" in refusal(path)
+
+    @pytest.mark.parametrize(
+        ("settings", "length"), [({}, 2**27), ({"m": 8_192, "bytes": 8}, 2**17)], ids=str
+    )
+    def test_little_is_unpacked_before_it_is_refused(self, settings, length, tmp_path):
+        """A bomb for four counts, and a file of 300 bytes that speaks of 2**26."""
+        bomb = np.frombuffer(zlib.compress(bytes(length), 9), np.uint8)
+        ends = np.full(-(-settings.get("m", 2) // 64), len(bomb))
+        path = written(tmp_path, settings, {"counts": bomb, "ends": ends})
+        tracemalloc.start()
+        try:
+            assert "not those of" in refusal(path)
+            assert tracemalloc.get_traced_memory()[1] < 2**24
+        finally:
+            tracemalloc.stop()
+
+    def test_restoring_says_no_in_its_own_words(self):
+        with pytest.raises(InputError, match="a row of bytes"):
+            PackedGridModel.restore(CITY, {}, {"m": 2, "bytes": 2, "unit": 1.0})

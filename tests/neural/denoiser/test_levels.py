@@ -1,0 +1,178 @@
+"""Counts of cells and blocks: what is bought, and what they say together."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from snhkit.builder import Terms
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, Region
+from snhkit.neural.denoiser import levels
+from snhkit.neural.denoiser.levels import (
+    block_starts,
+    block_sums,
+    blocks,
+    bought_levels,
+    estimates,
+    spread,
+)
+from snhkit.privacy import PrivacyUnit, ReplayableEntropy
+
+CITY = Region.around(lat=45, lon=7, side_m=4_800)
+
+
+def terms(epsilon, **unit):
+    kind = PrivacyUnit.of(**(unit or {"unit": "record"}))
+    return Terms(Fraction(epsilon), kind, ReplayableEntropy(3), 1_000)
+
+
+class TestBlocks:
+    @pytest.mark.parametrize(
+        ("side_m", "m", "small", "large"),
+        [
+            (13_200, 330, 33, 11),  # of 400 m, and of 1,200 m
+            (13_200, 100, 24, 8),  # four cells of 132 m a side
+            (13_200, 1, 1, 1),
+            (400, 8, 3, 1),
+            (13_200, 5_280, 132, 44),  # 40 cells a side at most
+        ],
+    )
+    def test_widths(self, side_m, m, small, large):
+        found = blocks(Grid(Region.around(lat=0, lon=0, side_m=side_m), m))
+        assert [len(first) for first in found] == [small, large]
+
+    @pytest.mark.parametrize("m", [*range(1, 60), 97, 331, 2_641])
+    def test_large_blocks_are_made_of_whole_small_ones(self, m):
+        small, large = blocks(Grid(CITY, m))
+        assert set(large) <= set(small)
+        assert (np.diff(small, append=m) > 0).all()
+        assert small[0] == large[0] == 0
+
+    def test_sums_and_their_places(self):
+        values = np.arange(25).reshape(5, 5)
+        first = block_starts(5, 2)
+        assert first.tolist() == [0, 2]
+        sums = block_sums(values, first)
+        assert sums.tolist() == [[12, 33], [93, 162]]
+        again = spread(sums, np.array([2, 3]))
+        assert again[1:3, 1:3].tolist() == sums.tolist()
+        assert again.shape == (5, 5)
+
+
+def by_least_squares(cells, small, large, grid):
+    """All counts as one linear model, whose unknowns are the cells."""
+    m = grid.m
+    firsts = blocks(grid)
+    rows, told, variances = [np.eye(m * m)], [cells.ravel()], [np.full(m * m, 2.0)]
+    maps = []
+    for first in firsts:
+        at = np.repeat(np.arange(len(first)), np.diff(first, append=m))
+        number = (at[:, None] * len(first) + at).ravel()
+        maps.append(np.eye(len(first) ** 2)[number].T)
+    for part, which in ((small, maps[0]), (large, maps[1])):
+        if part is not None:
+            rows.append(which)
+            told.append(part[0].ravel())
+            variances.append(np.full(len(which), part[1]))
+    design, weight = np.concatenate(rows), 1 / np.concatenate(variances)
+    covariance = np.linalg.inv(design.T @ (weight[:, None] * design))
+    best = covariance @ (design.T @ (weight * np.concatenate(told)))
+    return [(a @ best, np.diag(a @ covariance @ a.T)) for a in maps]
+
+
+@pytest.mark.parametrize("bought", ["none", "small", "large", "both"])
+def test_estimates_are_those_of_weighted_least_squares(bought):
+    rng = np.random.default_rng(5)
+    grid = Grid(Region.around(lat=0, lon=0, side_m=2_600), 26)  # uneven blocks of 4 and 5 cells
+    small, large = (len(first) for first in blocks(grid))
+    assert (small, large) == (6, 2)
+    coarse = {
+        "small": (rng.normal(40, 9, (small,) * 2), 7.0),
+        "large": (rng.normal(400, 9, (2, 2)), 30.0),
+    }
+    given = [coarse[k] if bought in (k, "both") else None for k in ("small", "large")]
+    cells = rng.normal(2, 3, (26, 26))
+    found = estimates(grid, 1.0, cells, given[1], given[0])
+    for ours, (sums, variances) in zip(
+        (found.small, found.large), by_least_squares(cells, *given, grid), strict=True
+    ):
+        np.testing.assert_allclose(ours.sums.ravel(), sums, rtol=1e-8)
+        np.testing.assert_allclose(ours.variance.ravel(), variances, rtol=1e-8)
+
+
+class TestBought:
+    def records(self, count=500):
+        return Points(CITY, np.random.default_rng(0).uniform(0, 4_800, (count, 2)))
+
+    def test_what_is_paid_and_for_what(self):
+        found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0.2)
+        assert [(s.epsilon, s.composition) for s in spends] == [
+            (Fraction(13, 100), "parallel"),
+            (Fraction(7, 100), "parallel"),
+            (Fraction(4, 5), "parallel"),
+        ]
+        assert [s.what for s in spends] == [
+            "counts of 16 cells",
+            "counts of 144 cells",
+            "counts of 14,400 cells",
+        ]
+        assert found.noise == pytest.approx(1.25)
+
+    def test_no_share_buys_cells_only(self):
+        found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0)
+        assert [s.epsilon for s in spends] == [1]
+        np.testing.assert_allclose(found.large.sums.sum(), found.cells.sum())
+        assert (found.small.variance == 200).all()
+
+    def test_a_person_with_three_records_makes_three_times_the_noise(self):
+        given = terms(1, unit="user", max_per_user=3)
+        assert bought_levels(self.records(), Grid(CITY, 40), given, 0.5)[0].noise == 6
+
+    def test_without_noise_they_are_the_counts(self):
+        records, grid = self.records(), Grid(CITY, 50)
+        found, _ = bought_levels(records, grid, terms(10**9), 0.3)
+        counts = grid.count(records).counts
+        np.testing.assert_allclose(found.cells * found.noise, counts, atol=1e-6)
+        for part in (found.small, found.large):
+            np.testing.assert_allclose(
+                part.sums * found.noise, block_sums(counts, part.first), atol=1e-6
+            )
+
+    def test_the_noise_of_blocks_is_that_of_their_shares(self):
+        """Of the squared errors of 144 sums in units of their variances, the mean is 1.
+
+        The standard deviation of the mean over 60 draws is below 0.04.
+        """
+        records, grid = self.records(), Grid(CITY, 120)
+        counts, entropy, ratios = grid.count(records).counts, ReplayableEntropy(1), []
+        for _ in range(60):
+            left = Terms(Fraction(1), PrivacyUnit.of("record"), entropy, 500)
+            found = bought_levels(records, grid, left, 0.4)[0]
+            for part in (found.small, found.large):
+                off = part.sums - block_sums(counts, part.first) / found.noise
+                ratios.append(float(np.mean(off**2 / part.variance)))
+        assert np.mean(ratios[::2]) == pytest.approx(1, abs=0.2)
+        assert np.mean(ratios[1::2]) == pytest.approx(1, abs=0.4)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan"), True, "0.2"])
+def test_shares_that_are_none(share):
+    with pytest.raises(InputError, match="coarse must be a share"):
+        levels.checked_share(share)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "sizes_m", "share"),
+    [
+        (217_438, 0.05, (25, 100), 0.2),
+        (500, 1.0, (25, 100), 0.2),
+        (500, 0.1, (25, 100), 0.02),
+        (0, 1.0, (25, 100), 0),
+        (10**5, 1.0, (10, 20), 0.2),
+        (10**5, 1.0, (100, 300), 0.2 * 3.2**0.4),
+        (10**5, 1e9, (1_000, 5_000), 0.4),
+    ],
+)
+def test_the_default_share(n, epsilon, sizes_m, share):
+    assert levels.coarse_share(n, epsilon, sizes_m) == pytest.approx(share)
