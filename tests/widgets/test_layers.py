@@ -56,9 +56,9 @@ def test_maps_by_district_share_one_scale(explorer):
     top = float(other["legend"]["ticks"][2].removeprefix("≥ "))
     density = [float(at[2].split()[0].replace(",", "")) for at in lines(one) + lines(other)]
     assert max(density) <= top < 2 * max(density)
-    counts = [release.answer(WARDS) for release in explorer.releases.values()][-1]
+    counts = [release.answer(WARDS.iloc[:2]) for release in explorer.releases.values()][-1]
     assert [at[0] for at in lines(other)] == ["No. 0", "No. 1"]
-    assert [at[1].split()[0] for at in lines(other)] == [f"{count:,.1f}" for count in counts[:2]]
+    assert [at[1].split()[0] for at in lines(other)] == [f"{count:,.1f}" for count in counts]
     explorer._layers.cells.value = True
     assert explorer.map.layers[0]["cells"]["corners"]
 

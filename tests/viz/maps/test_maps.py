@@ -103,6 +103,7 @@ def test_layers_are_added_to_an_existing_map_and_it_is_returned(two_releases, ci
     page = to_html(fmap)
     assert page.count("L.imageOverlay(") == 2
     assert page.count("const snhkit = ") == page.count("snhkit.graticule(map_") == 1
+    assert page.count("snhkit.fit(map_") == 1  # the first view of base_map stays
     assert page.count("L.polyline(\n") == 1  # the outline of the one region
     assert page.count("L.control.layers(") == 1
     assert page.index("L.control.layers(") > page.rindex("L.imageOverlay(")
