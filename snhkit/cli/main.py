@@ -203,9 +203,10 @@ def release(
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
 
-    if method is not None and METHODS[method[0]].demonstration:
+    key = "" if method is None else method[0]
+    if key and METHODS[key].demonstration:
         raise click.UsageError(
-            f"{method[0]} is a demonstration, not to publish: its noise is in floating point. "
+            f"{key} is a demonstration, not to publish: its noise is in floating point. "
             "Nothing was spent. See it in snhkit compare."
         )
     if budget is None and not ledger.exists():
@@ -215,8 +216,7 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    districts = tessellation(districts, label)
-    builder = districts or METHODS[(method or ("",))[0]].builder(sizes_m=sizes_m, cell_m=cell_m)
+    builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
         records,

@@ -198,8 +198,8 @@ def test_compare_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "say either --method M or --districts FILE"),
-        (["--method", "ug", "--districts", "w.geojson"], "say either --method M or --districts"),
+        ([], "give either --method M or --districts FILE"),
+        (["--method", "ug", "--districts", "w.geojson"], "give either --method M or --districts"),
         (["--method", "ug", "--label", "ward"], "--label goes with --districts"),
         (["--districts", "w.geojson", "--label", "wrd"], "no column 'wrd'; it has ward, geometry"),
         (["--districts", "t.csv"], "data and districts are the same file"),

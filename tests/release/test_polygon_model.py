@@ -15,13 +15,14 @@ from safetensors.numpy import save_file
 import snhkit as snh
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 from snhkit.release.polygon_model import PolygonModel
 from snhkit.release.polygon_partition import PolygonPartition
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 SHAPES = np.array([shapely.box(0, 0, 100, 200), shapely.box(100, 0, 200, 200)])
+SPEND = Spend(Fraction(1), "counts of 3 cells", "parallel")
 FRAME = gpd.GeoDataFrame(
     {"ward": ["west", "east"]},
     geometry=gpd.GeoSeries(SHAPES, crs=CITY.crs).translate(-200, -200).to_numpy(),
@@ -40,7 +41,9 @@ def model_of(release: Release) -> PolygonModel:
 
 
 def around(model: PolygonModel) -> Release:
-    return Release("test", {}, Fraction(1), PrivacyUnit("record", None), None, False, (), model)
+    return Release(
+        "test", {}, Fraction(1), PrivacyUnit("record", None), None, False, (SPEND,), model
+    )
 
 
 def polygons(*shapes, crs: object = 4326) -> gpd.GeoSeries:
