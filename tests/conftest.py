@@ -15,13 +15,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 
-from snhkit.geometry import Points, Region
-from snhkit.privacy import SystemEntropy
+# Only the tests of geometry and models switch the check of shapes on: others pass wrong types.
+_CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+jaxtyping.install_import_hook(["snhkit.geometry", "snhkit.models"], _CHECKER)
+jaxtyping.config.update("jaxtyping_disable", True)
+
+from snhkit.geometry import Points, Region  # noqa: E402
+from snhkit.privacy import SystemEntropy  # noqa: E402
 
 MAX_CHANCE = 1e-5
 HALF_WRITTEN = "Error reading persistent compilation cache"

@@ -1,7 +1,7 @@
 """Exact counts of boxes over points, without a loop over either."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
 from snhkit.errors import InputError
 from snhkit.geometry.points import Points
@@ -11,7 +11,7 @@ from snhkit.geometry.wavelet import levels
 __all__ = ["count_in_boxes", "exact_counts"]
 
 
-def exact_counts(points: Points, queries: RangeQueries) -> NDArray[np.int64]:
+def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
     """The true number of points in each box, shape (q,): the paper's f(q).
 
     Parameters
@@ -34,12 +34,12 @@ def exact_counts(points: Points, queries: RangeQueries) -> NDArray[np.int64]:
 
 
 def count_in_boxes(
-    xy: NDArray[np.float64],
-    x0: NDArray[np.float64],
-    y0: NDArray[np.float64],
-    x1: NDArray[np.float64],
-    y1: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    xy: Float[np.ndarray, "n 2"],
+    x0: Float[np.ndarray, " q"],
+    y0: Float[np.ndarray, " q"],
+    x1: Float[np.ndarray, " q"],
+    y1: Float[np.ndarray, " q"],
+) -> Int[np.ndarray, " q"]:
     """Points of ``xy``, shape (n, 2), with x0 <= x < x1 and y0 <= y < y1; bounds may be infinite.
 
     A wavelet matrix over the y ranks in order of x, one level held at a time: log2(n) passes of
@@ -58,11 +58,11 @@ def count_in_boxes(
 
 
 def _ranked_below(
-    ranks: NDArray[np.int64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    limit: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    ranks: Int[np.ndarray, " n"],
+    first: Int[np.ndarray, " q"],
+    last: Int[np.ndarray, " q"],
+    limit: Int[np.ndarray, " q"],
+) -> Int[np.ndarray, " q"]:
     """How many of ranks[first:last] are below limit; ranks are a permutation of 0..n-1."""
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
         return np.where(limit == 0, 0, last - first)

@@ -1,6 +1,7 @@
 """Sums over any boxes of what irregular cells hold, without a loop over either."""
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -50,21 +51,23 @@ class DensityTable:
         self._x, self._y = corner.T
         self._weights = np.stack([w, w * x, w * y, w * x * y])
 
-    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def sums(self, queries: RangeQueries) -> Float[np.ndarray, " q"]:
         """The sum over each box, shape (q,); what lies outside the region counts nothing."""
         if queries.region != self.region:
             raise InputError("the boxes are given in another region than the one asked.")
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+    def _sums(self, q: RangeQueries) -> Float[np.ndarray, " q"]:
         q = q.clipped()
         x = np.concatenate([q.x1, q.x1, q.x, q.x])
         y = np.concatenate([q.y1, q.y, q.y1, q.y])
         ne, se, nw, sw = self._upto(x, y).reshape(4, -1)
         return (ne - se) - (nw - sw)  # in this order a box without area gets exactly 0
 
-    def _upto(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _upto(
+        self, x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]
+    ) -> Float[np.ndarray, " p"]:
         """Sums over [0, x) by [0, y)."""
         heights = np.unique(y)
         rank = np.searchsorted(heights, self._y, side="right")
@@ -81,11 +84,11 @@ class DensityTable:
 
 
 def _dominated(
-    rank: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    last: NDArray[np.int64],
-    limit: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    rank: Int[np.ndarray, " n"],
+    weights: Float[np.ndarray, "k n"],
+    last: Int[np.ndarray, " q"],
+    limit: Int[np.ndarray, " q"],
+) -> Float[np.ndarray, "k q"]:
     """Return the sums of weights[:, :last] where rank[:last] is below limit, shape (k, q)."""
     found = np.zeros((len(weights), len(last)))
     upto = np.zeros((len(weights), len(rank) + 1))

@@ -1,7 +1,7 @@
 """The squares of a quadtree, numbered so that a square's quarters follow each other."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Int
 
 from snhkit.errors import InputError
 from snhkit.geometry.partition import MAX_DEPTH
@@ -19,7 +19,7 @@ _SPREAD = (
 )
 
 
-def square_of(points: Points, depth: int) -> NDArray[np.int64]:
+def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
     """The number of the square that has each point, shape (n,), where a side is cut in 2^depth.
 
     Square k of one depth has the quarters 4 k to 4 k + 3 of the next (Morton order).
@@ -42,7 +42,9 @@ def square_of(points: Points, depth: int) -> NDArray[np.int64]:
     return at[:, 0] << 1 | at[:, 1]
 
 
-def squares_at(number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def squares_at(
+    number: Int[np.ndarray, " c"],
+) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
     """Column and row of squares, each of shape (c,), from their numbers.
 
     Examples

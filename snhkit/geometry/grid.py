@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from snhkit.checks import positive, whole
@@ -79,11 +80,11 @@ class Grid:
         flat = np.bincount(i * self.m + j, minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
 
-    def edges(self) -> NDArray[np.float64]:
+    def edges(self) -> Float[np.ndarray, " {self.m}+1"]:
         """Where cells begin and end along either axis, in metres, shape (m + 1,)."""
         return np.linspace(0, self.region.side_m, self.m + 1)
 
-    def corners(self) -> NDArray[np.float64]:
+    def corners(self) -> Float[np.ndarray, "{self.m**2} 2"]:
         """Lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
         edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -119,14 +120,14 @@ class SummedArea:
         self.table = np.zeros((grid.m + 1, grid.m + 1))
         np.cumsum(np.cumsum(values, axis=0, dtype=float), axis=1, out=self.table[1:, 1:])
 
-    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def sums(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """The sum over each box, shape (q,); what lies outside the region counts nothing."""
         if queries.region != self.grid.region:
             raise InputError("the boxes are given in another region than the one asked.")
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+    def _sums(self, q: RangeQueries) -> Float[np.ndarray, " {len(q)}"]:
         (i, u), (j, v) = self._place(q.x, q.x1), self._place(q.y, q.y1)
         west_south, west_north, east_south, east_north = self._upto(
             (i[:, None], u[:, None]), (j, v)
@@ -135,8 +136,8 @@ class SummedArea:
         return (east_north - west_north) - (east_south - west_south)
 
     def _place(
-        self, low: NDArray[np.float64], high: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
+    ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
         """Cell and fraction of it below both ends along an axis, each of shape (2, q)."""
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)

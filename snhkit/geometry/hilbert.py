@@ -1,7 +1,7 @@
 """The Hilbert curve: a line through all cells of a grid, along which neighbours stay near."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Int
 
 from snhkit.errors import InputError
 
@@ -11,7 +11,7 @@ MAX_ORDER = 13
 """Of a curve through as many cells as a grid may have."""
 
 
-def hilbert_curve(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
     """Column and row of the cells along the curve through a grid of 2^order cells a side.
 
     Each step leads to a cell that shares an edge with the last. A run of 4^k cells that begins at
@@ -49,8 +49,8 @@ def hilbert_curve(order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def runs_on_curve(
-    order: int, start: NDArray[np.int64], level: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
+) -> Int[np.ndarray, "4 c"]:
     """The rectangles that runs of 2^level cells fill, each beginning at a multiple of its length.
 
     Parameters

@@ -1,7 +1,7 @@
 """True counts of the cells of a partition, the only data that may claim parallel composition."""
 
 from dataclasses import dataclass
-from typing import Protocol, Union
+from typing import Protocol, Union, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from snhkit.geometry.region import Region
 __all__ = ["Cells", "Histogram", "Merged"]
 
 
+@runtime_checkable
 class Cells(Protocol):
     """A region cut into cells that do not overlap: a ``Grid`` or a ``Partition``."""
 

@@ -1,14 +1,14 @@
 """How much of equal cells along one axis lies between two places."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float
 
 from snhkit.geometry.queries import RangeQueries
 
 __all__ = ["fractions", "spans", "squared_fractions"]
 
 
-def spans(queries: RangeQueries) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
     """From where to where boxes reach, along x and along y, each of shape (2, q).
 
     In sides of the region; what sticks out is cut off.
@@ -18,7 +18,7 @@ def spans(queries: RangeQueries) -> tuple[NDArray[np.float64], NDArray[np.float6
     return np.clip(x / side, 0, 1), np.clip(y / side, 0, 1)
 
 
-def fractions(span: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m}"]:
     """The fraction of each of ``m`` cells that a span covers, shape (q, m).
 
     Examples
@@ -30,7 +30,7 @@ def fractions(span: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     return high - low
 
 
-def squared_fractions(span: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def squared_fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, " q"]:
     """The sum of the squares of ``fractions``, shape (q,), in one step however many cells.
 
     Examples

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from jaxtyping import Float, Int, Real
 from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
@@ -51,10 +52,10 @@ class Partition:
     """
 
     region: Region
-    x0: NDArray[np.float64]
-    y0: NDArray[np.float64]
-    x1: NDArray[np.float64]
-    y1: NDArray[np.float64]
+    x0: Float[np.ndarray, " c"]
+    y0: Float[np.ndarray, " c"]
+    x1: Float[np.ndarray, " c"]
+    y1: Float[np.ndarray, " c"]
     _corners: "_Corners" = field(init=False)
 
     def __init__(
@@ -103,9 +104,9 @@ class Partition:
     def dyadic(
         cls,
         region: Region,
-        depth: NDArray[np.int64],
-        column: NDArray[np.int64],
-        row: NDArray[np.int64],
+        depth: Int[np.ndarray, " c"],
+        column: Int[np.ndarray, " c"],
+        row: Int[np.ndarray, " c"],
     ) -> "Partition":
         """Squares of a quadtree: one in a grid of 2^depth cells a side for each entry, shape (c,).
 
@@ -132,7 +133,7 @@ class Partition:
         return f"Partition({len(self):,} cells)"
 
     @property
-    def areas(self) -> NDArray[np.float64]:
+    def areas(self) -> Float[np.ndarray, " c"]:
         """Square metres of each cell, shape (c,)."""
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
@@ -148,8 +149,8 @@ class Partition:
         return RangeQueries(self.region, self.x0, self.y0, self.x1 - self.x0, self.y1 - self.y0)
 
     def corner_sums(
-        self, weight: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, weight: Real[np.ndarray, " c"]
+    ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
         """Where cells of unlike weight meet, shape (p, 2), and the signed sum there, shape (p,).
 
         For one weight a cell, shape (c,): the mixed second derivative of the step function that

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from snhkit.errors import InputError
 from snhkit.geometry.arrays import floats, frozen
@@ -47,8 +48,8 @@ class Points:
     """
 
     region: Region
-    xy: NDArray[np.float64]
-    user: NDArray[np.int64] | None = None
+    xy: Float[np.ndarray, "n 2"]
+    user: Int[np.ndarray, " n"] | None = None
 
     def __init__(self, region: Region, xy: ArrayLike, user: ArrayLike | None = None) -> None:
         places = floats("Points: xy", xy)
@@ -75,7 +76,7 @@ class Points:
         return f"Points(region={self.region!r}, users={users})"
 
 
-def _users(user: ArrayLike, n: int) -> NDArray[np.int64]:
+def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     array = np.asarray(user)
     if array.shape != (n,):
         raise InputError(f"Points: user must have shape ({n},) like xy's rows, not {array.shape}.")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
 from snhkit.checks import whole
@@ -46,10 +47,10 @@ class RangeQueries:
     """
 
     region: Region
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    width: NDArray[np.float64]
-    height: NDArray[np.float64]
+    x: Float[np.ndarray, " q"]
+    y: Float[np.ndarray, " q"]
+    width: Float[np.ndarray, " q"]
+    height: Float[np.ndarray, " q"]
 
     def __init__(
         self, region: Region, x: ArrayLike, y: ArrayLike, width: ArrayLike, height: ArrayLike
@@ -85,12 +86,12 @@ class RangeQueries:
         )
 
     @property
-    def x1(self) -> NDArray[np.float64]:
+    def x1(self) -> Float[np.ndarray, " q"]:
         """Right edges in metres, shape (q,); the boxes end just before their right edges."""
         return self.x + self.width
 
     @property
-    def y1(self) -> NDArray[np.float64]:
+    def y1(self) -> Float[np.ndarray, " q"]:
         """Upper edges in metres, shape (q,); the boxes end just before their upper edges."""
         return self.y + self.height
 
@@ -233,7 +234,7 @@ class RangeQueries:
         bounds = degrees.bounds
         return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
 
-    def corners_in_degrees(self) -> NDArray[np.float64]:
+    def corners_in_degrees(self) -> Float[np.ndarray, "q 4 2"]:
         """Latitude and longitude of each box's corners, anticlockwise; shape (q, 4, 2)."""
         x0, y0, x1, y1 = self.x, self.y, self.x1, self.y1
         ring = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
@@ -249,7 +250,7 @@ class RangeQueries:
             yield self[start : start + size]
 
 
-def are_boxes(shapes) -> NDArray[np.bool_]:
+def are_boxes(shapes) -> Bool[np.ndarray, " q"]:
     """Whether each shape of a GeoSeries in degrees fills its bounds, shape (q,)."""
     bounds = shapes.bounds
     spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
+from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 from pyproj import CRS, Transformer
 
@@ -87,12 +88,12 @@ class Region:
             {"proj": "laea", "lat_0": self.lat, "lon_0": self.lon, "datum": "WGS84", "units": "m"}
         )
 
-    def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> NDArray[np.float64]:
+    def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> Float[np.ndarray, "*s 2"]:
         """Metres from the lower-left corner, shape (..., 2), of places in degrees."""
         x, y = _transformer(self).transform(np.asarray(lon, float), np.asarray(lat, float))
         return np.stack([x, y], axis=-1) + self.side_m / 2
 
-    def to_latlon(self, xy: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def to_latlon(self, xy: ArrayLike) -> tuple[Float[np.ndarray, "*s"], Float[np.ndarray, "*s"]]:
         """Latitude and longitude in degrees of places in metres, shape (..., 2).
 
         Longitudes are within 180 degrees of the centre's, so they do not jump at the antimeridian.
@@ -105,11 +106,13 @@ class Region:
         """Longitudes in degrees, shifted by whole turns to lie within 180 of the centre's."""
         return self.lon + (np.asarray(lon, float) - self.lon + 180) % 360 - 180
 
-    def contains(self, xy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, xy: Float[np.ndarray, "*s 2"]) -> Bool[np.ndarray, "*s"]:
         """Whether each place, shape (n, 2) in metres, lies in the half-open square."""
         return np.all((xy >= 0) & (xy < self.side_m), axis=-1)
 
-    def ring(self, points_per_side: int = 16) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def ring(
+        self, points_per_side: int = 16
+    ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
         """Latitude and longitude along the border, anticlockwise from the lower-left, closed."""
         t = np.linspace(0, self.side_m, points_per_side, endpoint=False)
         low, high = np.zeros_like(t), np.full_like(t, self.side_m)

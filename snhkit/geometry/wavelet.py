@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Bool, Int
 
 __all__ = ["Level", "levels"]
 
@@ -24,18 +24,18 @@ class Level(NamedTuple):
         Whether these items all rank below the query's limit; otherwise none of them is settled.
     """
 
-    order: NDArray[np.int64]
+    order: Int[np.ndarray, " n"]
     zeros: int
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    below: NDArray[np.bool_]
+    first: Int[np.ndarray, " q"]
+    last: Int[np.ndarray, " q"]
+    below: Bool[np.ndarray, " q"]
 
 
 def levels(
-    rank: NDArray[np.int64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    limit: NDArray[np.int64],
+    rank: Int[np.ndarray, " n"],
+    first: Int[np.ndarray, " q"],
+    last: Int[np.ndarray, " q"],
+    limit: Int[np.ndarray, " q"],
 ) -> Iterator[Level]:
     """Find the items ``first`` to ``last`` whose rank is below ``limit``, in log2(n) levels.
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -42,7 +43,7 @@ class AxisNoise:
     def _table(self) -> SummedArea:
         return SummedArea(self.grid, self.covariance)
 
-    def variance(self, grid: Grid, queries: RangeQueries) -> NDArray[np.float64]:
+    def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Of the noise in the sum over each box, shape (q,)."""
         # The form w C w, for the fractions w that an interval covers, is a sum over its square.
         x, y = queries.x, queries.y

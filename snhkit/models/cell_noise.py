@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -48,7 +49,7 @@ class CellNoise:
     variance: float
     coarse: NDArray[np.float64] | None = None
 
-    def of(self, cells: Partition, queries: RangeQueries) -> NDArray[np.float64]:
+    def of(self, cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Of the noise in the sum over each box, shape (q,)."""
         found = self.variance * _squared_overlaps(cells, queries)
         if self.coarse is not None:
@@ -76,7 +77,7 @@ class CellNoise:
         return cls(variance, coarse)
 
 
-def _squared_overlaps(cells: Partition, queries: RangeQueries) -> NDArray[np.float64]:
+def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " q"]:
     """Sums of squared fractions of the cells, shape (q,)."""
     (x0, x1), (y0, y1) = (span * cells.region.side_m for span in spans(queries))
     column, row = (np.round(span.mean(axis=0) * _TILES) for span in spans(queries))
@@ -104,7 +105,9 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
     return shared
 
 
-def _weighed_squares(weights: NDArray[np.float64], queries: RangeQueries) -> NDArray[np.float64]:
+def _weighed_squares(
+    weights: NDArray[np.float64], queries: RangeQueries
+) -> Float[np.ndarray, " q"]:
     """Sums of squared fractions of a grid's cells, each times its weight, shape (q,)."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):

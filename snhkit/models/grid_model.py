@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -55,11 +56,11 @@ class GridModel:
     def _table(self) -> SummedArea:
         return SummedArea(self.grid, self.values)
 
-    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
         return self._table.sums(queries)
 
-    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
         if self.noise is None:
             return unknown_variance(queries)

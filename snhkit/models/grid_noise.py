@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float
+from numpy.typing import ArrayLike, NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
@@ -16,12 +17,13 @@ __all__ = ["BlockNoise", "GridNoise"]
 _MOST_LEVELS = 64
 
 
+@runtime_checkable
 class GridNoise(Protocol):
     """What is known of the noise of a grid's estimated counts."""
 
     kind: ClassVar[str]
 
-    def variance(self, grid: Grid, queries: RangeQueries) -> NDArray[np.float64]:
+    def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Of the noise in the sum over each box, shape (q,)."""
         ...
 
@@ -93,7 +95,7 @@ class BlockNoise:
 
     @classmethod
     def consistent(
-        cls, sides: Sequence[int], assumed: Sequence[float], variances: Sequence[float]
+        cls, sides: Sequence[int], assumed: ArrayLike, variances: ArrayLike
     ) -> "BlockNoise":
         """The noise that least squares leaves where nested grids were counted.
 
@@ -101,9 +103,9 @@ class BlockNoise:
         ----------
         sides : sequence of int
             Cells a side of each grid, from the coarsest; each divides the next.
-        assumed : sequence of float
+        assumed : array_like, shape (l,)
             The variances that least squares assumed, in any unit.
-        variances : sequence of float
+        variances : array_like, shape (l,)
             Those that the counts have.
 
         Notes
@@ -120,7 +122,7 @@ class BlockNoise:
         weights = np.diag(spread - np.append(spread[1:], 0))
         return cls(tuple(sides), tuple(map(tuple, weights.tolist())))
 
-    def variance(self, grid: Grid, queries: RangeQueries) -> NDArray[np.float64]:
+    def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Of the noise in the sum over each box, shape (q,)."""
         x, y = (
             np.stack([squared_fractions(span, b) * (grid.m / b) for b in self.blocks])

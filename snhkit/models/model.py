@@ -1,9 +1,10 @@
 """The contract of everything that answers boxes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
@@ -11,6 +12,7 @@ from snhkit.geometry import Grid, Partition, RangeQueries, Region
 __all__ = ["Model"]
 
 
+@runtime_checkable
 class Model(Protocol):
     """What a builder learned from noisy counts: arrays that answer boxes."""
 
@@ -29,11 +31,11 @@ class Model(Protocol):
         """What polygons are put together from: the answers of its cells add up."""
         ...
 
-    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Estimated counts, shape (q,)."""
         ...
 
-    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Variance of the noise in each answer, shape (q,); nan where no theory gives it."""
         ...
 

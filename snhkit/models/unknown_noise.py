@@ -1,14 +1,14 @@
 """Models whose noise no theory describes."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float
 
 from snhkit.geometry import RangeQueries
 
 __all__ = ["UnknownNoise", "unknown_variance"]
 
 
-def unknown_variance(queries: RangeQueries) -> NDArray[np.float64]:
+def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
     """Return nan for each box, shape (q,): the noise variance where no theory gives one.
 
     Examples
@@ -23,7 +23,7 @@ def unknown_variance(queries: RangeQueries) -> NDArray[np.float64]:
 class UnknownNoise:
     """The part of ``Model`` that describes noise, for models such as neural networks."""
 
-    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return nan for each box, shape (q,): the variance of the noise is unknown."""
         return unknown_variance(queries)
 

@@ -109,6 +109,7 @@ def test_sizes_that_cannot_be_are_refused(m):
         Grid(CITY, m)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("m", [2.5, True])
 def test_sizes_are_whole_numbers(m):
     with pytest.raises(InputError):
@@ -151,6 +152,7 @@ def test_merged_cells_are_a_partition_again(m, data):
     assert merged.merged(np.zeros(len(by_hand), np.int64)).counts.tolist() == [20]
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "group", [np.zeros((2, 3), int), np.zeros(4, int), np.zeros((2, 2)), -np.eye(2, dtype=int)]
 )

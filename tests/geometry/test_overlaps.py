@@ -1,4 +1,6 @@
+import jaxtyping
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,3 +31,8 @@ def test_what_sticks_out_is_cut_off():
     x, y = spans(RangeQueries(city, [-5, 12, 4], [2, 2, -9], [8, 5, 2], [3, 3, 50]))
     assert x.T.tolist() == [[0, 0.3], [1, 1], [0.4, 0.6]]
     assert y.T.tolist() == [[0.2, 0.5], [0.2, 0.5], [0, 1]]
+
+
+def test_shapes_in_signatures_are_checked_here():
+    with pytest.raises(jaxtyping.TypeCheckError, match="span"):
+        fractions(np.zeros((3, 5)), 4)

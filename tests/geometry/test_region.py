@@ -73,6 +73,7 @@ def test_high_latitudes_work(lat):
     assert region.contains(region.to_xy(lat, 25)[None]).all()
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("given_values", "message"),
     [
