@@ -3,7 +3,7 @@
 Needs the folder of public data sets that ``cities.py`` needs. Prints, as Markdown: on San
 Francisco's taxis the errors of squares of all sizes, of 508 m tiles, and how tiles add up, for each
 method; the same of the denoised grid for several shares of epsilon that buy counts of blocks (the
-frontier); and two errors on other cities, on records and anywhere.
+frontier), and for several widths of cells; and two errors on other cities, on records and anywhere.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from snhkit.geometry import Grid
 
 METHODS = ("ug", "ag", "privtree", "dawa", "identity", "denoised")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
+FACTORS = (0.7, 0.9, 1.0, 1.2)
 TILES_M = (25, 100, 400)
 COLUMNS = (
     "on records", "anywhere, records", "100-300 on", "100-300", "300-1,000", "1-5 km",
@@ -103,6 +104,20 @@ def frontier_table(folder: Path, draws: int) -> None:
             row(f"{share:g}", epsilon, mean(task, data, builder, epsilon, draws))
 
 
+def widths_table(folder: Path, draws: int) -> None:
+    """Print what wider and narrower cells are worth."""
+    records = cabs(folder)
+    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    header("width, m")
+    for epsilon in EPSILONS[::2]:
+        usual = data.release(snh.DenoisedGrid(), epsilon=epsilon).model.cells()
+        assert isinstance(usual, Grid)
+        for factor in FACTORS:
+            width = factor * 2 * usual.cell_m
+            found = mean(task, data, snh.DenoisedGrid(width), epsilon, draws)
+            row(f"{width:.0f}", epsilon, found)
+
+
 def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, ...]]:
     """Print one city's rows; return errors on records of the best others, Identity and ours."""
     records = records_of(place, folder)
@@ -154,7 +169,12 @@ def cities_table(folder: Path, draws: int) -> None:
         print(f"| {name} | {ratios[0]:.3f} | {ratios[1]:.3f} |", flush=True)
 
 
-TABLES = {"cabs": cabs_table, "frontier": frontier_table, "cities": cities_table}
+TABLES = {
+    "cabs": cabs_table,
+    "frontier": frontier_table,
+    "widths": widths_table,
+    "cities": cities_table,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The denoised grid beside the others.")

@@ -1,6 +1,7 @@
 import json
 import tracemalloc
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models import PackedGridModel
 from snhkit.models.packed_counts import PackedCounts
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -23,6 +24,11 @@ COUNTS = np.array([[1, 700], [0, 2]], np.uint16)
 CLEAN = st.integers(1, 6).flatmap(
     lambda m: arrays(np.float64, (m, m), elements=st.floats(0, 50) | st.floats(0, 1e12))
 )
+
+
+def released(model: PackedGridModel) -> Release:
+    paid = (Spend(Fraction(1), "counts"),)
+    return Release("DenoisedGrid", {}, Fraction(1), PrivacyUnit("record"), 9, False, paid, model)
 
 
 def model(counts=COUNTS, unit=0.25) -> PackedGridModel:
@@ -122,7 +128,7 @@ def parts(data) -> dict[str, np.ndarray]:
 
 def written(tmp_path, settings=None, arrays=None, drop=()):
     """A file, some of whose parts are others."""
-    release = Release("DenoisedGrid", {}, 1, PrivacyUnit("record"), 9, False, (), model())
+    release = released(model())
     data = release.to_bytes()
     head = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["snhkit"]
     about = json.loads(head)
@@ -147,7 +153,7 @@ class TestFile:
         most = min(np.iinfo(kind).max, 2**52)
         counts = np.array([[0, 1, most], [most // 3, 200, 77], [5, 0, 0]], kind)
         stored = model(counts, 0.3)
-        release = Release("DenoisedGrid", {}, 1, PrivacyUnit("record"), 9, False, (), stored)
+        release = released(stored)
         again = load(release.save(tmp_path / "good.snh"))
         assert (again.model.counts.counts() == counts).all()
         assert again.model.counts.size == np.min_scalar_type(counts.max()).itemsize

@@ -111,12 +111,14 @@ def chosen_grid(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     labels: "Pretrained" = "published",
     least_m: float = 0.0,
+    wider: float = 1.0,
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
     """The grid of a given width, or of a chosen one, for which n may have to be bought.
 
     It is chosen for the given share of the epsilon that is left, from n, public points and what
     was bought, to suit squares of the given sizes; "auto" by the labels of that name.
-    No chosen width is below ``least_m`` metres.
+    A bought width is multiplied by ``wider``; no chosen one
+    is below ``least_m`` metres.
 
     Returns
     -------
@@ -146,6 +148,6 @@ def chosen_grid(
         usual = default_cell_width(n, share * left.record_epsilon)
         half = Grid.of_width(records.region, max(usual / 2, finest))
         evenness, left, spend = bought_evenness(records, half, left)
-        width *= narrowing(n, share * left.record_epsilon, evenness, sizes_m)
+        width *= wider * narrowing(n, share * left.record_epsilon, evenness, sizes_m)
         bought = (*bought, spend)
     return Grid.of_width(records.region, max(width, finest)), left, bought, n

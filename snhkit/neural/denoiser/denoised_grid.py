@@ -9,7 +9,13 @@ from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.metrics import smoothing
 from snhkit.models import PackedGridModel
-from snhkit.neural.denoiser.levels import bought_levels, checked_share, coarse_share, least_width
+from snhkit.neural.denoiser.levels import (
+    WIDER,
+    bought_levels,
+    checked_share,
+    coarse_share,
+    least_width,
+)
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.release import Release
 
@@ -97,6 +103,7 @@ class DenoisedGrid:
             self.sizes_m,
             labels="denoised",
             least_m=least_width(self.sizes_m),
+            wider=WIDER,
         )
         levels, spends = bought_levels(records, grid, left, share)
         # From here on, nothing looks at the records.

@@ -15,6 +15,7 @@ from snhkit.geometry import Grid, Histogram, Points
 from snhkit.privacy import Spend, noisy_histogram
 
 __all__ = [
+    "WIDER",
     "Blocks",
     "Levels",
     "block_starts",
@@ -83,8 +84,9 @@ class Levels:
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon that buys counts of blocks.
 
-    A fifth for the usual sizes (``benchmarks/denoised.py`` prints what other shares give), more for
-    wider boxes, and less where noise hides whole blocks.
+    A fifth or less for the usual sizes (``benchmarks/denoised.py`` prints what other shares give):
+    the less, the larger n epsilon is; less too where noise hides whole blocks; and more for wider
+    boxes.
 
     Parameters
     ----------
@@ -97,12 +99,13 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 
     Examples
     --------
-    >>> coarse_share(100_000, 0.2)
-    0.2
+    >>> [round(coarse_share(217_438, epsilon), 3) for epsilon in (0.05, 0.2, 0.8)]
+    [0.2, 0.163, 0.132]
     """
     wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
-    enough = min(n * epsilon / _ENOUGH, 1.0)
-    return min(_SHARE * wider**0.4, _MOST_SHARE) * enough
+    known = n * epsilon
+    share = _SHARE * max(known / _MANY, 1.0) ** -0.15
+    return min(share * wider**0.4, _MOST_SHARE) * min(known / _ENOUGH, 1.0)
 
 
 def share_of_large(n: int, epsilon: float) -> Fraction:
@@ -125,6 +128,11 @@ def checked_share(share: float) -> None:
     number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
     if not (number and 0 <= share < 1):
         raise InputError(f"coarse must be a share of epsilon from 0 to below 1, not {share!r}.")
+
+
+WIDER = 1.12
+"""By what to widen cells whose bought width suits squares around records: that costs those squares
+nothing, and all other boxes gain (``benchmarks/denoised.py --tables widths``)."""
 
 
 def least_width(sizes_m: tuple[float, float]) -> float:
