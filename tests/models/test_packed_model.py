@@ -203,6 +203,7 @@ class TestFile:
         ],
         ids=str,
     )
+    @pytest.mark.usefixtures("unchecked")
     def test_settings(self, settings, told, tmp_path):
         assert told in refusal(written(tmp_path, settings))
 
