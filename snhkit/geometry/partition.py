@@ -47,8 +47,8 @@ class Partition:
     -----
     The constructor proves the tiling. Put +1 on the lower-left and upper-right corner of each
     rectangle and -1 on its two others. These numbers determine how many rectangles lie over each
-    place, so they cancel everywhere but at the region's own corners if and only if every place is covered
-    once.
+    place, so they cancel everywhere but at the region's own corners if and only if every place is
+    covered once.
     """
 
     region: Region
