@@ -1,4 +1,4 @@
-"""A private dataset: records, and the account of what may be told about them."""
+"""Private datasets: records, and the ledger of what was released about them."""
 
 import os
 from fractions import Fraction
@@ -26,7 +26,7 @@ _MAX_SCALE = 2**40  # far below where noise could no longer be drawn, whatever i
 
 
 class PrivateDataset:
-    """Records that only releases may leave, each paid for from one budget.
+    """Private records, from which releases are built and paid for from one budget.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class PrivateDataset:
         All the epsilon that may ever be spent on the records; may be left out where ``ledger``
         names a file that exists, which then says the budget.
     unit : "record" or "user"
-        What is hidden: one record, or all that are kept of one person.
+        The unit of privacy: one record, or all records that are kept of one person.
     max_per_user : int, optional
         With ``unit="user"``: how many records of a person are kept, chosen at random.
     n : "public" or "private"
@@ -100,7 +100,7 @@ class PrivateDataset:
 
     @property
     def region(self) -> Region:
-        """The declared square."""
+        """The declared region of the records."""
         return self._records.region
 
     @property
@@ -124,7 +124,7 @@ class PrivateDataset:
         public: Points | None = None,
         seed: int | None = None,
     ) -> Release:
-        """Pay epsilon, build, check what was spent, and only then hand over.
+        """Return a release, after charging epsilon to the ledger.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How wrong an answer is."""
+"""Errors of estimated counts."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ __all__ = ["relative_errors", "smoothing"]
 
 
 def smoothing(n: int) -> float:
-    """The paper's psi: 0.1 % of the number of records, so that empty boxes do not divide by 0.
+    """Return the paper's psi, 0.1 % of the number of records, which bounds relative errors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Steps of long work: shown by tqdm, or told to whoever watches, who may stop the work."""
+"""Progress of long computations, shown as a bar or passed to a function that may stop them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +13,14 @@ __all__ = ["Step", "steps", "watched"]
 
 @dataclass(frozen=True)
 class Step:
-    """How far a piece of long work is.
+    """The progress of a long computation.
 
     Parameters
     ----------
     what : str
-        What is being done.
+        Name of the computation.
     done, total : int
-        Steps; work that converges early ends before all are done.
+        Steps done so far, and in total; a computation that converges early ends before.
     """
 
     what: str
@@ -33,16 +33,16 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("snhkit_watcher", default=None
 
 
 class Advance(Protocol):
-    """Says that some steps are done, and what a bar may show beside them."""
+    """A function that reports finished steps, and values for the bar to show."""
 
     def __call__(self, by: int = 1, **beside: object) -> None: ...
 
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Tell the steps of the work inside to ``watcher`` instead of showing a bar.
+    """Call ``watcher`` with each step of the computations inside, instead of showing a bar.
 
-    Of this thread's work only. What ``watcher`` raises ends the work.
+    Only computations of this thread are reported. An exception of ``watcher`` ends them.
 
     Examples
     --------
@@ -60,16 +60,16 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
-    """Count ``total`` steps of long work; what it gives is called after each, or some, of them.
+    """Yield a function that reports finished steps of a computation.
 
     Parameters
     ----------
     total : int
-        Steps there are.
+        Number of steps.
     what : str
-        What is done; no value that depends on records.
+        Name of the computation; it must not contain a value that depends on records.
     unit : str
-        What a step is called.
+        Name of one step.
     """
     watcher = _WATCHER.get()
     if watcher is None:

@@ -1,4 +1,4 @@
-"""Where records come from: files, frames, and twelve synthetic cities."""
+"""Readers of records, the paper's twelve cities, and synthetic records in them."""
 
 from snhkit.data.cities import CITIES, City, city
 from snhkit.data.reading.readers import read_points

@@ -1,4 +1,4 @@
-"""The twelve cities of the paper: where they are and what was published about them."""
+"""The paper's twelve cities: their regions, and what its authors published about them."""
 
 import difflib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Regions, points, boxes and grids: what lies where, in metres."""
+"""Regions, points, boxes, grids and partitions, in metres on a region's plane."""
 
 from snhkit.geometry.counts import exact_counts
 from snhkit.geometry.grid import Grid, SummedArea

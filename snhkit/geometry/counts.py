@@ -1,4 +1,4 @@
-"""Exact counts of boxes over points, without a loop over either."""
+"""Exact counts of the points in many boxes."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,14 +12,24 @@ __all__ = ["count_in_boxes", "exact_counts"]
 
 
 def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
-    """The true number of points in each box, shape (q,): the paper's f(q).
+    """Return the true number of points in each box, shape (q,): the paper's f(q).
 
     Parameters
     ----------
     points : Points
         The records.
     queries : RangeQueries
-        Half-open boxes.
+        q half-open boxes in the same region.
+
+    Returns
+    -------
+    ndarray of int, shape (q,)
+        Counts.
+
+    Raises
+    ------
+    InputError
+        If the points lie in another region than the boxes.
 
     Examples
     --------
@@ -40,7 +50,7 @@ def count_in_boxes(
     x1: Float[np.ndarray, " q"],
     y1: Float[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Points of ``xy``, shape (n, 2), with x0 <= x < x1 and y0 <= y < y1; bounds may be infinite.
+    """Return how many points have x0 <= x < x1 and y0 <= y < y1; bounds may be infinite.
 
     A wavelet matrix over the y ranks in order of x, one level held at a time: log2(n) passes of
     array operations, memory in proportion to n + q.
@@ -63,7 +73,7 @@ def _ranked_below(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """How many of ranks[first:last] are below limit; ranks are a permutation of 0..n-1."""
+    """Return how many of ranks[first:last], a permutation of 0..n-1, are below limit."""
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)

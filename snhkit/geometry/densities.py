@@ -1,4 +1,4 @@
-"""Sums over any boxes of what irregular cells hold, without a loop over either."""
+"""Sums over many boxes of the values of a partition's cells."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,7 +11,7 @@ from snhkit.geometry.wavelet import levels
 
 __all__ = ["DensityTable"]
 
-_CHUNK = 65_536  # boxes at a time, so that memory depends on the cells alone
+_CHUNK = 65_536  # boxes of a step; memory depends on the cells alone
 
 
 class DensityTable:
@@ -22,7 +22,7 @@ class DensityTable:
     partition : Partition
         The cells.
     values : ndarray, shape (c,)
-        One number a cell.
+        One number for each cell.
 
     Examples
     --------
@@ -52,9 +52,9 @@ class DensityTable:
         self._weights = np.stack([w, w * x, w * y, w * x * y])
 
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " q"]:
-        """The sum over each box, shape (q,); what lies outside the region counts nothing."""
+        """Return the sum over each box, shape (q,); parts outside the region count as 0."""
         if queries.region != self.region:
-            raise InputError("the boxes are given in another region than the one asked.")
+            raise InputError("the boxes lie in another region than the cells.")
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -68,7 +68,7 @@ class DensityTable:
     def _upto(
         self, x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, " p"]:
-        """Sums over [0, x) by [0, y)."""
+        """Return the sums over [0, x) by [0, y), shape (p,)."""
         heights = np.unique(y)
         rank = np.searchsorted(heights, self._y, side="right")
         below_some = rank < len(heights)

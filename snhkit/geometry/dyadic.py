@@ -20,7 +20,7 @@ _SPREAD = (
 
 
 def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
-    """The number of the square that has each point, shape (n,), where a side is cut in 2^depth.
+    """Return the number of each point's square, shape (n,), in a grid of 2^depth squares a side.
 
     Square k of one depth has the quarters 4 k to 4 k + 3 of the next (Morton order).
 
@@ -33,7 +33,7 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
     (array([0, 1, 2, 3]), array([ 0,  5, 10, 15]))
     """
     if not 0 <= depth <= MAX_DEPTH:
-        raise InputError(f"square_of: depth goes from 0 to {MAX_DEPTH}, not {depth}.")
+        raise InputError(f"square_of: depth must be from 0 to {MAX_DEPTH}, not {depth}.")
     cells = 1 << depth
     # A place a rounding error below the region's edge must not fall out of it.
     at = np.minimum((points.xy * (cells / points.region.side_m)).astype(np.int64), cells - 1)
@@ -45,7 +45,7 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
 def squares_at(
     number: Int[np.ndarray, " c"],
 ) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Column and row of squares, each of shape (c,), from their numbers.
+    """Return the columns and the rows of squares, each of shape (c,), from their numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A regular grid: counting points into it and answering boxes from it."""
+"""Regular grids: counts of points in cells, and sums over boxes."""
 
 import math
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["Grid", "SummedArea"]
 
 MAX_CELLS = 2**26
 _MAX_SIDE = math.isqrt(MAX_CELLS)
-_CHUNK = 65_536  # boxes at a time: their corners stay in cache
+_CHUNK = 65_536  # boxes of a step, whose corners fit into the cache
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Grid:
     Parameters
     ----------
     region : Region
-        What is cut.
+        The region that is cut into cells.
     m : int
         Cells a side, at most 8,192.
 
@@ -55,7 +55,7 @@ class Grid:
 
     @classmethod
     def of_width(cls, region: Region, cell_m: float) -> "Grid":
-        """Cells as wide as possible up to ``cell_m`` metres that tile the region."""
+        """Return the grid whose cells are as wide as possible, up to ``cell_m`` metres."""
         positive("cell_m", cell_m, unit="metres")
         # A width that divides the side must not be refined by a rounding error.
         needed = max(1.0, region.side_m / cell_m * (1 - 1e-12))
@@ -72,7 +72,7 @@ class Grid:
         return self.region.side_m / self.m
 
     def count(self, points: Points) -> Histogram:
-        """Count the points of each cell."""
+        """Return the number of points in each cell."""
         if points.region != self.region:
             raise InputError("Grid: the points lie in another region than the grid.")
         # Against the edges themselves: x / cell_m may round to below an edge's own number.
@@ -81,16 +81,16 @@ class Grid:
         return Histogram(self, flat.reshape(self.m, self.m))
 
     def edges(self) -> Float[np.ndarray, " {self.m}+1"]:
-        """Where cells begin and end along either axis, in metres, shape (m + 1,)."""
+        """Return the edges of the cells along either axis, in metres, shape (m + 1,)."""
         return np.linspace(0, self.region.side_m, self.m + 1)
 
     def corners(self) -> Float[np.ndarray, "{self.m**2} 2"]:
-        """Lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
+        """Return the lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
         edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
 
     def boxes(self) -> RangeQueries:
-        """The cells as boxes, in the order of ``corners``."""
+        """Return the cells as m * m boxes, in the order of ``corners``."""
         low, width = self.corners(), np.full(self.m**2, self.cell_m)
         return RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
 
@@ -103,7 +103,7 @@ class SummedArea:
     grid : Grid
         The cells.
     values : ndarray, shape (m, m)
-        One number a cell.
+        One number for each cell.
 
     Examples
     --------
@@ -121,9 +121,9 @@ class SummedArea:
         np.cumsum(np.cumsum(values, axis=0, dtype=float), axis=1, out=self.table[1:, 1:])
 
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """The sum over each box, shape (q,); what lies outside the region counts nothing."""
+        """Return the sum over each box, shape (q,); parts outside the region count as 0."""
         if queries.region != self.grid.region:
-            raise InputError("the boxes are given in another region than the one asked.")
+            raise InputError("the boxes lie in another region than the grid.")
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -138,14 +138,14 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Cell and fraction of it below both ends along an axis, each of shape (2, q)."""
+        """Return the cell of both ends along an axis and the fraction below, shape (2, q)."""
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
         cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Sum over [0, x) by [0, y): bilinear between the table's entries, which is exact."""
+        """Return sums over [0, x) by [0, y): bilinear interpolation of the table is exact."""
         (i, u), (j, v) = x, y
         flat, row = self.table.ravel(), self.grid.m + 1
         at = i * row + j

@@ -1,4 +1,4 @@
-"""The Hilbert curve: a line through all cells of a grid, along which neighbours stay near."""
+"""The Hilbert curve: a path through all cells of a grid that keeps neighbours near."""
 
 import numpy as np
 from jaxtyping import Int
@@ -8,11 +8,11 @@ from snhkit.errors import InputError
 __all__ = ["MAX_ORDER", "hilbert_curve", "runs_on_curve"]
 
 MAX_ORDER = 13
-"""Of a curve through as many cells as a grid may have."""
+"""The order of a curve through as many cells as a grid may have."""
 
 
 def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Column and row of the cells along the curve through a grid of 2^order cells a side.
+    """Return the columns and rows of cells along the curve in a grid of 2^order cells a side.
 
     Each step leads to a cell that shares an edge with the last. A run of 4^k cells that begins at
     a multiple of 4^k fills a square.
@@ -36,7 +36,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     D. Hilbert, "Über die stetige Abbildung einer Linie auf ein Flächenstück", 1891.
     """
     if not 0 <= order <= MAX_ORDER:
-        raise InputError(f"hilbert_curve: order goes from 0 to {MAX_ORDER}, not {order}.")
+        raise InputError(f"hilbert_curve: order must be from 0 to {MAX_ORDER}, not {order}.")
     x = y = np.zeros(1, np.int64)
     for k in range(order):
         side = 1 << k
@@ -51,14 +51,14 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
 def runs_on_curve(
     order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
 ) -> Int[np.ndarray, "4 c"]:
-    """The rectangles that runs of 2^level cells fill, each beginning at a multiple of its length.
+    """Return the rectangles that runs of 2^level cells fill, each begun at a multiple of that.
 
     Parameters
     ----------
     order : int
         Of the curve.
     start, level : ndarray of int, shape (c,)
-        Where each run begins, and the logarithm of its length.
+        The first cell of each run, and the binary logarithm of its length.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How much of equal cells along one axis lies between two places."""
+"""Fractions of equal cells along one axis that intervals cover."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,9 +9,9 @@ __all__ = ["fractions", "spans", "squared_fractions"]
 
 
 def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-    """From where to where boxes reach, along x and along y, each of shape (2, q).
+    """Return the intervals of boxes along x and along y, each of shape (2, q).
 
-    In sides of the region; what sticks out is cut off.
+    The unit is the side of the region; parts outside the region are cut off.
     """
     side = queries.region.side_m
     x, y = np.stack([queries.x, queries.x1]), np.stack([queries.y, queries.y1])
@@ -19,7 +19,7 @@ def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.nda
 
 
 def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m}"]:
-    """The fraction of each of ``m`` cells that a span covers, shape (q, m).
+    """Return the fraction of each of ``m`` cells that a span covers, shape (q, m).
 
     Examples
     --------
@@ -31,7 +31,7 @@ def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m
 
 
 def squared_fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, " q"]:
-    """The sum of the squares of ``fractions``, shape (q,), in one step however many cells.
+    """Return the sum of the squares of ``fractions``, shape (q,), in time independent of m.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A region cut into rectangles of any sizes: proven to be disjoint, counted, and asked."""
+"""Partitions of a region into rectangles of any sizes."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ class Partition:
     Parameters
     ----------
     region : Region
-        What is cut.
+        The region that is cut into cells.
     x0, y0, x1, y1 : array, shape (c,)
         Edges in metres; neighbours share the same numbers to the last bit.
 
@@ -45,10 +45,10 @@ class Partition:
 
     Notes
     -----
-    That is proven, not believed. Put +1 on the lower-left and upper-right corner of each rectangle
-    and -1 on its two others. These numbers determine how many rectangles lie over each place, so
-    they cancel everywhere but at the region's own corners if and only if every place is covered
-    once.
+    The constructor proves the tiling. Put +1 on the lower-left and upper-right corner of each
+    rectangle and -1 on its two others. These numbers determine how many rectangles lie over each
+    place, so they cancel everywhere but at the region's own corners if and only if every place is
+    covered once.
     """
 
     region: Region
@@ -63,7 +63,10 @@ class Partition:
     ) -> None:
         edges = [np.asarray(a, np.float64) for a in (x0, y0, x1, y1)]
         if len({a.shape for a in edges}) > 1 or edges[0].ndim != 1 or not edges[0].size:
-            raise InputError(f"Partition: edges must be as long: {[a.shape for a in edges]}.")
+            raise InputError(
+                "Partition: x0, y0, x1 and y1 must have equal lengths of at least 1, "
+                f"not {[a.shape for a in edges]}."
+            )
         for name, a in zip(("x0", "y0", "x1", "y1"), edges, strict=True):
             # A copy that cannot be changed: what was proven stays true.
             a = a.copy()
@@ -79,7 +82,7 @@ class Partition:
 
     @classmethod
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
-        """Cut the cells of a grid each into ``pieces[i, j]`` by ``pieces[i, j]``, shape (m, m).
+        """Return the partition that cuts cell (i, j) of a grid into ``pieces[i, j]`` squared cells.
 
         The pieces of a cell follow each other, x-major like the grid's cells.
 
@@ -90,7 +93,9 @@ class Partition:
         array([2., 1., 1., 2., 2., 4., 4.])
         """
         if pieces.shape != (grid.m, grid.m) or not (pieces >= 1).all():
-            raise InputError(f"split: pieces must be ({grid.m}, {grid.m}) numbers from 1.")
+            raise InputError(
+                f"split: pieces must hold whole numbers from 1, in the shape ({grid.m}, {grid.m})."
+            )
         k = pieces.ravel()
         cell = np.repeat(np.arange(k.size), k**2)
         nth = np.arange(cell.size) - np.repeat(np.cumsum(k**2) - k**2, k**2)
@@ -108,7 +113,7 @@ class Partition:
         column: Int[np.ndarray, " c"],
         row: Int[np.ndarray, " c"],
     ) -> "Partition":
-        """Squares of a quadtree: one in a grid of 2^depth cells a side for each entry, shape (c,).
+        """Return the partition into c squares of a quadtree, given by depth, column and row.
 
         Examples
         --------
@@ -118,7 +123,7 @@ class Partition:
         array([0., 0., 2., 2.])
         """
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
-            raise InputError(f"dyadic: depths go from 0 to {MAX_DEPTH}.")
+            raise InputError(f"dyadic: depths must be from 0 to {MAX_DEPTH}.")
         finest = MAX_DEPTH - depth
         low = np.stack([column << finest, row << finest])
         high = low + (1 << finest)
@@ -134,24 +139,24 @@ class Partition:
 
     @property
     def areas(self) -> Float[np.ndarray, " c"]:
-        """Square metres of each cell, shape (c,)."""
+        """The area of each cell in square metres, shape (c,)."""
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
     def count(self, points: Points) -> Histogram:
-        """Count the points of each cell; each point is in exactly one."""
+        """Return the number of points in each cell; each point is in exactly one."""
         if points.region != self.region:
             raise InputError("Partition: the points lie in another region than the cells.")
         counts = count_in_boxes(points.xy, self.x0, self.y0, self.x1, self.y1)
         return Histogram(self, counts)
 
     def boxes(self) -> RangeQueries:
-        """The cells as boxes."""
+        """Return the cells as c boxes."""
         return RangeQueries(self.region, self.x0, self.y0, self.x1 - self.x0, self.y1 - self.y0)
 
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Where cells of unlike weight meet, shape (p, 2), and the signed sum there, shape (p,).
+        """Return the corners where weights change, shape (p, 2), and the change, shape (p,).
 
         For one weight a cell, shape (c,): the mixed second derivative of the step function that
         takes these weights.
@@ -162,7 +167,7 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both edges of a piece of a cell; the last one ends where the cell does, to the last bit."""
+    """Return both edges of a piece of a cell; the last piece ends exactly at the cell's edge."""
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
     end = low + (high - low) * ((piece + 1) / pieces)

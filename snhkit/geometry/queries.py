@@ -1,4 +1,4 @@
-"""Boxes to be counted, many at once."""
+"""Range queries: many boxes as arrays."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ class RangeQueries:
     Raises
     ------
     InputError
-        Naming the first box that is not finite, has a negative side, or is missing a number.
+        If the arrays have different lengths, or naming the first box with a missing or infinite
+        number or a negative side.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class RangeQueries:
         return f"RangeQueries({len(self):,} boxes)"
 
     def __getitem__(self, rows: slice | NDArray) -> "RangeQueries":
-        """Some of the boxes: a slice, an index array or a mask."""
+        """Return some of the boxes, by a slice, an index array or a mask."""
         return RangeQueries(
             self.region, self.x[rows], self.y[rows], self.width[rows], self.height[rows]
         )
@@ -119,7 +120,7 @@ class RangeQueries:
 
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
-        """Squares of ``side_m`` metres (one, or shape (q,)) around ``centres``, shape (q, 2)."""
+        """Return squares of ``side_m`` metres, one or shape (q,), around centres, shape (q, 2)."""
         centres = floats("squares: centres", centres).reshape(-1, 2)
         side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
@@ -148,7 +149,7 @@ class RangeQueries:
             (Sec. 6.1). Squares centred on private records tell where these are: keep them for
             evaluation. A region: squares lie uniformly inside it.
         count : int
-            How many.
+            Number of squares.
         sizes_m : (float, float)
             Smallest and largest side, in metres.
         seed : int
@@ -177,7 +178,7 @@ class RangeQueries:
     def from_degrees(
         cls, region: Region, south: ArrayLike, west: ArrayLike, north: ArrayLike, east: ArrayLike
     ) -> "RangeQueries":
-        """Boxes given by their bounds in degrees, each of shape (q,).
+        """Return the boxes with the given bounds in degrees, each of shape (q,).
 
         On the region's plane a box in degrees is very nearly a rectangle: the one through the
         middles of its four edges is taken. A box may cross the antimeridian (west > east).
@@ -216,7 +217,7 @@ class RangeQueries:
 
     @classmethod
     def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":
-        """Boxes given as the rectangles of a GeoDataFrame that has a CRS.
+        """Return the rectangles of a GeoDataFrame, in any CRS, as boxes.
 
         Raises
         ------
@@ -235,14 +236,14 @@ class RangeQueries:
         return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
 
     def corners_in_degrees(self) -> Float[np.ndarray, "q 4 2"]:
-        """Latitude and longitude of each box's corners, anticlockwise; shape (q, 4, 2)."""
+        """Return latitude and longitude of each box's corners, anticlockwise, shape (q, 4, 2)."""
         x0, y0, x1, y1 = self.x, self.y, self.x1, self.y1
         ring = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         xy = np.stack([np.stack(corner, axis=1) for corner in ring], axis=1)
         return np.stack(self.region.to_latlon(xy), axis=-1)
 
     def chunks(self, size: int) -> Iterator["RangeQueries"]:
-        """Consecutive parts of at most ``size`` boxes; itself if it is no more."""
+        """Yield consecutive parts of at most ``size`` boxes."""
         if 0 < len(self) <= size:
             yield self
             return
@@ -251,7 +252,7 @@ class RangeQueries:
 
 
 def are_boxes(shapes) -> Bool[np.ndarray, " q"]:
-    """Whether each shape of a GeoSeries in degrees fills its bounds, shape (q,)."""
+    """Return whether each shape of a GeoSeries in degrees fills its bounds, shape (q,)."""
     bounds = shapes.bounds
     spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
     filled = shapes.set_crs(None, allow_override=True).area

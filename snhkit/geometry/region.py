@@ -1,4 +1,4 @@
-"""The declared, public square of the map on which everything happens."""
+"""Regions: declared, public squares on the map."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -89,12 +89,12 @@ class Region:
         )
 
     def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> Float[np.ndarray, "*s 2"]:
-        """Metres from the lower-left corner, shape (..., 2), of places in degrees."""
+        """Return places in degrees as metres from the lower-left corner, shape (..., 2)."""
         x, y = _transformer(self).transform(np.asarray(lon, float), np.asarray(lat, float))
         return np.stack([x, y], axis=-1) + self.side_m / 2
 
     def to_latlon(self, xy: ArrayLike) -> tuple[Float[np.ndarray, "*s"], Float[np.ndarray, "*s"]]:
-        """Latitude and longitude in degrees of places in metres, shape (..., 2).
+        """Return latitude and longitude in degrees of places in metres, shape (..., 2).
 
         Longitudes are within 180 degrees of the centre's, so they do not jump at the antimeridian.
         """
@@ -103,17 +103,17 @@ class Region:
         return np.asarray(lat), self.near_centre(lon)
 
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
-        """Longitudes in degrees, shifted by whole turns to lie within 180 of the centre's."""
+        """Return longitudes in degrees, shifted by whole turns to within 180 of the centre's."""
         return self.lon + (np.asarray(lon, float) - self.lon + 180) % 360 - 180
 
     def contains(self, xy: Float[np.ndarray, "*s 2"]) -> Bool[np.ndarray, "*s"]:
-        """Whether each place, shape (n, 2) in metres, lies in the half-open square."""
+        """Return whether each place, shape (n, 2) in metres, lies in the half-open square."""
         return np.all((xy >= 0) & (xy < self.side_m), axis=-1)
 
     def ring(
         self, points_per_side: int = 16
     ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
-        """Latitude and longitude along the border, anticlockwise from the lower-left, closed."""
+        """Return latitude and longitude along the closed border, anticlockwise."""
         t = np.linspace(0, self.side_m, points_per_side, endpoint=False)
         low, high = np.zeros_like(t), np.full_like(t, self.side_m)
         x = np.concatenate([t, high, high - t, low, [0]])
@@ -127,7 +127,7 @@ class Region:
         return float(lat.min()), float(lon.min()), float(lat.max()), float(lon.max())
 
     def to_dict(self) -> dict[str, float]:
-        """Centre and side, for a file."""
+        """Return the centre and the side as JSON values."""
         return asdict(self)
 
 

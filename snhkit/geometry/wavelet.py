@@ -1,4 +1,4 @@
-"""A walk through a wavelet matrix, which counts and sums below limits for many queries at once."""
+"""A wavelet matrix: counts and sums below limits for many queries at once."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

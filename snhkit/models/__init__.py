@@ -1,4 +1,4 @@
-"""What a release holds: arrays that answer boxes, and what is known of the noise in the answers."""
+"""Models: arrays that answer boxes, and the variance of the noise in their answers."""
 
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise

@@ -1,4 +1,4 @@
-"""Noise of a grid's estimated counts that was shaped along each axis alike."""
+"""Noise of a grid's counts whose covariance is the same along both axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class AxisNoise:
     Parameters
     ----------
     grid : Grid
-        Whose counts it is in.
+        The grid whose counts have the noise.
     covariance : ndarray, shape (m, m)
         The factor C: counts of the cells (i, j) and (k, l) have the covariance C[i, k] C[j, l].
 
@@ -44,32 +44,32 @@ class AxisNoise:
         return SummedArea(self.grid, self.covariance)
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the sum over each box, shape (q,)."""
         # The form w C w, for the fractions w that an interval covers, is a sum over its square.
         x, y = queries.x, queries.y
         width, height = queries.width, queries.height
         along_x = self._table.sums(RangeQueries(queries.region, x, x, width, width))
         along_y = self._table.sums(RangeQueries(queries.region, y, y, height, height))
-        # Where terms cancel, rounding may leave less than nothing, twice even.
+        # Where terms cancel, rounding may leave negative numbers, whose product is positive.
         return np.maximum(along_x, 0) * np.maximum(along_y, 0)
 
     def separate(self, grid: Grid) -> bool:
-        """No: axes share it."""
+        """Return False: cells of one row or column have correlated noise."""
         return False
 
     def arrays(self) -> dict[str, NDArray]:
-        """The factor."""
+        """Return the factor of the covariance."""
         return {"covariance": self.covariance}
 
     def settings(self) -> dict[str, Any]:
-        """Nothing: the array says it all."""
+        """Return no settings; the array describes the noise."""
         return {}
 
     @classmethod
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "AxisNoise":
-        """Rebuild from a file."""
+        """Return the noise that the arrays of a file describe."""
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
                 f"noise along axes has one array, 'covariance', of shape ({grid.m}, {grid.m}); "

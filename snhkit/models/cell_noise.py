@@ -1,4 +1,4 @@
-"""The noise that sums over irregular cells have."""
+"""Noise in sums over rectangular cells of any sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from snhkit.geometry.overlaps import fractions, spans
 
 __all__ = ["CellNoise"]
 
-_TILES = 64  # a side: boxes of one tile are asked together, of the cells near them only
-_BOXES, _CELLS = 64, 4_096  # pairs at a time: they stay in cache
+_TILES = 64  # a side; the boxes of a tile are compared only with the cells near them
+_BOXES, _CELLS = 64, 4_096  # pairs of a step, which fit into the cache
 _ROWS = 1_024
 
 
@@ -29,10 +29,10 @@ class CellNoise:
     Parameters
     ----------
     variance : float
-        Of each cell's own noise.
+        Variance of each cell's own noise, in squared records.
     coarse : ndarray, shape (k, k), optional
-        Weights of the cells of a grid of k a side; they may be negative, where coarse counts
-        have made the sums of cells more certain.
+        Weights of the cells of a grid of k cells a side. A weight is negative where coarse counts
+        have reduced the variance of sums of cells.
 
     Examples
     --------
@@ -50,23 +50,23 @@ class CellNoise:
     coarse: NDArray[np.float64] | None = None
 
     def of(self, cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the sum over each box, shape (q,)."""
         found = self.variance * _squared_overlaps(cells, queries)
         if self.coarse is not None:
             found += _weighed_squares(self.coarse, queries)
-        return np.maximum(found, 0)  # rounding may leave less than nothing
+        return np.maximum(found, 0)  # rounding may leave a negative number
 
     def arrays(self) -> dict[str, NDArray]:
-        """The weights of the coarse cells."""
+        """Return the weights of the coarse cells, if there are any."""
         return {} if self.coarse is None else {"noise": self.coarse}
 
     def settings(self) -> dict[str, Any]:
-        """The variance."""
+        """Return the variance of a cell's own noise."""
         return {"variance": self.variance}
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]) -> "CellNoise":
-        """Rebuild from a file."""
+        """Return the noise that the arrays and settings of a file describe."""
         variance, coarse = float(settings["variance"]), arrays.get("noise")
         if set(arrays) - {"noise"}:
             raise InputError(f"noise of cells has one array, 'noise', not {sorted(arrays)}.")
@@ -78,7 +78,7 @@ class CellNoise:
 
 
 def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " q"]:
-    """Sums of squared fractions of the cells, shape (q,)."""
+    """Return the sums of the squared fractions of cells that boxes cover, shape (q,)."""
     (x0, x1), (y0, y1) = (span * cells.region.side_m for span in spans(queries))
     column, row = (np.round(span.mean(axis=0) * _TILES) for span in spans(queries))
     order = np.lexsort((row, column))
@@ -97,7 +97,7 @@ def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarr
 
 
 def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
-    """Fractions of cells from start to end between low and high, shape (q, c)."""
+    """Return the fraction of each cell between low and high, shape (q, c)."""
     shared = np.minimum(high, end)
     shared -= np.maximum(low, start)
     np.maximum(shared, 0, out=shared)
@@ -108,7 +108,7 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Sums of squared fractions of a grid's cells, each times its weight, shape (q,)."""
+    """Return the weighted sums of squared fractions of a grid's cells, shape (q,)."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))

@@ -1,4 +1,4 @@
-"""Answers from a grid of noisy counts, taking cells to be uniform inside."""
+"""A model of square cells with estimated counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,16 +22,25 @@ _NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNois
 
 @dataclass(frozen=True, eq=False)
 class GridModel:
-    """A grid of estimated counts.
+    """A grid of estimated counts that are spread evenly inside each cell.
 
     Parameters
     ----------
     grid : Grid
         The cells.
     values : ndarray, shape (m, m)
-        Estimated counts.
+        Estimated counts, in records.
     noise : GridNoise, optional
-        What is known of their noise.
+        The covariance of the noise in ``values``; unknown by default.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> grid = Grid(city, 2)
+    >>> model = GridModel(grid, np.array([[1, 2], [3, 4]]), BlockNoise.independent(2, 8.0))
+    >>> boxes = RangeQueries(city, x=[0, 0], y=[0, 0], width=[4, 1], height=[4, 2])
+    >>> model.answer(boxes), model.noise_variance(boxes)
+    (array([10. ,  0.5]), array([32.,  2.]))
     """
 
     grid: Grid
@@ -41,15 +50,15 @@ class GridModel:
 
     @property
     def region(self) -> Region:
-        """Where it can be asked."""
+        """The region in which boxes can be answered."""
         return self.grid.region
 
     def cells(self) -> Grid:
-        """Its own cells."""
+        """Return the cells of the model."""
         return self.grid
 
     def additive(self) -> "GridModel":
-        """Itself."""
+        """Return this model, whose answers add up."""
         return self
 
     @cached_property
@@ -57,30 +66,30 @@ class GridModel:
         return SummedArea(self.grid, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
+        """Return the sum over each box, shape (q,); part of a cell counts as its share of area."""
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
+        """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
         if self.noise is None:
             return unknown_variance(queries)
-        # Where terms cancel, rounding may leave less than nothing.
+        # Where terms cancel, rounding may leave a negative number.
         return np.maximum(self.noise.variance(self.grid, queries), 0)
 
     @property
     def separate(self) -> bool:
-        """Whether each cell is known to have noise of its own."""
+        """Whether the cells are known to have independent noise."""
         return self.noise is not None and self.noise.separate(self.grid)
 
     def arrays(self) -> dict[str, NDArray]:
-        """The counts, in 32 bits where they fit, and what its noise needs."""
+        """Return the counts, in 32 bits where they fit, and the arrays of the noise."""
         whole = np.issubdtype(self.values.dtype, np.integer)
         fits = whole and np.abs(self.values).max(initial=0) < 2**31
         values = self.values.astype(np.int32) if fits else self.values
         return {"values": values} | ({} if self.noise is None else self.noise.arrays())
 
     def settings(self) -> dict[str, Any]:
-        """What is known of its noise."""
+        """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
         if self.noise is None:
             return {}
         return {"noise": {"kind": self.noise.kind} | self.noise.settings()}
@@ -89,7 +98,7 @@ class GridModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridModel":
-        """Rebuild from a file."""
+        """Return the model that the arrays and settings of a file describe."""
         if "values" not in arrays:
             raise InputError(f"a grid has an array 'values', not only {sorted(arrays)}.")
         values = arrays["values"]

@@ -1,4 +1,4 @@
-"""The noise that sums over a grid of estimated counts have."""
+"""Noise in sums over a grid of estimated counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,36 +14,36 @@ from snhkit.geometry.overlaps import spans, squared_fractions
 
 __all__ = ["BlockNoise", "GridNoise"]
 
-_MOST_LEVELS = 64
+_MAX_LEVELS = 64
 
 
 @runtime_checkable
 class GridNoise(Protocol):
-    """What is known of the noise of a grid's estimated counts."""
+    """The covariance of the noise in a grid's estimated counts."""
 
     kind: ClassVar[str]
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the sum over each box, shape (q,)."""
         ...
 
     def separate(self, grid: Grid) -> bool:
-        """Whether each cell has noise of its own, independent of the others'."""
+        """Return whether the cells have independent noise."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
-        """Arrays for the file."""
+        """Return the arrays that describe the noise, for a file."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """What else goes into the file, as JSON values."""
+        """Return the settings that describe the noise, as JSON values."""
         ...
 
     @classmethod
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridNoise":
-        """Rebuild from a file, distrusting it."""
+        """Return the noise of a file; raise InputError if the file is invalid."""
         ...
 
 
@@ -90,23 +90,23 @@ class BlockNoise:
 
     @classmethod
     def independent(cls, m: int, variance: float) -> "BlockNoise":
-        """Each cell has its own noise, of one variance."""
+        """Return the noise of m by m cells that are independent and have one variance."""
         return cls((m,), ((variance,),))
 
     @classmethod
     def consistent(
         cls, sides: Sequence[int], assumed: ArrayLike, variances: ArrayLike
     ) -> "BlockNoise":
-        """The noise that least squares leaves where nested grids were counted.
+        """Return the noise that remains after least squares over nested grids of counts.
 
         Parameters
         ----------
         sides : sequence of int
             Cells a side of each grid, from the coarsest; each divides the next.
         assumed : array_like, shape (l,)
-            The variances that least squares assumed, in any unit.
+            The variances that least squares assumed, in any unit, one for each grid.
         variances : array_like, shape (l,)
-            Those that the counts have.
+            The variances of the counts, in squared records, one for each grid.
 
         Notes
         -----
@@ -123,7 +123,7 @@ class BlockNoise:
         return cls(tuple(sides), tuple(map(tuple, weights.tolist())))
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the sum over each box, shape (q,)."""
         x, y = (
             np.stack([squared_fractions(span, b) * (grid.m / b) for b in self.blocks])
             for span in spans(queries)
@@ -131,25 +131,25 @@ class BlockNoise:
         return np.einsum("iq,ij,jq->q", x, np.array(self.weights), y, optimize=True)
 
     def separate(self, grid: Grid) -> bool:
-        """Whether the cells themselves are the only blocks."""
+        """Return whether the cells themselves are the only blocks."""
         return self.blocks == (grid.m,)
 
     def arrays(self) -> dict[str, NDArray]:
-        """None: the settings say it all."""
+        """Return no arrays; the settings describe the noise."""
         return {}
 
     def settings(self) -> dict[str, Any]:
-        """Blocks and weights."""
+        """Return the blocks and the weights, as JSON values."""
         return {"blocks": list(self.blocks), "weights": [list(row) for row in self.weights]}
 
     @classmethod
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "BlockNoise":
-        """Rebuild from a file."""
+        """Return the noise that the settings of a file describe."""
         if arrays:
             raise InputError(f"noise of blocks has no arrays, not {sorted(arrays)}.")
         blocks = tuple(int(b) for b in settings["blocks"])
-        if len(blocks) > _MOST_LEVELS or any(b < 1 or grid.m % b for b in blocks):
+        if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(f"blocks of noise must divide the grid's {grid.m} a side.")
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

@@ -1,4 +1,4 @@
-"""The contract of everything that answers boxes."""
+"""The interface of all models, which answer boxes from what a builder released."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -14,47 +14,47 @@ __all__ = ["Model"]
 
 @runtime_checkable
 class Model(Protocol):
-    """What a builder learned from noisy counts: arrays that answer boxes."""
+    """Arrays that answer boxes, computed by a builder from noisy counts only."""
 
     kind: ClassVar[str]
 
     @property
     def region(self) -> Region:
-        """Where it can be asked."""
+        """The region in which boxes can be answered."""
         ...
 
     def cells(self) -> Grid | Partition:
-        """The cells that it is best drawn in: its own, if it has any."""
+        """Return the cells in which the model is drawn: its own, if it has cells."""
         ...
 
     def additive(self) -> "Model":
-        """What polygons are put together from: the answers of its cells add up."""
+        """Return a model for polygons, whose answers for disjoint boxes add up."""
         ...
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Estimated counts, shape (q,)."""
+        """Return the estimated count of each box, in records, shape (q,)."""
         ...
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Variance of the noise in each answer, shape (q,); nan where no theory gives it."""
+        """Return the noise variance of each answer, shape (q,); nan where no theory gives one."""
         ...
 
     @property
     def separate(self) -> bool:
-        """Whether each of its cells is known to have noise independent of the others'."""
+        """Whether the cells are known to have independent noise."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
-        """Everything learned, by name."""
+        """Return the arrays of the model by name, for a file."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """What else is needed to answer, as JSON values."""
+        """Return everything but the arrays that the model needs, as JSON values."""
         ...
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "Model":
-        """Rebuild the model of a file, distrusting every part of it."""
+        """Return the model of a file; raise InputError if a part of the file is invalid."""
         ...

@@ -1,4 +1,4 @@
-"""Answers from irregular cells, taking each to be uniform inside."""
+"""A model of rectangular cells of any sizes with estimated counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,16 +20,24 @@ __all__ = ["PartitionModel"]
 
 @dataclass(frozen=True, eq=False)
 class PartitionModel:
-    """Irregular cells with estimated counts.
+    """Estimated counts of rectangular cells, spread evenly inside each cell.
 
     Parameters
     ----------
     partition : Partition
-        The cells, made without looking at records but through noise.
+        The c cells; they may depend on records only through noise.
     values : ndarray, shape (c,)
-        Estimated counts.
+        Estimated counts, in records.
     noise : CellNoise, optional
-        What is known of their noise.
+        The noise in ``values``; unknown by default.
+
+    Examples
+    --------
+    >>> city = Region.around(lat=0, lon=0, side_m=4)
+    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
+    >>> model = PartitionModel(halves, np.array([8.0, 12.0]))
+    >>> model.answer(RangeQueries(city, x=[0], y=[0], width=[2], height=[4]))
+    array([10.])
     """
 
     partition: Partition
@@ -39,15 +47,15 @@ class PartitionModel:
 
     @property
     def region(self) -> Region:
-        """Where it can be asked."""
+        """The region in which boxes can be answered."""
         return self.partition.region
 
     def cells(self) -> Partition:
-        """Its own cells."""
+        """Return the cells of the model."""
         return self.partition
 
     def additive(self) -> "PartitionModel":
-        """Itself."""
+        """Return this model, whose answers add up."""
         return self
 
     @cached_property
@@ -55,36 +63,36 @@ class PartitionModel:
         return DensityTable(self.partition, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Sums over the boxes, shape (q,); part of a cell counts as its share of the area."""
+        """Return the sum over each box, shape (q,); part of a cell counts as its share of area."""
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Variance of the noise in each answer, shape (q,); nan if its noise is not known."""
+        """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
         if self.noise is None:
             return unknown_variance(queries)
         return self.noise.of(self.partition, queries)
 
     @property
     def separate(self) -> bool:
-        """Whether each cell is known to have noise of its own."""
+        """Whether the cells are known to have independent noise."""
         return self.noise is not None and self.noise.coarse is None
 
     def arrays(self) -> dict[str, NDArray]:
-        """Edges in metres, shape (c, 4): x0, y0, x1, y1; the counts; and what their noise needs."""
+        """Return the edges x0, y0, x1, y1 in metres, shape (c, 4), the counts and the noise."""
         p = self.partition
         edges = np.stack([p.x0, p.y0, p.x1, p.y1], axis=1)
         told = {} if self.noise is None else self.noise.arrays()
         return {"edges": edges, "values": self.values} | told
 
     def settings(self) -> dict[str, Any]:
-        """What is known of its noise."""
+        """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
         return {} if self.noise is None else {"noise": self.noise.settings()}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PartitionModel":
-        """Rebuild from a file; that the cells are a partition is proven again."""
+        """Return the model of a file, provided that its cells are a partition."""
         others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
         told = settings.get("noise")
         if told is not None and not isinstance(told, dict):

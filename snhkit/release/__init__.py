@@ -1,4 +1,4 @@
-"""What is published: a release, its file format, and its answers for polygons."""
+"""Releases, their file format, and their answers for polygons."""
 
 from snhkit.release.release import Release
 

@@ -1,4 +1,4 @@
-"""What is published: answers to any boxes, and not one record."""
+"""Releases: what is published about a private dataset."""
 
 import html
 import os
@@ -28,28 +28,28 @@ __all__ = ["Release"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A differentially private summary of a dataset; asking, saving and drawing it cost nothing.
+    """A differentially private summary of a dataset, whose use costs no further privacy.
 
     Parameters
     ----------
     method : str
-        The builder's name.
+        Name of the builder.
     hyperparameters : mapping
-        The builder's, as JSON values.
+        Hyperparameters of the builder, as JSON values.
     epsilon : Fraction
-        What the dataset's owner paid.
+        Privacy cost that the dataset's owner paid.
     unit : PrivacyUnit
-        Whose presence it hides.
+        The unit of privacy, whose presence the release hides.
     n : int or None
         The number of records: declared public, or bought and then noisy; None where not needed.
     replayable : bool
         Whether the noise came from a seed, which voids the promise.
     spends : tuple of Spend
-        What epsilon was paid for.
+        What was bought for epsilon; the spends add up to it.
     model : Model
-        What answers.
+        The model that answers.
     versions : mapping
-        Of the libraries that built it.
+        Versions of the libraries that built the release.
 
     Notes
     -----
@@ -68,18 +68,20 @@ class Release:
 
     @property
     def region(self) -> Region:
-        """The declared square it covers."""
+        """The declared region of the release."""
         return self.model.region
 
     @property
     def delta(self) -> Fraction:
-        """0 where the promise is pure epsilon; else the chance that it fails (docs/privacy.md)."""
+        """The delta of the promise; 0 where the promise is pure epsilon (docs/privacy.md)."""
         return total_delta(self.spends)
 
     def answer(
         self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
     ) -> NDArray[np.float64]:
-        """Estimated counts of boxes or polygons, shape (q,); may be negative where noise is larger.
+        """Return the estimated counts of boxes or polygons, in records, shape (q,).
+
+        Counts may be negative where the noise is larger than the count.
 
         Parameters
         ----------
@@ -91,7 +93,13 @@ class Release:
         Raises
         ------
         InputError
-            If the boxes are given in another region, or a shape is not a valid polygon.
+            If the boxes are given in another region, a shape is not a valid polygon, or no shape
+            reaches the region because of its coordinates.
+
+        Warns
+        -----
+        OutsideWarning
+            If a polygon lies outside the region, so that its count is 0.
         """
         if not isinstance(queries, RangeQueries):
             from snhkit.release.polygon_model import PolygonModel
@@ -109,10 +117,10 @@ class Release:
     def standard_error(
         self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
     ) -> NDArray[np.float64]:
-        """Standard deviation of the noise in the answers, shape (q,), in records.
+        """Return the standard deviation of the noise in the answers, in records, shape (q,).
 
-        Of the noise only: that records do not lie evenly inside cells makes another error, which
-        no theory gives. What lies outside the region has no noise.
+        Records that do not lie evenly inside cells cause a further error, which no theory gives.
+        Parts outside the region have no noise.
 
         Parameters
         ----------
@@ -152,12 +160,12 @@ class Release:
         return queries
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
-        """The region in cells with their estimated counts, to be drawn or joined.
+        """Return cells of the region with their estimated counts, as a GeoDataFrame.
 
         Parameters
         ----------
         cell_m : float, optional
-            Of square cells, in metres; by default the method's own cells, of whatever shape.
+            Width of square cells in metres; by default the method's own cells are returned.
 
         Returns
         -------
@@ -232,7 +240,7 @@ class Release:
         return write_whole(path, self.to_bytes())
 
     def card(self) -> dict[str, str]:
-        """What a reader must know, line by line."""
+        """Return what a reader must know about the release, as texts by title."""
         region = self.region
         delta = f", delta = {written(self.delta)}" if self.delta else ""
         lines = {

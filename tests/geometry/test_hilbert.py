@@ -36,5 +36,5 @@ def test_runs_fill_rectangles(level):
 
 @pytest.mark.parametrize("order", [-1, 14])
 def test_orders_that_cannot_be_are_refused(order):
-    with pytest.raises(InputError, match="order goes from 0 to 13"):
+    with pytest.raises(InputError, match="order must be from 0 to 13"):
         hilbert_curve(order)

@@ -61,7 +61,7 @@ def test_cells_without_area_and_edges_that_do_not_match_are_refused():
         with pytest.raises(InputError, match="cell 0 has no area"):
             Partition(CITY, [0, 0], [0, 0], x1, [side, side])
     for x1 in ([side, side], side, []):
-        with pytest.raises(InputError, match="as long"):
+        with pytest.raises(InputError, match="equal lengths"):
             Partition(CITY, [0], [0], x1, [side])
 
 
@@ -116,7 +116,7 @@ def test_a_split_cell_is_cut_in_columns_of_rows():
 
 @pytest.mark.parametrize("pieces", [np.ones((2, 3), int), np.zeros((2, 2), int)])
 def test_a_grid_is_split_into_whole_pieces(pieces):
-    with pytest.raises(InputError, match=r"pieces must be \(2, 2\) numbers from 1"):
+    with pytest.raises(InputError, match=r"whole numbers from 1, in the shape \(2, 2\)"):
         Partition.split(Grid(CITY, 2), pieces)
 
 
@@ -127,7 +127,7 @@ def test_dyadic_squares_of_different_depths_fit():
     assert cells.areas * 16 / CITY.side_m**2 == pytest.approx([4, 4, 4, 1, 1, 1, 1])
     with pytest.raises(InputError, match="gap"):
         Partition.dyadic(CITY, depth[1:], column[1:], row[1:])
-    with pytest.raises(InputError, match="depths go from 0"):
+    with pytest.raises(InputError, match="depths must be from 0"):
         Partition.dyadic(CITY, depth + 30, column, row)
 
 

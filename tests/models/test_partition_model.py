@@ -26,7 +26,7 @@ def test_a_file_must_hold_a_partition(model, city):
         (over, arrays["values"], "gap, overlap or stick out"),
         (arrays["edges"][:, :3], arrays["values"], r"shape \(c, 4\)"),
         (arrays["edges"], arrays["values"][1:], r"values \(c,\)"),
-        (arrays["edges"][:0], arrays["values"][:0], "as long"),
+        (arrays["edges"][:0], arrays["values"][:0], "equal lengths"),
     ):
         with pytest.raises(InputError, match=match):
             PartitionModel.restore(city, {"edges": edges, "values": values}, {})

@@ -1,4 +1,4 @@
-"""Which column is the latitude, the longitude, the user."""
+"""Recognition of the columns with latitudes, longitudes and user ids."""
 
 import difflib
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def find_columns(
     lon: str | int | None,
     user: str | int | None,
 ) -> Columns:
-    """Find the columns by what was said, or else by usual names, whatever their case.
+    """Return the positions of the columns that were named, or have usual names.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def find_columns(
 
 
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
-    """Find only the user's column; None if none was said and none has a usual name."""
+    """Return the position of the user column; None if it was not named and none is usual."""
     return _find(source, [str(name) for name in names], "user", user)
 
 

@@ -1,4 +1,4 @@
-"""The ground of a synthetic city: water, parks, centres, and streets that places line."""
+"""The ground of a synthetic city: water, parks, centres and streets."""
 
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _WATERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground:
-    """What decides where a place of a synthetic city can be; metres from the lower-left corner.
+    """Water, parks, centres and streets, in metres from the region's lower-left corner.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Ground:
 
     @classmethod
     def drawn(cls, city: City, rng: np.random.Generator) -> "Ground":
-        """Invent the ground of a city."""
+        """Return a randomly drawn ground of a city."""
         side, suburbs = city.side_m, _CENTRES[city.density] - 1
         tilt = rng.uniform(-0.2, 0.2)
         across = rng.uniform(0, 2 * np.pi)
@@ -107,7 +107,7 @@ class Ground:
         rng : numpy.random.Generator
             Public randomness.
         count : int
-            How many.
+            Number of places.
         broad : float
             Share of places that belong to no centre.
         front_m : float
@@ -191,7 +191,7 @@ class Ground:
 
 
 def turned(xy: NDArray[np.float64], angle: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Vectors of shape (..., 2), turned anticlockwise by an angle of shape (...), in radians."""
+    """Return vectors, shape (..., 2), turned anticlockwise by angles in radians, shape (...)."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = xy[..., 0], xy[..., 1]
     return np.stack([x * cos - y * sin, x * sin + y * cos], axis=-1)

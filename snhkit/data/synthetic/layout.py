@@ -49,13 +49,13 @@ class Layout:
 
     @property
     def places(self) -> NDArray[np.float64]:
-        """Venues, spots and gates, shape (v + s + 4, 2)."""
+        """The positions of venues, spots and gates in metres, shape (v + s + 4, 2)."""
         return np.concatenate([self.venues, self.spots, self.gates])
 
 
 @lru_cache(maxsize=4)
 def layout(city: City) -> Layout:
-    """Lay out a synthetic city; always the same for the same city.
+    """Return the layout of a synthetic city, which is the same at every call.
 
     Two street grids meet at a seam, avenues cross both, every sixth street is an arterial. Places
     gather around centres and along arterials, and none lies in water or in a park.

@@ -1,4 +1,4 @@
-"""Synthetic cities: records that no one made, in the twelve cities' regions.
+"""Synthetic records of invented people in the regions of the paper's cities.
 
 The streets, the venues and the people are invented. Only the region, rough shores, and the entropy
 to which the popularity of the venues is tuned belong to the real city.
@@ -44,8 +44,8 @@ def synthetic_points(
     name : str or City
         One of the paper's twelve cities.
     n : int, optional
-        How many. Otherwise 100,000 private ones, or as many public ones as the city's published
-        entropy was computed from.
+        Number of records. By default 100,000 private ones, or as many public ones as the city's
+        published entropy was computed from.
     world : {"private", "public"}
         Two sets of people with the same streets and venues but different tastes. The private
         world looks like GPS fixes, some of them on streets; the public one like check-ins, which
@@ -95,7 +95,7 @@ def synthetic_points(
 
 
 def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
-    """Share of the records at each venue, spot of a street and gate; shape (v + s + 4,).
+    """Return the share of the records at each venue, spot and gate, shape (v + s + 4,).
 
     Venues are ranked by their draw and by this world's taste; Zipf's law with a flattened head
     gives the shares.
@@ -115,7 +115,7 @@ def _generator(place: City, world: World, seed: int) -> np.random.Generator:
 
 
 def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Which place each of n records is at; stratified, so that each gets nearly its share of n."""
+    """Return the place of each of n records, shape (n,), stratified by the places' shares."""
     order = np.argsort(-shares, kind="stable")
     cumulative = np.cumsum(shares[order])
     strata = (np.arange(n) + rng.uniform(size=n)) / n * cumulative[-1]
@@ -144,7 +144,7 @@ def _positions(
 
 
 def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Whose each record is: heavy-tailed numbers a user, four in five of them in one district."""
+    """Return the user of each record, with heavy-tailed numbers of records a user."""
     n = len(district)
     wanders = rng.uniform(size=n) < 0.2
     home = np.where(wanders, rng.choice(district, n), district) + rng.uniform(size=n)
@@ -157,7 +157,7 @@ def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.
 
 @lru_cache(maxsize=32)
 def _exponent(place: City, world: World) -> float:
-    """Zipf exponent at which the published entropy is met at the published number of records."""
+    """Return the Zipf exponent that yields the published entropy."""
     n = place.n_at_entropy
     draws = min(60, 40_000 // n + 1)
 
@@ -172,7 +172,7 @@ def _exponent(place: City, world: World) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Where a falling function is nearly 0, by false position (the Illinois rule)."""
+    """Return where a falling function is nearly 0, by false position (the Illinois rule)."""
     at_low, at_high, kept = function(low), function(high), 0
     middle = low
     for _ in range(40):
@@ -189,7 +189,7 @@ def _root(function: Callable[[float], float], low: float, high: float, near: flo
 
 
 def _entropy(xy: NDArray[np.float64], cells: int = 512) -> float:
-    """Shannon entropy in nats of a histogram over the places' own extent."""
+    """Return the Shannon entropy in nats of a histogram over the places' own extent."""
     low = xy.min(axis=0)
     cell = np.minimum(((xy - low) / (xy.max(axis=0) - low) * cells).astype(np.int64), cells - 1)
     counts = np.bincount(cell[:, 0] * cells + cell[:, 1])
