@@ -1,8 +1,9 @@
 """Boxes of every size and shape, and boxes in boxes: python benchmarks/bands.py [--help].
 
-Needs sf_cabs.npy. Prints, as Markdown, mean relative errors of SNH and of Identity with the same
-cells, for boxes from 10 m to the whole region, squares and strips, on records and anywhere; and
-how often a box is answered with less than a box inside it.
+Needs sf_cabs.npy. Prints, as Markdown, mean relative errors of the denoised grid, and of Identity
+with cells as wide as those that the denoised grid bought, for boxes from 10 m to the whole region,
+squares and strips, on records and anywhere; and how often a box is answered with less than a box
+inside it.
 """
 
 import argparse
@@ -20,7 +21,7 @@ ASPECTS = (1.0, 10.0)
 
 
 def boxes(near, band: tuple[float, float], aspect: float, count: int = 2_000) -> snh.RangeQueries:
-    """Boxes with the area of squares of a band, ``aspect`` times as long as wide."""
+    """Return boxes with the area of squares of a band, ``aspect`` times as long as wide."""
     squares = snh.RangeQueries.sample(near, count, band)
     long, wide = squares.width * aspect**0.5, squares.height / aspect**0.5
     turned = np.arange(count) % 2 == 0
@@ -32,7 +33,7 @@ def boxes(near, band: tuple[float, float], aspect: float, count: int = 2_000) ->
 
 
 def inconsistent(release: snh.Release, outer: snh.RangeQueries) -> float:
-    """The share of boxes answered with less than a box drawn at random inside them."""
+    """Return the share of boxes answered with less than a box drawn at random inside them."""
     rng = np.random.default_rng(0)
     share = rng.uniform(0.1, 1, (2, len(outer)))
     at = rng.uniform(size=(2, len(outer))) * (1 - share)
@@ -48,7 +49,9 @@ if __name__ == "__main__":
     given = parser.parse_args()
     records = cabs(given.folder)
     data = snh.PrivateDataset(records, budget=1_000, unit="record", n="public")
-    print("| epsilon | sides, m | aspect | where | Identity | SNH | ratio | inside more |")
+    print(
+        "| epsilon | sides, m | aspect | where | Identity | Denoised grid | ratio | inside more |"
+    )
     print("|---" * 8 + "|")
     for epsilon in (0.05, 0.2, 0.8):
         ours = [data.release(snh.DenoisedGrid(), epsilon=epsilon) for _ in range(given.draws)]

@@ -28,13 +28,13 @@ SMALL_M, LARGE_M = (25.0, 100.0), (1_000.0, 5_000.0)
 
 
 def cabs(folder: Path) -> snh.Points:
-    """The private records."""
+    """Return the private records."""
     return snh.read_points(folder / "sf_cabs.npy", CITY)
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of whom."""
+    """Private and public records, and boxes with their true counts."""
 
     data: snh.PrivateDataset
     public: snh.Points
@@ -43,7 +43,7 @@ class Task:
 
 
 def squares(folder: Path, sizes_m: tuple[float, float], count: int = 5_000) -> Task:
-    """Small squares on records, as in the paper, or others anywhere."""
+    """Return a task of small squares on records, as in the paper, or of others anywhere."""
     records = cabs(folder)
     public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     near = records if sizes_m == SMALL_M else CITY
@@ -58,7 +58,7 @@ def mean_errors(
     seeds: Sequence[int | None],
     epsilons: Sequence[float] = EPSILONS,
 ) -> list[float]:
-    """One number for each epsilon, over several draws of the noise."""
+    """Return the mean relative error at each epsilon, over several draws of the noise."""
     data, found = task.data, []
     for epsilon in epsilons:
         releases = (
@@ -73,8 +73,8 @@ def errors_table(folder: Path, chosen: list[str], sizes_m: tuple[float, float], 
     """Print a row for each method, and for Identity the best width of a sweep."""
     task = squares(folder, sizes_m)
     rows = {snh.METHODS[key].title: snh.METHODS[key].builder(sizes_m) for key in chosen}
-    if "snh" in chosen and sizes_m == SMALL_M:
-        rows["SNH, its width by ParamSelect"] = snh.DenoisedGrid("auto")
+    if "denoised" in chosen and sizes_m == SMALL_M:
+        rows["Denoised grid, cell width by ParamSelect"] = snh.DenoisedGrid("auto")
     sweep = {f"Identity, {width} m": snh.Identity(width) for width in WIDTHS_M}
     print(f"\n5,000 squares of {sizes_m[0]:,.0f} to {sizes_m[1]:,.0f} m, {draws} draws\n")
     header(EPSILONS)
@@ -126,13 +126,13 @@ def cost(folder: Path, key: str) -> None:
 
 
 def warm(release: snh.Release, boxes: snh.RangeQueries) -> str:
-    """The columns on answers and the file."""
+    """Return the columns on answers and the file."""
     one, many = (median_seconds(release, part) for part in (boxes[:1], boxes))
     return f" {one * 1e6:.0f} | {many * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
 
 
 def median_seconds(release: snh.Release, boxes: snh.RangeQueries) -> float:
-    """Of an answer, once warm."""
+    """Return the median seconds of an answer after the first."""
     seconds = []
     for _ in range(max(10, 10_000 // len(boxes) // 10)):
         start = time.perf_counter()

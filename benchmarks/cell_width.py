@@ -1,7 +1,7 @@
-"""Where the default cell width comes from: python benchmarks/cell_width.py [--help].
+"""The fit of the default cell width: python benchmarks/cell_width.py [--help].
 
 Prints the least-squares plane through the paper's published labels, and the errors of Identity at
-multiples of ``default_cell_width``, on the cities of ``snh_widths.py``.
+multiples of ``default_cell_width``, on the cities of ``denoised_widths.py``.
 """
 
 import argparse
@@ -18,7 +18,7 @@ FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 
 
 def plane() -> None:
-    """Intercept, exponent of n and exponent of epsilon."""
+    """Print the fitted constant, exponent of n and exponent of epsilon."""
     labels = snh.ParamSelect.pretrained().labels
     columns = np.stack([np.ones(len(labels)), np.log(labels.n), np.log(labels.epsilon)], axis=1)
     solution = np.linalg.lstsq(columns, np.log(labels.cell_m), rcond=None)[0]
@@ -27,7 +27,7 @@ def plane() -> None:
 
 
 def sweep(name: str, records: snh.Points, epsilon: float) -> list[float]:
-    """Print a row; the logarithms of errors over the row's best."""
+    """Print a row; return the logarithms of its errors over the least of them."""
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 1_500)
     truth = snh.exact_counts(records, boxes)
@@ -43,7 +43,7 @@ def sweep(name: str, records: snh.Points, epsilon: float) -> list[float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Where the default cell width comes from.")
+    parser = argparse.ArgumentParser(description="The fit of the default cell width.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     cities = datasets(parser.parse_args().folder)
     plane()

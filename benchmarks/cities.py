@@ -1,9 +1,9 @@
-"""SNH against the others on many cities: python benchmarks/cities.py [--help].
+"""The denoised grid beside the others on many cities: python benchmarks/cities.py [--help].
 
-Needs a folder of public data sets, none of which the prior was trained on. Prints, as Markdown,
+Needs a folder of public data sets, none of which its network was trained on. Prints, as Markdown,
 mean relative errors of squares of 25 to 100 m on records; the better of UG, AG, PrivTree and DAWA;
 the best Identity of a sweep of widths, which nobody has who may not look at the records; and how
-SNH compares with both.
+the denoised grid compares with both.
 """
 
 import argparse
@@ -25,7 +25,7 @@ OTHERS = ("ug", "ag", "privtree", "dawa")
 
 @dataclass(frozen=True)
 class Place:
-    """A file, where to look in it, and how many records to take."""
+    """A file, the centre of a region in it, and the number of records to take."""
 
     file: str
     lat: float
@@ -46,11 +46,11 @@ PLACES = {
 }
 
 OTHER_CITIES = tuple(PLACES)[2:8]
-"""All but San Francisco, which the rest of the benchmarks look at, of more than 2,000 records."""
+"""The places outside San Francisco with more than 2,000 records."""
 
 
 def records_of(place: Place, folder: Path) -> snh.Points:
-    """All records of a place, or as many as it says."""
+    """Return the records of a place, or a sample if the place limits their number."""
     region = snh.Region.around(place.lat, place.lon, SIDE_M)
     points = snh.read_points(folder / place.file, region)
     if place.most is None:
@@ -60,13 +60,13 @@ def records_of(place: Place, folder: Path) -> snh.Points:
 
 
 def sweep(n: int, epsilon: float) -> list[Builder]:
-    """Identity at widths around the default."""
+    """Return Identity at widths around the default."""
     width = default_cell_width(n, epsilon)
     return [snh.Identity(width * factor) for factor in (0.25, 0.35, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)]
 
 
 def table(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, float, float]]:
-    """Print one city's rows; the errors of the best other, the best Identity and SNH."""
+    """Print a city's rows; return the errors of the best other, the best Identity and ours."""
     records = records_of(place, folder)
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 5000)
@@ -102,14 +102,18 @@ def means(name: str, tables: list[list[tuple[float, float, float]]]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="SNH against the others on many cities.")
+    parser = argparse.ArgumentParser(
+        description="The denoised grid beside the others on many cities."
+    )
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=3)
     given = parser.parse_args()
-    print("| records | n | epsilon | best of four | best Identity | 0 | SNH | ratio | ratio |")
+    print("| records | n | epsilon | best of four | best Identity | 0 | Denoised grid |", end="")
+    print(" ratio | ratio |")
     print("|---" * 9 + "|", flush=True)
     found = {k: table(k, p, given.folder, given.draws) for k, p in PLACES.items()}
-    print("\n| geometric means | best Identity of the four | SNH of the four | of best Identity |")
+    print("\n| geometric means | best Identity / best of four |", end="")
+    print(" Denoised grid / best of four | Denoised grid / best Identity |")
     print("|---" * 4 + "|")
     for name in found:
         means(name, [found[name]])

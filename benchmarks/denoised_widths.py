@@ -1,11 +1,11 @@
-"""Which cell widths suit the default SNH: python benchmarks/snh_widths.py [--help].
+"""The best cell widths of the denoised grid: python benchmarks/denoised_widths.py [--help].
 
-Runs it on the public and synthetic cities that its prior was trained on, whole and thinned, over a
-grid of widths. Prints by what factor, linear in logarithms of n epsilon and in evenness, it loses
-least (``narrowing``), with each city left out too; and writes the table that
-``SNH(cell_m="auto")`` learns from, of real cities. Where a city has check-ins, these are its public
-points there, as they will be for private ones; elsewhere the records themselves are. It takes an
-hour on two cores; interrupted, it goes on where it was.
+Runs ``DenoisedGrid`` at several widths on the public and synthetic cities that its network was
+trained on, whole and thinned. Prints the factor of ``narrowing`` that loses least, for all cities
+and with each city left out; and writes the table from which ``DenoisedGrid(cell_m="auto")`` takes
+its widths, for real cities only. Where a city has check-ins, these are its public points, as they
+will be for private records; elsewhere the records themselves are. It takes an hour on two cores. If
+it is interrupted, the next run continues.
 """
 
 import argparse
@@ -41,9 +41,10 @@ BLUR_M = 20.0
 
 
 def datasets(folder: Path) -> dict[str, snh.Points]:
-    """Each city whole, and as many of its records as fewer cities have.
+    """Return each city whole and thinned, by name.
 
-    The real ones know streets or houses; so some are blurred as well, as fixes of GPS are.
+    Positions in the real data sets are those of streets or houses; so some data sets are blurred as
+    well, as GPS fixes are.
     """
     whole = {}
     for file, centres in PLACES.items():
@@ -65,22 +66,22 @@ def datasets(folder: Path) -> dict[str, snh.Points]:
 
 
 def public_of(name: str, cities: dict[str, snh.Points]) -> snh.Points:
-    """Check-ins in the same city, or its own records."""
+    """Return check-ins in the same city, or its own records."""
     there = f"{name.split()[0]} foursquare checkins"
     return cities.get(there, cities[name])
 
 
 def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms, each averaged with its neighbours' by width: one draw of noise says little."""
+    """Return the logarithms of errors, averaged over neighbouring widths to lessen the noise."""
     logs = np.log(errors)
     logs[:, 1:-1] = (logs[:, :-2] + 2 * logs[:, 1:-1] + logs[:, 2:]) / 4
     return logs
 
 
 def falling(logs: NDArray[np.float64]) -> list[int]:
-    """Which width each epsilon gets, where less noise never asks for wider cells.
+    """Return the index of the width for each epsilon; widths never grow with epsilon.
 
-    Of all such choices, the one with the least sum of logarithms, shape (epsilon, width).
+    Of all such choices, the one with the least sum of ``logs``, shape (epsilon, width).
     """
     least, came = logs[0], []
     for row in logs[1:]:
@@ -95,7 +96,7 @@ def falling(logs: NDArray[np.float64]) -> list[int]:
 
 
 def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
-    """Evenness as it is bought, log(n epsilon), and the logarithm of the default width."""
+    """Return the bought evenness, log(n epsilon), and the logarithm of the default width."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), ReplayableEntropy(0), n)
@@ -104,7 +105,7 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
 
 
 def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
-    """Print the factor that loses least, every city weighing as much as another."""
+    """Print the factor that loses least, with equal weights for all cities."""
     losses = smoothed(table.to_numpy())
     losses -= losses.min(axis=1, keepdims=True)
     even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T
@@ -128,10 +129,10 @@ def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Which cell widths suit the default SNH.")
+    parser = argparse.ArgumentParser(description="The best cell widths of the denoised grid.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--journal", type=Path, default=Path("snh_errors.csv"))
-    parser.add_argument("--out", type=Path, default=Path("snhkit/select/snh.csv"))
+    parser.add_argument("--journal", type=Path, default=Path("denoised_errors.csv"))
+    parser.add_argument("--out", type=Path, default=Path("snhkit/select/denoised.csv"))
     parser.add_argument("--jobs", type=int, default=-1)
     given = parser.parse_args()
     cities, builder = datasets(given.folder), snh.DenoisedGrid(prior=Prior(turns=1))

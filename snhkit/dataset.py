@@ -113,7 +113,10 @@ class PrivateDataset:
             If it was declared private.
         """
         if not self._n_is_public:
-            raise InputError("n is private here; a release holds the noisy n that it bought.")
+            raise InputError(
+                "The number of records is private. If a method needed it, release.n has a noisy "
+                "number."
+            )
         return len(self._records)
 
     def release(

@@ -1,6 +1,9 @@
 """Defaults that several rooms share; importing them brings no library."""
 
-__all__ = ["DEFAULT_METHODS", "DEFAULT_SIZES_M"]
+__all__ = ["DEFAULT_EPSILON", "DEFAULT_METHODS", "DEFAULT_SIZES_M"]
+
+DEFAULT_EPSILON = 0.2
+"""The epsilon of ``snhkit compare`` and, at first, of the explorer."""
 
 DEFAULT_METHODS = ("ug", "privtree", "identity", "snh", "denoised")
 """The methods that ``snhkit compare`` and the explorer build unless told otherwise."""

@@ -55,7 +55,7 @@ class TestN:
 
     def test_private(self, records):
         data = dataset(records, n="private")
-        with pytest.raises(InputError, match="n is private"):
+        with pytest.raises(InputError, match="number of records is private"):
             _ = data.n
         release = data.release(UniformGrid(), epsilon=1)
         assert release.spends[0] == Spend(Fraction(1, 20), "number of records")

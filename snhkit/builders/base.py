@@ -62,7 +62,7 @@ class Extra:
 
     @property
     def installed(self) -> bool:
-        """Whether the package is installed."""
+        """True if the package is installed."""
         return find_spec(self.package) is not None
 
     @property

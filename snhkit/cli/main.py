@@ -12,7 +12,7 @@ from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
 from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
-from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import SnhkitError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def app() -> None:
 @click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
 @records_options
 @districts_options
-@click.option("--epsilon", type=Epsilons(), default="0.2", show_default=True)
+@click.option("--epsilon", type=Epsilons(), default=str(DEFAULT_EPSILON), show_default=True)
 @click.option(
     "--methods",
     type=Methods(),
@@ -211,8 +211,8 @@ def release(
         )
     if budget is None and not ledger.exists():
         raise click.UsageError(
-            f"there is no ledger {str(ledger)!r} yet: say --budget E, all the epsilon that may "
-            "ever be spent on these records."
+            f"The ledger {str(ledger)!r} does not exist yet. Set its total with --budget E: the "
+            "most epsilon that all releases of these records may spend."
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")

@@ -1,4 +1,4 @@
-"""What releases say about boxes, as a table and as text for a file."""
+"""Counts of boxes by several releases, as a table and as text for a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ Degrees = Sequence[Sequence[float]]
 def answers_frame(
     degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]
 ) -> "pd.DataFrame":
-    """A row a box: its bounds and sides, and what each release says about it.
+    """Return a table of boxes with their bounds, sides and counts by each release.
 
     Parameters
     ----------
     degrees : sequence of (south, west, north, east)
-        The boxes as they were drawn, q of them.
+        The q boxes as they were drawn, in degrees.
     boxes : RangeQueries
-        The same ones in metres.
+        The same boxes in metres.
     releases : mapping of name to Release
         Each gets the columns ``NAME_epsilon``, ``NAME_count`` and ``NAME_standard_error`` (in
         records; nan where no theory gives it).
@@ -36,7 +36,7 @@ def answers_frame(
     Returns
     -------
     DataFrame
-        q rows. ``snhkit answer`` takes it as a file of boxes.
+        One row for each of the q boxes. ``snhkit answer`` reads it as a file of boxes.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def answers_frame(
 
 
 def answers_csv(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
-    """``answers_frame`` as the text of a .csv file; what is not known is left empty."""
+    """Return ``answers_frame`` as the text of a .csv file; unknown values are left empty."""
     return answers_frame(degrees, boxes, releases).to_csv(index=False, lineterminator="\n")
 
 
 def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
-    """``answers_frame`` as the text of a .geojson file, a polygon a box; unknown is null."""
+    """Return ``answers_frame`` as the text of a .geojson file; unknown values are null."""
     rows = json.loads(str(answers_frame(degrees, boxes, releases).to_json(orient="records")))
     features = [{"type": "Feature", "geometry": _polygon(row), "properties": row} for row in rows]
     return json.dumps({"type": "FeatureCollection", "features": features})

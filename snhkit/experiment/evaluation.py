@@ -1,4 +1,4 @@
-"""What releases are measured on: boxes with their true counts, the same for every release."""
+"""Boxes with their true counts, on which the errors of releases are measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,22 +134,22 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 
 
 def adds_up(release: Release, n: int) -> float:
-    """Return the sum of the answers to all tiles of about 100 m, divided by the number of records.
+    """Return the sum of the answers to tiles that cover the region, divided by ``n``.
 
-    The tiles cover the region without overlapping, so 1 is right up to noise. Where 100 m does
-    not divide the region's side, the nearest whole number of tiles a side is taken.
+    The tiles are squares of about 100 m that do not overlap, so the right value is 1, up to noise.
+    If 100 m does not divide the side of the region, the number of tiles per side is rounded.
 
     Parameters
     ----------
     release : Release
-        What is asked.
+        The release.
     n : int
         True number of records.
 
     Returns
     -------
     float
-        nan if there are no records.
+        The ratio; nan if ``n`` is 0.
 
     Examples
     --------

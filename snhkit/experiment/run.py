@@ -1,4 +1,4 @@
-"""Build several methods at several epsilons, and measure them."""
+"""Comparisons of several methods at several epsilons."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ __all__ = ["Comparison", "Plan", "run"]
 
 @dataclass(frozen=True)
 class Plan:
-    """Which methods are compared, and at which epsilons.
+    """The methods and epsilons of a comparison.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class Plan:
     cell_m : float, "bought" or "auto", optional
         Cell width for the methods that need one; by default each chooses its own.
     seed : int, optional
-        Makes the noise replayable; from the operating system's entropy otherwise.
+        Seed of replayable noise; by default the noise comes from the operating system's entropy.
     builders : mapping of str to Builder
-        Further builders to compare, by the title to show: a builder that no short name stands
-        for, such as ``{"Wards": Tessellation(frame)}``, or other hyperparameters of a method.
+        Further builders to compare, by the title to show: builders without a short name, such as
+        ``{"Wards": Tessellation(frame)}``, or methods with other hyperparameters.
 
     Raises
     ------
@@ -77,19 +77,19 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Releases and how they did; the tables are for the owner's eyes.
+    """Releases with their measured errors, for the owner only.
 
     Parameters
     ----------
     table : DataFrame
-        As ``compare`` makes it, with the column ``build_s``: seconds that a build took. Methods
-        have their short names.
+        The table of ``compare``, with the short names of methods, and with the column ``build_s``:
+        the seconds that a build took.
     sizes : DataFrame
-        As ``compare_sizes`` makes it, with the same names.
+        The table of ``compare_sizes``, with the same names.
     releases : dict of (str, float) to Release
-        By short name or title, and epsilon.
+        The releases, by short name or title, and epsilon.
     dataset : PrivateDataset
-        With the ledger of all builds.
+        The dataset, whose ledger has all builds.
     """
 
     table: "pd.DataFrame"
@@ -99,7 +99,7 @@ class Comparison:
 
     @property
     def cautions(self) -> list[str]:
-        """A sentence for each method whose promise is weaker than pure epsilon."""
+        """A sentence for each method whose guarantee is weaker than pure epsilon-DP."""
         weaker = {name: release.delta for (name, _), release in self.releases.items()}
         return [
             f"{title(name)} promises less than pure epsilon: delta = {written(delta)}. "
@@ -115,7 +115,7 @@ class Comparison:
         -------
         list of dict
             The columns of ``table`` by name; ``sizes``, a list with the errors of each size band;
-            and ``warning``, which says whose eyes the row is for.
+            and ``warning``, which says that the row is for the owner only.
         """
         bands: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for band in self.sizes.to_dict(orient="records"):
@@ -141,7 +141,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
     queries : RangeQueries
         q boxes that every release is asked.
     plan : Plan
-        What is compared.
+        The methods and epsilons to compare.
 
     Returns
     -------

@@ -22,7 +22,7 @@ class Entropy(Protocol):
 
     @property
     def replayable(self) -> bool:
-        """Whether someone who knows a seed can draw the same words again."""
+        """True if someone who knows a seed can draw the same words again."""
         ...
 
     def words(self, count: int) -> NDArray[np.uint64]:

@@ -137,5 +137,5 @@ def fraction(name: str, text: str) -> Fraction:
     """Return the fraction that a file writes as text; raise InputError if the text is another."""
     # Fraction("1e999999999") would take unbounded time and memory.
     if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
-        raise InputError(f"{name} is not a fraction of whole numbers.")
+        raise InputError(f"{name} must be written as p or p/q with at most 60 digits each.")
     return Fraction(text)

@@ -86,7 +86,7 @@ class PolygonModel:
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return what ``answer`` says of the parts of boxes inside the region, 0 without area."""
+        """Return ``answer`` of the parts of boxes inside the region; 0 for boxes outside it."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))
@@ -98,7 +98,7 @@ class PolygonModel:
 
     @property
     def separate(self) -> bool:
-        """Whether each count has noise of its own: True."""
+        """True, because each count has independent noise."""
         return True
 
     @property

@@ -283,7 +283,7 @@ class PolygonPartition:
 
 
 def _are_boxes(shapes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each shape fills its bounds, shape (q,)."""
+    """Return whether each shape is an axis-parallel rectangle, shape (q,)."""
     west, south, east, north = shapely.bounds(shapes).T
     few = shapely.get_num_coordinates(shapes) == 5
     return few & (shapely.area(shapes) == (east - west) * (north - south))

@@ -164,10 +164,11 @@ def _refuse_misplaced(
     around = f"they lie between x = {west:g} and {east:g}, y = {south:g} and {north:g}"
     if max(-south, north) > turn / 4 * _SLACK or max(-west, east) > turn * _SLACK:
         swapped = max(-west, east) <= turn / 4 * _SLACK
-        doubt = "latitude and longitude swapped?" if swapped else "they metres of another CRS?"
+        doubt = (
+            "latitude and longitude swapped" if swapped else "the coordinates metres of another CRS"
+        )
         raise InputError(
-            f"answer: the shapes are not in degrees, as their CRS ({crs.name}) says: {around}; "
-            f"are {doubt}"
+            f"answer: the CRS of the shapes ({crs.name}) is in degrees, but {around}. Are {doubt}?"
         )
     swapped = shapely.transform(there, lambda xy: xy[:, ::-1])
     if not shapely.is_empty(_cut(swapped, nearby, turn)).all():

@@ -79,7 +79,7 @@ class Building:
 
     @property
     def running(self) -> bool:
-        """Whether a build is running."""
+        """True while a build is running."""
         return self._busy.locked()
 
     def cancel(self) -> None:

@@ -143,7 +143,7 @@ class Explorer(w.VBox):
 
     @property
     def building(self) -> bool:
-        """Whether a build is running."""
+        """True while a build is running."""
         return self._work.running
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from snhkit.checks import positive, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
-from snhkit.defaults import DEFAULT_METHODS, DEFAULT_SIZES_M
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
@@ -44,7 +44,7 @@ def explore(
     max_per_user: int | None = None,
     city: str = "san_francisco",
     n: int = 100_000,
-    epsilon: float = 0.2,
+    epsilon: float = DEFAULT_EPSILON,
     methods: Sequence[str] = DEFAULT_METHODS,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: "Frame | None" = None,
@@ -150,7 +150,9 @@ def explore(
 def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, sizes_m: Any) -> None:
     """Raise InputError for arguments of the wrong type, before any record is read."""
     if isinstance(points, Region):
-        raise InputError("explore: points must be records, not a Region; give region=... too.")
+        raise InputError(
+            "explore: the first argument must be records, not a Region; pass region as region=..."
+        )
     if region is not None and not isinstance(region, Region):
         raise InputError(
             f"explore: region must be a Region, such as snh.Region.around(lat, lon, side_m), "

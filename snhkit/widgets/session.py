@@ -1,4 +1,4 @@
-"""What the explorer works on: a dataset, its releases, and the truth where it may be shown."""
+"""The session of an explorer: a dataset, its releases, and true counts of invented records."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -544,7 +544,7 @@ class TestLedger:
         words = ["release", *trips, *self.WORDS]
         code, _, err = run(*words, "--out", "a.snh")
         assert code == 2
-        assert "say --budget E" in err
+        assert "Set its total with --budget E" in err
         assert run(*words, "--budget", "0.7", "--out", "a.snh")[0] == 0
         code, _, err = run(*words, "--out", "b.snh")
         assert code == 2

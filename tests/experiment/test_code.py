@@ -78,7 +78,7 @@ def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, 
     told = run(code(from_files(region, data.unit, public=True), data, {}, []))
     assert told["region"] == region
     assert told["data"].unit == PrivacyUnit.of("user", 3)
-    with pytest.raises(InputError, match="n is private"):
+    with pytest.raises(InputError, match="number of records is private"):
         _ = told["data"].n
     assert len(told["public"]) == 1
     assert run(code(from_files(region, data.unit, public=False), data, {}, []))["public"] is None

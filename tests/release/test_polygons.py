@@ -242,11 +242,13 @@ class TestElsewhere:
 
     def test_swapped_beyond_the_globe(self):
         frisco = shapely.box(37.7, -122.5, 37.8, -122.4)
-        with pytest.raises(InputError, match=r"not in degrees.*are latitude and longitude swapped"):
+        with pytest.raises(
+            InputError, match=r"is in degrees, but.*Are latitude and longitude swapped"
+        ):
             self.asked(frisco)
 
     def test_metres_called_degrees(self):
-        with pytest.raises(InputError, match=r"not in degrees.*metres of another CRS"):
+        with pytest.raises(InputError, match=r"is in degrees, but.*metres of another CRS"):
             self.asked(shapely.box(5e5, 4e6, 6e5, 5e6))
 
     def test_elsewhere_is_0_with_a_warning(self):

@@ -183,7 +183,7 @@ def test_somebodys_truth_is_never_shown(owned):
     with pytest.raises(InputError, match="invented records only"):
         _ = owned._session.true_surface
     assert "5003" not in text_of(owned).replace(",", "")
-    with pytest.raises(InputError, match="n is private"):
+    with pytest.raises(InputError, match="number of records is private"):
         _ = owned.dataset.n
     assert owned.releases["UG"].spends[0].what == "number of records"
     assert "ynthetic" not in text_of(owned)
@@ -382,7 +382,7 @@ def test_a_frame_is_read_in_its_declared_region():
         ({"methods": "ug"}, "must be a list of short names, not 'ug'"),
         ({"methods": None}, "must be a list of short names"),
         ({"points": PLACES, "region": "boston"}, "region must be a Region.*not 'boston'"),
-        ({"points": PLACES.region, "budget": 1}, "points must be records, not a Region"),
+        ({"points": PLACES.region, "budget": 1}, "must be records, not a Region"),
         ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "public must be Points"),
         ({"sizes_m": (500, 100)}, r"l <= u, not \(500, 100\)"),
         ({"sizes_m": 100}, r"must be \(l, u\) in metres, not 100"),

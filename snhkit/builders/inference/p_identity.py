@@ -51,7 +51,7 @@ def one_thread() -> AbstractContextManager:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Find the loaded BLAS libraries, which takes a while, once."""
+    """Return a controller of the loaded BLAS libraries, which are searched for only once."""
     return ThreadpoolController()
 
 

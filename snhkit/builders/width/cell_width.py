@@ -1,4 +1,4 @@
-"""A cell width from public numbers, or from one that was bought."""
+"""Cell widths from public numbers, or from a bought number."""
 
 import math
 from typing import TYPE_CHECKING, Literal
@@ -18,29 +18,30 @@ if TYPE_CHECKING:
 __all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
 
 Width = float | Literal["auto", "bought"] | None
-"""Metres; or None for ``default_cell_width``, "auto" for what ``ParamSelect`` says, "bought" for
-what suits the records, which costs up to 3 % of epsilon."""
+"""A width in metres; or None for ``default_cell_width``, "auto" for the width that ``ParamSelect``
+predicts, "bought" for one that suits the records, at a cost of up to 3 % of epsilon."""
 
 
 def default_cell_width(
     n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 ) -> float:
-    """A cell width in metres that suits squares of the given sizes.
+    """Return a cell width in metres that suits squares of the given sizes, from 5 to 2,000 m.
 
-    The noise of a count, and psi of the relative error, shrink with epsilon and grow with n alike,
-    so the width depends on their product only. The exponent is that of epsilon in the 45 widths
-    that the paper's authors found best on nine cities; the constant was chosen on public and
-    synthetic cities (``benchmarks/cell_width.py`` prints both). Wider boxes bear wider cells, by
-    the square root: there is more noise in a large box, and less at its border. From 5 to 2,000 m.
+    The width depends on n and epsilon by their product only, since counts grow with n and the noise
+    with 1 / epsilon. The exponent is that of epsilon in the 45 widths that the paper's authors found
+    best on nine cities; the constant was chosen on public and synthetic cities
+    (``benchmarks/cell_width.py`` prints both). The width also grows with the square root of the
+    mean side of the squares: a large square sums more noise, and less of its error comes from its
+    border.
 
     Parameters
     ----------
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record.
+        Epsilon per record.
     sizes_m : (float, float)
-        Sides of the squares in metres.
+        Smallest and largest side of the squares in metres.
 
     Examples
     --------
@@ -57,11 +58,11 @@ _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 def narrowing(
     n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 ) -> float:
-    """By what to multiply the default width where people crowd at few spots, or do not.
+    """Return the factor for the default width that suits how evenly the records are spread.
 
-    Linear in logarithms, and fitted so that ``DenoisedGrid`` loses least on public and synthetic
-    cities (``benchmarks/denoised_widths.py``).
-    In wide boxes less depends on where in a cell people are.
+    The factor's logarithm is linear in evenness and log(n epsilon). It was fitted for the least
+    error of ``DenoisedGrid`` on public and synthetic cities (``benchmarks/denoised_widths.py``).
+    For larger squares than usual it is nearer to 1, since the positions inside a cell matter less.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def narrowing(
     epsilon : float
         Per record.
     evenness : float
-        From 0 to 1, in cells half as wide as the default for usual sizes.
+        Evenness, from 0 to 1, in cells half as wide as the default for usual sizes.
     sizes_m : (float, float)
         Sides of the squares in metres.
 
@@ -84,11 +85,11 @@ def narrowing(
 
 
 _AT_0, _SLOPE, _POWER = -2.55, 1.631, 0.135
-_WIDEST = 1.15  # more is not known to help
+_WIDEST = 1.15  # larger factors were no better
 
 
 def check_width(cell_m: Width) -> None:
-    """Raise InputError if ``cell_m`` is none of these."""
+    """Raise InputError if ``cell_m`` is not a ``Width``."""
     if isinstance(cell_m, str):
         if cell_m not in ("auto", "bought"):
             raise InputError(
@@ -99,7 +100,7 @@ def check_width(cell_m: Width) -> None:
 
 
 def given_grid(region: Region, cell_m: Width) -> Grid | None:
-    """The grid, if its width is given; InputError if it has more cells than a grid can have."""
+    """Return the grid of a given width, else None; InputError if it has too many cells."""
     return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
 
 
@@ -113,7 +114,7 @@ def chosen_grid(
     least_m: float = 0.0,
     wider: float = 1.0,
 ) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
-    """The grid of a given width, or of a chosen one, for which n may have to be bought.
+    """Return the grid of a given or chosen width, and buy n and evenness if the choice needs them.
 
     It is chosen for the given share of the epsilon that is left, from n, public points and what
     was bought, to suit squares of the given sizes; "auto" by the labels of that name.
@@ -123,13 +124,13 @@ def chosen_grid(
     Returns
     -------
     grid : Grid
-        In the records' region.
+        The grid, in the records' region.
     left : Terms
-        What may still be spent.
+        The terms without the epsilon that was spent.
     bought : tuple of Spend
-        What n and evenness cost, if anything.
+        The spends for n and evenness, if any.
     n : int or None
-        None if it was neither public nor needed.
+        The number of records; None if it was neither public nor needed.
     """
     given = given_grid(records.region, cell_m)
     if given is not None:

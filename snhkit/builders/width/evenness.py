@@ -1,4 +1,4 @@
-"""How evenly records are spread: one noisy number that tells a venue from a street."""
+"""The evenness of records: one noisy number, for the choice of a cell width."""
 
 import math
 from dataclasses import replace
@@ -10,37 +10,38 @@ from snhkit.privacy import Spend, noisy_count
 
 __all__ = ["bought_evenness"]
 
-_LEAST, _MOST = Fraction(3, 1000), Fraction(3, 100)  # of epsilon
-_ENOUGH = 50  # n times epsilon per record: noise of 2 % of n tells what there is to tell
-_PARTS = 10**6  # prices are round numbers
-_STANDS_OUT = 3  # times the mean of all cells: a small region that is full everywhere is even
-_PRIOR_STD = 0.2  # of evenness among cities, roughly
+_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of epsilon
+_TARGET_N_EPSILON = 50  # enough: the noise is then about 2 % of n
+_PARTS = 10**6  # prices are multiples of a millionth
+_CAP_FACTOR = 3  # times the mean count of all cells
+_PRIOR_STD = 0.2  # standard deviation of evenness among cities, roughly
 
 
 def bought_evenness(records: Points, grid: Grid, terms: Terms) -> tuple[float, Terms, Spend]:
-    """The share of records that would be left if no cell kept more than noise may hide.
+    """Return a noisy evenness: the share of records left after large counts are capped.
 
-    Near 1 where people are everywhere, near 0 where most are at a few spots. A record changes
-    the sum of min(count, most) by at most 1, as it changes a count, whatever the cells. What is
-    measured is drawn towards 1, the more the noisier it is.
+    The cap is the larger of the noise scale and three times the mean count, so evenness is near 1
+    where records are everywhere, and near 0 where most are at a few spots. One record changes the
+    sum of the capped counts by at most 1. The result is shrunk towards 1, the more the noisier it
+    is.
 
     Parameters
     ----------
     records : Points
-        Private.
+        The private records.
     grid : Grid
-        Public cells in their region.
+        Public cells in the records' region.
     terms : Terms
-        With n, public or bought.
+        The terms, with n, public or bought.
 
     Returns
     -------
     evenness : float
-        From 0 to 1.
+        Evenness, from 0 to 1.
     left : Terms
-        What may still be spent.
+        The terms without the epsilon that was spent.
     spend : Spend
-        From 0.3 to 3 % of epsilon: the less, the larger n is.
+        The cost, from 0.3 to 3 % of epsilon; it is lower for larger n.
 
     Examples
     --------
@@ -54,12 +55,12 @@ def bought_evenness(records: Points, grid: Grid, terms: Terms) -> tuple[float, T
     (0.02, '30 for records, at most 1 a cell, in cells of 5 m')
     """
     n = max(terms.n or 0, 1)
-    most = math.ceil(max(1 / terms.record_epsilon, _STANDS_OUT * n / grid.m**2))
+    most = math.ceil(max(1 / terms.record_epsilon, _CAP_FACTOR * n / grid.m**2))
     kept = int(grid.count(records).counts.clip(max=most).sum())
     what = f"records, at most {most:,} a cell, in cells of {grid.cell_m:.3g} m"
     sensitivity = terms.unit.sensitivity
-    enough = Fraction(math.ceil(_ENOUGH * sensitivity * _PARTS / n), _PARTS)
-    price = min(max(enough, terms.epsilon * _LEAST), terms.epsilon * _MOST)
+    enough = Fraction(math.ceil(_TARGET_N_EPSILON * sensitivity * _PARTS / n), _PARTS)
+    price = min(max(enough, terms.epsilon * _MIN_SHARE), terms.epsilon * _MAX_SHARE)
     noisy, spend = noisy_count(kept, price, sensitivity, terms.entropy, what)
     noise = math.sqrt(2) * sensitivity / (float(spend.epsilon) * n)
     trust = 1 / (1 + (noise / _PRIOR_STD) ** 2)

@@ -114,13 +114,16 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
     counts = np.round(counts, 3) + 0.0  # no -0.0
     if isinstance(rows, pd.DataFrame):
         if suffix in _GEOJSON:
-            raise InputError(f"boxes from a table are answered as .csv, not as {suffix}.")
+            raise InputError(
+                "Boxes that were read from a CSV file can only be written as .csv, not as "
+                f"{suffix}."
+            )
         return _csv(rows.assign(count=counts))
     properties = [feature.get("properties") or {} for feature in rows["features"]]
     if suffix == ".csv":
         shapes, _ = _shapes(rows)
         if not are_boxes(shapes).all():
-            raise InputError("polygons are answered as .geojson, not as .csv.")
+            raise InputError("Polygons can only be written as .geojson, not as .csv.")
         sides = shapes.bounds.set_axis(["west", "south", "east", "north"], axis=1)
         table = pd.DataFrame(properties, index=sides.index, dtype=object)
         return _csv(table.assign(**{side: sides[side] for side in _SIDES}, count=counts))

@@ -18,13 +18,13 @@ def refuse_swallowed_rows(
     Parameters
     ----------
     source : str
-        What is read, for messages.
+        Name of the source, for messages.
     lines : iterable of str
         The lines of the file, the header among them.
     delimiter : str
-        What divides fields.
+        The delimiter of fields.
     is_row : callable
-        Whether the fields of one line are those of a row.
+        Called with the fields of one line; returns whether they look like a row.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def refuse_swallowed_rows(
 
 
 def _scan(line: str, delimiter: str, inside: bool) -> tuple[bool, bool]:
-    """Whether a line ends inside quotation marks, and whether these open on the line itself."""
+    """Return whether a line ends inside quotes, and whether the line opens a quoted field."""
     at, opened = 0, False
     while True:
         if inside:

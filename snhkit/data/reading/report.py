@@ -14,7 +14,7 @@ class ReadWarning(UserWarning):
 
 @dataclass(frozen=True, repr=False)
 class ReadReport:
-    """How many rows were read and left out, and why; for the eyes of the records' owner only.
+    """Numbers of rows that were read and left out, with reasons; for the records' owner only.
 
     The numbers and examples come from the records and are not protected by any noise.
 

@@ -1,4 +1,4 @@
-"""What every reader returns, and the limits that every reader keeps."""
+"""The table that every reader returns, and the limits that all readers share."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping

@@ -22,12 +22,12 @@ _FIRST = ("SNH", "Denoised grid")
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """How a method is drawn.
+    """The colour, marker, line and hatch of a method in figures.
 
     Parameters
     ----------
     colour, marker, linestyle, hatch : str
-        As matplotlib takes them. Colours repeat after seven methods; markers and hatches do not,
+        Values for matplotlib. Colours repeat after seven methods; markers and hatches do not,
         and the line of a repeated colour is dashed.
     """
 

@@ -127,7 +127,7 @@ def test_shapes_in_another_crs(written, name):
 
 def test_a_table_has_no_shapes(written):
     _, rows = read_boxes(written("b.csv", HEAD + ROW), CITY)
-    with pytest.raises(InputError, match=r"answered as \.csv, not as \.geojson"):
+    with pytest.raises(InputError, match=r"only be written as \.csv, not as \.geojson"):
         answered(rows, np.array([1.0]), ".geojson")
 
 
@@ -204,7 +204,7 @@ def test_polygons_stay_polygons(written):
     counts = np.array([1.0, 2.0, 0.0])
     back = json.loads(answered(rows, counts, ".geojson"))
     assert [f["properties"]["count"] for f in back["features"]] == counts.tolist()
-    with pytest.raises(InputError, match=r"polygons are answered as \.geojson"):
+    with pytest.raises(InputError, match=r"Polygons can only be written as \.geojson"):
         answered(rows, counts, ".csv")
 
 
