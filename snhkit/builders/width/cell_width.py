@@ -28,8 +28,8 @@ def default_cell_width(
     """Return a cell width in metres that suits squares of the given sizes, from 5 to 2,000 m.
 
     The width depends on n and epsilon by their product only, since counts grow with n and the noise
-    with 1 / epsilon. The exponent is that of epsilon in the 45 widths that the paper's authors found
-    best on nine cities; the constant was chosen on public and synthetic cities
+    with 1 / epsilon. The exponent is that of epsilon in the 45 widths that the paper's authors
+    found best on nine cities; the constant was chosen on public and synthetic cities
     (``benchmarks/cell_width.py`` prints both). The width also grows with the square root of the
     mean side of the squares: a large square sums more noise, and less of its error comes from its
     border.
@@ -69,7 +69,7 @@ def narrowing(
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record.
+        Epsilon per record.
     evenness : float
         Evenness, from 0 to 1, in cells half as wide as the default for usual sizes.
     sizes_m : (float, float)
