@@ -32,15 +32,15 @@ def stay_points(
         Columns ``lat`` and ``lon`` in degrees, ``time`` (datetimes, or numbers of seconds) and, if
         there is more than one person, ``user``. Rows may be in any order.
     distance_m : float
-        How far, in metres, a fix may lie from the first fix of a stay.
+        Largest distance in metres of a fix from the first fix of its stay.
     minutes : float
-        How long a stay lasts at least.
+        Shortest duration of a stay in minutes.
 
     Returns
     -------
     DataFrame
-        One row a stay: ``user`` (if given), ``lat`` and ``lon`` (means of the fixes), ``arrived``
-        and ``left`` (of the type of ``time``), ``fixes`` (their number).
+        One row for each stay: ``user`` (if given), ``lat`` and ``lon`` (means of the fixes),
+        ``arrived`` and ``left`` (of the type of ``time``), ``fixes`` (their number).
 
     Raises
     ------

@@ -59,7 +59,7 @@ def compare(
     Parameters
     ----------
     releases : mapping of str to Release
-        By the name to show.
+        Releases by the name to show.
     queries : RangeQueries
         q boxes to ask, usually around records.
     truth : Points
@@ -124,7 +124,7 @@ def compare_sizes(
     Parameters
     ----------
     releases : mapping of str to Release
-        By the name to show.
+        Releases by the name to show.
     truth : Points
         The true records.
     bands_m : sequence of (float, float)

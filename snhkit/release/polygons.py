@@ -21,7 +21,7 @@ def cover(
     cells : Grid or Partition
         The cells of a model.
     polygons : ndarray of shapely geometries, shape (q,)
-        In metres from the region's lower-left corner.
+        Polygons in metres from the region's lower-left corner.
 
     Returns
     -------

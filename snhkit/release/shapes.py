@@ -37,7 +37,7 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     Returns
     -------
     ndarray of shapely geometries, shape (q,)
-        In metres from the region's lower-left corner.
+        Polygons in metres from the region's lower-left corner.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class Explorer(w.VBox):
     boxes : RangeQueries or None
         The map's rectangles in the region's metres.
     building : bool
-        Whether a build is running.
+        True while a build is running.
     """
 
     def __init__(

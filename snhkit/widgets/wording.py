@@ -17,7 +17,7 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
     epsilon : float
         The privacy parameter.
     unit : PrivacyUnit
-        What one release hides.
+        The unit of privacy.
 
     Examples
     --------

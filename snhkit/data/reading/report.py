@@ -34,11 +34,11 @@ class ReadReport:
     unusable_rows : tuple of int
         Numbers of the first few unusable rows.
     numbering : str
-        How rows are numbered.
+        A sentence on how rows are numbered.
     reasons : tuple of str
-        What is wrong with each of ``unusable_rows``.
+        The defect of each of ``unusable_rows``.
     notes : tuple of str
-        What looks wrong with user ids.
+        Notes on user ids that look wrong.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class Users:
     codes : ndarray of int, shape (n,)
         The person of each row, from 0; -1 where the id is missing.
     notes : tuple of str
-        What the owner of the records should look at.
+        Notes for the owner of the records on ids that look wrong.
     """
 
     name: str
@@ -48,15 +48,15 @@ class Table:
     users : Users, optional
         The column of user ids, if there is one.
     numbers : ndarray of int, shape (n,)
-        The number by which people find each row.
+        The number of each row in the source, for messages.
     numbering : str
-        How rows are numbered, for messages.
+        A sentence on how rows are numbered, for messages.
     swap : str
-        How to read the source if latitude and longitude are swapped.
+        Advice on reading the source if latitude and longitude are swapped.
     value : callable
         Returns what the source has at a position from 0 and a role, "lat", "lon" or "user".
     malformed : mapping of int to str
-        What is wrong with each row that could not be cut into fields, by its number.
+        The defect of each row that could not be cut into fields, by its number.
     """
 
     lat: NDArray[np.float64]

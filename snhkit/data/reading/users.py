@@ -33,7 +33,7 @@ def person_codes(
     Parameters
     ----------
     source : str
-        What is read, for messages.
+        Name of the source, for messages.
     uniques : sequence
         The different ids, as they were found.
     codes : ndarray of int, shape (n,)
@@ -44,7 +44,7 @@ def person_codes(
     codes : ndarray of int, shape (n,)
         The person of each row, from 0; -1 where the id is missing.
     notes : tuple of str
-        What the owner of the records should look at. Notes quote ids.
+        Notes for the owner of the records on ids that look wrong. They quote ids.
 
     Raises
     ------

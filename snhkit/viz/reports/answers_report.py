@@ -35,13 +35,13 @@ def answers_html(
     Parameters
     ----------
     releases : mapping of str to Release
-        At least one, by the name to show; all of one region.
+        One release or more, by the name to show; all of one region.
     boxes : RangeQueries, optional
         Boxes that every release is asked.
     ledger : Ledger
-        What was spent, and what is left.
+        The ledger to show.
     title, about : str
-        The page's heading, and a sentence on where the records come from.
+        The page's heading, and a sentence on the origin of the records.
     code : str
         A program that makes the same releases and asks the same boxes.
 

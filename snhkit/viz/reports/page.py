@@ -117,7 +117,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     Parameters
     ----------
     releases : mapping of str to Release
-        By the name to show.
+        Releases by the name to show.
     boxes : RangeQueries, optional
         Boxes that are outlined.
     """

@@ -44,7 +44,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     Parameters
     ----------
     comparison : Comparison
-        What ``experiment.run`` found.
+        The result of ``experiment.run``.
     title : str
         The page's heading.
     about : str
