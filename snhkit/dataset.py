@@ -33,12 +33,12 @@ class PrivateDataset:
     records : Points
         The private records.
     budget : number or Budget, optional
-        All the epsilon that may ever be spent on the records; may be left out where ``ledger``
-        names a file that exists, which then says the budget.
+        The most epsilon that all releases of the records may spend. It can be left out if the file
+        ``ledger`` exists, which holds the budget.
     unit : "record" or "user"
         The unit of privacy: one record, or all records that are kept of one person.
     max_per_user : int, optional
-        With ``unit="user"``: how many records of a person are kept, chosen at random.
+        With ``unit="user"``: the number of records kept of each person, chosen at random.
     n : "public" or "private"
         Whether the number of records may be known. If not, a builder that needs it buys a noisy
         one with a twentieth of its epsilon.

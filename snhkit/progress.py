@@ -1,4 +1,4 @@
-"""Progress of long computations, shown as a bar or passed to a function that may stop them."""
+"""The progress of long tasks, shown as a bar or passed to a function that may stop the task."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,14 +13,14 @@ __all__ = ["Step", "steps", "watched"]
 
 @dataclass(frozen=True)
 class Step:
-    """The progress of a long computation.
+    """The progress of a long task.
 
     Parameters
     ----------
     what : str
-        Name of the computation.
+        Name of the task.
     done, total : int
-        Steps done so far, and in total; a computation that converges early ends before.
+        Completed steps, and steps in total; a task that converges early ends before.
     """
 
     what: str
@@ -33,16 +33,16 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("snhkit_watcher", default=None
 
 
 class Advance(Protocol):
-    """A function that reports finished steps, and values for the bar to show."""
+    """A callback that reports completed steps, and values to show beside the bar."""
 
     def __call__(self, by: int = 1, **beside: object) -> None: ...
 
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` with each step of the computations inside, instead of showing a bar.
+    """Call ``watcher`` at each step of the tasks inside, instead of showing a bar.
 
-    Only computations of this thread are reported. An exception of ``watcher`` ends them.
+    Only tasks of this thread are reported. An exception that ``watcher`` raises ends the task.
 
     Examples
     --------
@@ -60,14 +60,14 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
-    """Yield a function that reports finished steps of a computation.
+    """Yield a callback that advances a progress bar of ``total`` steps.
 
     Parameters
     ----------
     total : int
         Number of steps.
     what : str
-        Name of the computation; it must not contain a value that depends on records.
+        Name of the task; it must not contain a value that depends on records.
     unit : str
         Name of one step.
     """

@@ -37,17 +37,17 @@ class Release:
     hyperparameters : mapping
         Hyperparameters of the builder, as JSON values.
     epsilon : Fraction
-        Privacy cost that the dataset's owner paid.
+        The privacy loss of the release.
     unit : PrivacyUnit
-        The unit of privacy, whose presence the release hides.
+        The unit of privacy.
     n : int or None
         The number of records: declared public, or bought and then noisy; None where not needed.
     replayable : bool
-        Whether the noise came from a seed, which voids the promise.
+        Whether the noise came from a seed; then the release protects nobody.
     spends : tuple of Spend
-        What was bought for epsilon; the spends add up to it.
+        The spends that make up epsilon.
     model : Model
-        The model that answers.
+        The model that answers queries.
     versions : mapping
         Versions of the libraries that built the release.
 
@@ -73,22 +73,22 @@ class Release:
 
     @property
     def delta(self) -> Fraction:
-        """The delta of the promise; 0 where the promise is pure epsilon (docs/privacy.md)."""
+        """The delta of the release; 0 for pure epsilon-DP (docs/privacy.md)."""
         return total_delta(self.spends)
 
     def answer(
         self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
     ) -> NDArray[np.float64]:
-        """Return the estimated counts of boxes or polygons, in records, shape (q,).
+        """Return the estimated counts of boxes or polygons, shape (q,).
 
-        Counts may be negative where the noise is larger than the count.
+        Noise can make a count negative. A polygon's count is the sum of the counts of the cells
+        inside it; a cell on the edge counts by the share of its area inside. The counts of disjoint
+        polygons therefore add up. SNH uses blocks of its noisy grid as cells, not its networks.
 
         Parameters
         ----------
         queries : RangeQueries, GeoDataFrame or GeoSeries
-            Boxes, or polygons in any CRS. A polygon's count is put together from those of the
-            method's cells (for SNH's networks, blocks as wide as their largest squares); a cell on
-            the edge counts as the share of its area that lies inside. So disjoint polygons add up.
+            Boxes, or polygons in any CRS.
 
         Raises
         ------
@@ -130,8 +130,8 @@ class Release:
         Returns
         -------
         ndarray
-            nan where no theory gives it, as for networks; for polygons also where the cells'
-            noises depend on each other.
+            Standard deviations; nan where no theory gives them, as for networks, and for polygons
+            also where the noises of cells depend on each other.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Release:
         return queries
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
-        """Return cells of the region with their estimated counts, as a GeoDataFrame.
+        """Return the cells and their estimated counts as a GeoDataFrame.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Release:
         Returns
         -------
         GeoDataFrame
-            In degrees (EPSG:4326), with a column ``count``, one row a cell.
+            One row for each cell, in degrees (EPSG:4326), with the column ``count``.
         """
         import geopandas as gpd
         import shapely
@@ -240,7 +240,7 @@ class Release:
         return write_whole(path, self.to_bytes())
 
     def card(self) -> dict[str, str]:
-        """Return what a reader must know about the release, as texts by title."""
+        """Return method, privacy, cost, region, settings and warnings as text by heading."""
         region = self.region
         delta = f", delta = {written(self.delta)}" if self.delta else ""
         lines = {
@@ -250,14 +250,13 @@ class Release:
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
             "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
         } | getattr(self.model, "remarks", dict)()
-        warnings = [
-            getattr(self.model, "warning", "")
-        ]  # of the kind, which a file cannot leave out
+        # The warning belongs to the kind of model, so a file cannot leave it out.
+        warnings = [getattr(self.model, "warning", "")]
         if self.replayable:
             warnings.append("replayable: the noise came from a seed. For research, not to publish.")
         if any(warnings):
             lines["Warning"] = " ".join(filter(None, warnings))
-        # A file's words must not steer the reader's terminal.
+        # Text from a file must not control the reader's terminal.
         return {
             name: "".join(c if c.isprintable() else "\ufffd" for c in text)
             for name, text in lines.items()

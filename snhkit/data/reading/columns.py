@@ -32,16 +32,16 @@ def find_columns(
     lon: str | int | None,
     user: str | int | None,
 ) -> Columns:
-    """Return the positions of the columns that were named, or have usual names.
+    """Return the positions of the columns that are named, or else have usual names.
 
     Parameters
     ----------
     source : str
-        What is read, for messages.
+        Name of the source, for messages.
     names : sequence
         The names of the columns.
     lat, lon, user : str or int, optional
-        A name or a position from 0.
+        The name of a column, or its position from 0.
 
     Raises
     ------

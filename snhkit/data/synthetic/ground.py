@@ -30,26 +30,28 @@ _WATERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground:
-    """Water, parks, centres and streets, in metres from the region's lower-left corner.
+    """The geography of a synthetic city: centres, street grids, parks and avenues.
+
+    Positions are in metres from the lower-left corner of the region.
 
     Parameters
     ----------
     city : City
-        Gives the region, the spacing of streets and the number of centres.
+        The city; it determines the region, the spacing of streets and the number of centres.
     centres : ndarray, shape (c, 2)
-        Where places gather, downtown first.
+        Positions of the centres around which places gather, downtown first.
     spread : ndarray, shape (c,)
-        How far each centre reaches, in metres.
+        Length scale of each centre in metres.
     weight : ndarray, shape (c,)
-        Share of the gathering places; sums to 1.
+        Share of the places that belong to each centre; the shares add up to 1.
     angles : ndarray, shape (2,)
-        Of the two street grids, radians anticlockwise from east.
+        Directions of the two street grids, in radians anticlockwise from east.
     seam : ndarray, shape (2,)
-        Unit vector across the line where the grids meet.
+        Unit vector perpendicular to the line where the grids meet.
     parks : ndarray, shape (p, 4)
-        Middle x, y and half width and height, along the first grid.
+        Centre x, y, half width and half height of each park, along the first grid.
     avenues : ndarray, shape (a, 3)
-        Angle, metres by which it misses downtown, metres of bend.
+        Angle in radians, distance from downtown and amplitude of the bends in metres.
     """
 
     city: City
@@ -134,12 +136,12 @@ class Ground:
         return where, heading, main
 
     def crowding(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the centres' pull at each place, shape (n,)."""
+        """Return the logarithm of the attraction of all centres at each position, shape (n,)."""
         gap = np.linalg.norm(xy[:, None, :] - self.centres[None], axis=2) / self.spread
         return np.log((self.weight * np.exp(-gap)).sum(axis=1) + 1e-3)
 
     def _anchors(self, rng: np.random.Generator, count: int, broad: float) -> NDArray[np.float64]:
-        """Positions before streets: around centres, or anywhere but rarer far out."""
+        """Return random positions before they move to streets, shape (count, 2)."""
         side = self.city.side_m
         which = rng.choice(len(self.weight), count, p=self.weight)
         radius = self.spread[which] * rng.standard_t(4, size=count)
@@ -152,7 +154,7 @@ class Ground:
     def _along_streets(
         self, rng: np.random.Generator, xy: NDArray[np.float64], front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Move positions to the nearest street, arterial or avenue: where, heading, main."""
+        """Move positions to a street, arterial or avenue; return as ``places`` does."""
         rows = np.arange(len(xy))
         beyond = (xy - self.centres[0]) @ self.seam > 0.02 * self.city.side_m
         angle = self.angles[beyond.astype(int)]

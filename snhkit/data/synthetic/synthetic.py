@@ -25,8 +25,8 @@ _STREAM = {"private": 1, "public": 2}
 _PASSING = {"private": 0.15, "public": 0.03}  # records on streets, of all in the liveliest city
 _SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the venue's place
 _ON_STREET_M = (30.0, 4.0)  # half the length of street that a spot stands for, and its half width
-_AT_GATE = 0.0075  # of all records at each gate
-_HEAD = 6.0  # flattens the first ranks: no single venue is everything
+_AT_GATE = 0.0075  # share of the records at each gate
+_HEAD = 6.0  # flattens the first ranks, so that no venue dominates
 _TASTE = 1.0  # against a venue's own draw of 1: the two rankings correlate by a half
 _LIVELIEST = 7.8  # nats
 _CALIBRATION_SEED = 2**32
@@ -115,7 +115,7 @@ def _generator(place: City, world: World, seed: int) -> np.random.Generator:
 
 
 def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Return the place of each of n records, shape (n,), stratified by the places' shares."""
+    """Return the place of each of n records, shape (n,), by stratified sampling of the shares."""
     order = np.argsort(-shares, kind="stable")
     cumulative = np.cumsum(shares[order])
     strata = (np.arange(n) + rng.uniform(size=n)) / n * cumulative[-1]
@@ -144,7 +144,7 @@ def _positions(
 
 
 def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the user of each record, with heavy-tailed numbers of records a user."""
+    """Return the user of each record; most records of a user are in one district."""
     n = len(district)
     wanders = rng.uniform(size=n) < 0.2
     home = np.where(wanders, rng.choice(district, n), district) + rng.uniform(size=n)
@@ -157,7 +157,7 @@ def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.
 
 @lru_cache(maxsize=32)
 def _exponent(place: City, world: World) -> float:
-    """Return the Zipf exponent that yields the published entropy."""
+    """Return the Zipf exponent that yields the published entropy of the city."""
     n = place.n_at_entropy
     draws = min(60, 40_000 // n + 1)
 
@@ -172,7 +172,7 @@ def _exponent(place: City, world: World) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Return where a falling function is nearly 0, by false position (the Illinois rule)."""
+    """Return a root of a decreasing function, by false position (the Illinois rule)."""
     at_low, at_high, kept = function(low), function(high), 0
     middle = low
     for _ in range(40):
