@@ -40,12 +40,12 @@ class PrivateDataset:
     max_per_user : int, optional
         With ``unit="user"``: the number of records kept of each person, chosen at random.
     n : "public" or "private"
-        Whether the number of records may be known. If not, a builder that needs it buys a noisy
+        Whether the number of records may be published. If not, a builder that needs it buys a noisy
         one with a twentieth of its epsilon.
     ledger : str or path, optional
-        A file in which the account outlives this process: every charge is on the disk before
-        anything is looked at, and all processes that open the file share one budget (see
-        ``StoredLedger``). Without a file the account ends with this object.
+        A file that keeps the ledger beyond this process: every charge is on the disk before any
+        record is used, and all processes that open the file share one budget (see
+        ``StoredLedger``). Without a file the ledger is lost with this object.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class PrivateDataset:
         if ledger is not None:
             self._ledger: Ledger = StoredLedger(ledger, records, self._unit, budget)
         elif budget is None:
-            raise InputError("budget is missing: all the epsilon that may ever be spent.")
+            raise InputError("budget is missing: the most epsilon that all releases may spend.")
         else:
             self._ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())

@@ -73,7 +73,7 @@ def files(tmp_path_factory) -> Path:
     """trips.csv, checkins.csv, boxes.csv and districts.geojson, in the square of the pages."""
     folder = tmp_path_factory.mktemp("pages")
     city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
-    for name, world, n in (("trips.csv", "private", 4_000), ("checkins.csv", "public", 500)):
+    for name, world, n in (("trips.csv", "private", 20_000), ("checkins.csv", "public", 500)):
         points = synthetic_points("san_francisco", n=n, world=world)
         lat, lon = points.region.to_latlon(points.xy)
         inside = city.contains(city.to_xy(lat, lon))

@@ -137,7 +137,7 @@ def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]
 
 
 def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
-    """Return what is wrong with the first few unusable rows, by their numbers."""
+    """Return the defects of the first few unusable rows, by their numbers."""
     found = {int(table.numbers[row]): int(row) for row in rows[:_FIRST_ROWS]}
     numbers = sorted([*found, *list(table.malformed)[:_FIRST_ROWS]])[:_FIRST_ROWS]
     return {

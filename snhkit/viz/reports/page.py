@@ -148,6 +148,6 @@ def _environment() -> Environment:
 
 
 def _part(name: str, *values: Any) -> Markup:
-    """Return what a macro of the templates makes of values."""
+    """Return the HTML that a macro of the templates makes of values."""
     module = _environment().get_template("parts.html.j2").module
     return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values
