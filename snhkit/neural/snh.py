@@ -17,6 +17,11 @@ from snhkit.release import Release
 
 __all__ = ["SNH"]
 
+# Of epsilon, for which the width is chosen if none is given: training evens out little of the
+# noise, so the cells are 1.09 times as wide as the default. Chosen on San Francisco's taxis
+# (benchmarks/ablation.py).
+_SHARE_OF_WIDTH = 0.8
+
 
 @dataclass(frozen=True)
 class SNH:
@@ -49,7 +54,7 @@ class SNH:
     >>> SNH(cell_m=30).networks.k
     8
     >>> SNH.paper().networks.network
-    MLP(depth=20, width=80)
+    MLP(depth=22, width=80, span=None)
 
     Notes
     -----
@@ -73,7 +78,7 @@ class SNH:
 
     @classmethod
     def paper(
-        cls, cell_m: Width = None, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, **changes
+        cls, cell_m: Width = "auto", sizes_m: tuple[float, float] = DEFAULT_SIZES_M, **changes
     ) -> "SNH":
         """Return SNH with the paper's fully connected network and training; slow without a GPU.
 
@@ -102,19 +107,22 @@ class SNH:
         """Collect the noisy grid (Sec. 4.1), then augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
         labels = "published" if self.prior is None else "denoised"
+        share = _SHARE_OF_WIDTH if self.cell_m is None else 1.0
         grid, left, evenness, _ = chosen_grid(
-            records, left, self.cell_m, sizes_m=self.sizes_m, labels=labels
+            records, left, self.cell_m, share, self.sizes_m, labels
         )
+        if self.cell_m is None and (most := self.networks.network.map_cells):
+            grid = Grid(grid.region, min(grid.m, most))  # the map could not hold narrower cells
         noisy, spend = noisy_grid(records, grid, left)
         # From here on, nothing looks at the records.
-        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
+        psi, noise_scale = max(smoothing(n), 1.0), 1 / left.record_epsilon
         learned_from = SummedArea(grid, noisy.astype(float))
         if self.prior is not None:
-            clean = self.prior.clean(noisy, noise, psi, grid.cell_m, self.sizes_m)
+            clean = self.prior.clean(noisy, noise_scale, psi, grid.cell_m, self.sizes_m)
             parts = Grid(grid.region, len(clean.counts))
-            share = (parts.cell_m / np.mean(self.sizes_m)) ** 2
-            learned_from = SummedArea(parts, clean.adding_up(float(share)))
+            area = (parts.cell_m / np.mean(self.sizes_m)) ** 2
+            learned_from = SummedArea(parts, clean.adding_up(float(area)))
         model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise, terms.public
+            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, terms.public
         )
         return publish(self, terms, (*bought, *evenness, spend), model, n)

@@ -14,7 +14,7 @@ from snhkit.neural.denoiser.prior_model import CleanedGrid, PriorModel
 from snhkit.neural.networks.model import SNHModel
 from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
 
-TINY = Networks(k=2, network=FeatureGrid((8,), fine=16), batch=512, steps=3)
+TINY = Networks(k=2, network=FeatureGrid((8,), cells=16), batch=512, steps=3)
 ONE = Prior(turns=1)
 
 
@@ -60,14 +60,14 @@ class TestSettings:
             SNH(cell_m)
 
     def test_the_papers_are_the_papers(self):
-        """Sec. 4 and 6.1: no prior, 20 layers of 80, k = 8, aligned squares, Adam at 0.001."""
+        """Sec. 4 and 6.1: 20 swish layers of 80, k = 8, aligned squares, Adam at 0.001."""
         paper = SNH.paper(30, (25, 50), k=4)
         assert (paper.cell_m, paper.sizes_m, paper.prior) == (30, (25.0, 50.0), None)
         assert paper.networks == Networks(
-            k=4, network=MLP(20, 80), positions="aligned", workload_floor=0, clip_labels=True,
-            steps=10_000, batch=150_000, learning_rate=0.001,
+            k=4, network=MLP(22, 80), positions="aligned", workload_floor=0, clip_labels=True,
+            steps=10_000, batch=150_000, learning_rate=0.001, schedule="constant", output_scale=1,
         )  # fmt: skip
-        assert SNH.paper() == SNH(None, (25, 100), Networks.paper())
+        assert SNH.paper() == SNH("auto", (25, 100), Networks.paper())
         assert Networks.paper().k == 8
         with pytest.raises(TypeError, match="turns"):
             SNH.paper(turns=8)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.geometry import RangeQueries
+from snhkit.geometry import RangeQueries, Region
 
 __all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
@@ -22,11 +22,18 @@ class Tiles:
         In metres.
     area : ndarray, shape (t,)
         In square metres.
+    size : ndarray, shape (t, 2)
+        Width and height in metres.
     """
 
     box: NDArray[np.int64]
     centre: NDArray[np.float64]
     area: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    def boxes(self, region: Region) -> RangeQueries:
+        """Return the parts themselves."""
+        return RangeQueries(region, *(self.centre - self.size / 2).T, *self.size.T)
 
 
 def core_and_frame(
@@ -120,4 +127,4 @@ def tile(queries: RangeQueries, per_side: NDArray[np.int64]) -> Tiles:
     index = np.stack(np.divmod(place, per_side[box, 1]), axis=1)
     size = np.stack([queries.width, queries.height], axis=1) / per_side
     corner = np.stack([queries.x, queries.y], axis=1)
-    return Tiles(box, corner[box] + (index + 0.5) * size[box], size.prod(axis=1)[box])
+    return Tiles(box, corner[box] + (index + 0.5) * size[box], size.prod(axis=1)[box], size[box])

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from snhkit.neural import MLP
-from snhkit.neural.dpsgd.descent import clipped_sum, descend, parameter_count
+from snhkit.neural.dpsgd.descent import clipped_sum, descend
+from snhkit.neural.networks.network import parameter_count
 
-NETWORK = MLP(depth=3, width=16)
+NETWORK = MLP(depth=3, width=16, span=2)
 anything = arrays(np.float32, (6, 5), elements=st.floats(width=32))
 
 
