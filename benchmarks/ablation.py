@@ -3,9 +3,9 @@
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
 mean relative error of 5,000 squares of 25 to 100 m around records of San Francisco's taxis, and the
 sum of the answers to all 25 m squares over n. All rows of networks see the same noise. The paper's
-networks are reduced, to 10 layers instead of 22, k = 2 and 500 steps, and trained at one epsilon only, for
-about a minute a row on two quiet cores; benchmarks/paper_network.py trains one of full depth for
-an hour.
+networks are reduced, to 10 layers instead of 22, k = 2 and 500 steps, and trained at one epsilon
+only, for about a minute a row on two quiet cores; benchmarks/paper_network.py trains one of full
+depth for an hour.
 """
 
 import argparse
@@ -70,7 +70,8 @@ def rows(effort: Effort) -> dict[str, Builder]:
         "prior, then the encoder": snh.SNH(prior=prior, networks=encoder),
         "`DenoisedGrid`": snh.DenoisedGrid(prior=prior),
     }
-    return {"Identity": snh.Identity()} | alone | cleaned
+    found: dict[str, Builder] = {"Identity": snh.Identity()}
+    return found | alone | cleaned
 
 
 def sums(builder: Builder, task: Task, seed: int, epsilon: float) -> float:

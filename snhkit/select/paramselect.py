@@ -121,7 +121,8 @@ class ParamSelect:
         ----------
         datasets : mapping of str to Points
             Public data sets by name, looked at without privacy. Each is treated as if it were the
-            private one, and nothing else were public.
+            private one, and also says where queries are expected, as public points do: networks
+            are trained with that workload.
         epsilons : sequence of float
             Per record.
         builder : Builder

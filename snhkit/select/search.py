@@ -101,11 +101,14 @@ class Exam:
         return cls(points, boxes, exact_counts(points, boxes))
 
     def terms(self, experiment: Experiment, seed: int) -> Terms:
-        """Those of an experiment: one record is hidden, n is public, the noise is its own."""
+        """Return an experiment's terms: the points themselves say where queries are expected.
+
+        One record is hidden, n is public, and each experiment has noise of its own.
+        """
         name = json.dumps([seed, *experiment]).encode()
         noise = int.from_bytes(hashlib.sha256(name).digest()[:8])
         epsilon, unit = exact(experiment.epsilon), PrivacyUnit.of("record")
-        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points))
+        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points), self.points)
 
     def error(self, builder: Builder, terms: Terms) -> float:
         """Mean relative error of a release (Sec. 2.2 of the paper)."""

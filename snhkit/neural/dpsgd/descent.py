@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -117,9 +118,11 @@ def _run(
         drawn = jax.random.randint(key, (batch,), 0, len(labels))
         gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(theta, squares[drawn], labels[drawn])
         mean = made_noisy(clipped_sum(gradients, clip), row) / batch
+        direction: Any
         direction, state = adam.update(mean, state)
         whole = jnp.mean((predict(theta, squares) - labels) ** 2)
-        return (optax.apply_updates(theta, -rate * direction), state), whole
+        stepped: Any = optax.apply_updates(theta, -rate * direction)
+        return (stepped, state), whole
 
     keys = jax.random.split(batches, len(noise))
     (theta, _), losses = jax.lax.scan(step, (start, adam.init(start)), (keys, noise))

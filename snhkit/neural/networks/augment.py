@@ -96,7 +96,8 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
     ratio, told, weights = (np.take_along_axis(a, rows, axis=1) for a in (ratio, told, weights))
     size = given.sizes[:, None] * ratio
     corner = corners[rows]
-    boxes = RangeQueries(region, *corner.reshape(-1, 2).T, size.ravel(), size.ravel())
+    x, y = corner.reshape(-1, 2).T
+    boxes = RangeQueries(region, x, y, size.ravel(), size.ravel())
     counts = given.table.sums(boxes).reshape(size.shape) / given.scale
     labels = np.maximum(counts, 0) if given.clip else counts
     at = (corner + size[..., None] / 2) / region.side_m

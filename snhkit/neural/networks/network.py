@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache, partial
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import jax
 from jaxtyping import Array, Float
@@ -26,7 +26,7 @@ class Network(Protocol):
 
     name: ClassVar[str]
 
-    def bound(self, side_m: float, cells: int) -> Self:
+    def bound(self, side_m: float, cells: int) -> "Network":
         """Return the network whose open settings suit a region and a grid of so many cells."""
         ...
 

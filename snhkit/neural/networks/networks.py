@@ -209,8 +209,11 @@ class Networks:
             squares = anywhere
         start = start_map(table, network.map_cells, noise_scale, smoothing)
 
+        # 22 layers of 16 bits would add errors of their own; the paper's networks have 32 bits.
+        stored = _half if network.map_cells else np.array
+
         def model(learned: Learned) -> SNHModel:
-            counts = reconciled(learned.map * scale, table)
+            counts = reconciled(np.asarray(learned.map) * scale, table)
             field = SummedArea(Grid(region, network.map_cells), counts) if counts.size else None
             return SNHModel(
                 region=region,
@@ -220,7 +223,7 @@ class Networks:
                 scale=scale,
                 scaling=self.scaling,
                 network=network,
-                params={name: _half(a) for name, a in learned.own.items()},
+                params={name: stored(np.asarray(a)) for name, a in learned.own.items()},
                 map=_half(counts / scale),
                 blocks=_blocks(field or table, sizes_m[1]),
             )
@@ -266,7 +269,7 @@ def start_map(
     return averages + gain * (counts - averages)
 
 
-def reconciled(counts: NDArray[np.float32], table: SummedArea) -> NDArray[np.float64]:
+def reconciled(counts: NDArray[np.floating], table: SummedArea) -> NDArray[np.float64]:
     """Return a map, shape (m, m), whose sum is within 5 % of that of the noisy grid.
 
     Training does not keep sums, above all where labels are cut at 0. What large blocks have too
@@ -302,7 +305,7 @@ def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
-def _half(array: NDArray) -> NDArray[np.float16] | NDArray[np.float32]:
+def _half(array: NDArray) -> NDArray[np.floating]:
     """Return the numbers in 16 bits, which are far finer than the noise, if they fit."""
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from snhkit import progress
 from snhkit.neural.networks.boxes import table_sums
@@ -93,7 +93,7 @@ def train(
     """
     mesh = _mesh(k, batch)
     everywhere = NamedSharding(mesh, PartitionSpec())
-    places = Learned(NamedSharding(mesh, PartitionSpec("networks")), everywhere)  # type: ignore[arg-type]
+    by_network = NamedSharding(mesh, PartitionSpec("networks"))
     start, batches = jax.random.split(jax.random.key(seed))
     inputs = 3 if isinstance(squares, Scattered) and squares.sized else 2
     if isinstance(squares, Stored):
@@ -112,8 +112,7 @@ def train(
     with progress.steps(steps, f"training {k} networks") as advance:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
-            learned = _placed(learned, places)
-            state = _state_placed(state, places, everywhere)
+            learned, state = _placed((learned, state), by_network, everywhere)
             learned, state, loss = run(learned, state, keys[part], by_step[part], squares)
             advance(len(keys[part]), loss=f"{float(loss):.2e}")
             if watch is not None:
@@ -128,19 +127,17 @@ def train(
     return best or _on_host(learned)
 
 
-def _placed(learned: Learned, places: Learned) -> Learned:
-    return Learned(jax.device_put(learned.own, places.own), jax.device_put(learned.map, places.map))
+def _placed(
+    trained: tuple[Learned, optax.OptState], by_network: NamedSharding, everywhere: NamedSharding
+) -> tuple[Learned, optax.OptState]:
+    """Return what is trained and Adam's state, networks' parts on their own devices."""
 
+    def put(part: Any) -> Any:
+        if not isinstance(part, Learned):
+            return jax.device_put(part, everywhere)
+        return Learned(jax.device_put(part.own, by_network), jax.device_put(part.map, everywhere))
 
-def _state_placed(state: PyTree, places: Learned, everywhere: NamedSharding) -> PyTree:
-    """Return Adam's state, its moments placed where their parameters are."""
-
-    def put(part):
-        if isinstance(part, Learned):
-            return _placed(part, places)
-        return jax.device_put(part, everywhere)
-
-    return jax.tree.map(put, state, is_leaf=lambda part: isinstance(part, Learned))
+    return jax.tree.map(put, trained, is_leaf=lambda part: isinstance(part, Learned))
 
 
 def _on_host(learned: Learned) -> Learned:
@@ -210,10 +207,12 @@ def _run(
         key, rate = now
         drawn = jax.lax.with_sharding_constraint(squares.draw(key, batch), over_devices)
         losses, grads = jax.value_and_grad(partial(_loss, network))(learned, drawn)
+        direction: Any
         direction, state = _adam(network).update(grads, state)
         own = rate * (_OWN_SHARE if network.map_cells else 1.0)
         change = Learned(jax.tree.map(lambda d: -own * d, direction.own), -rate * direction.map)
-        return (optax.apply_updates(learned, change), state), losses
+        stepped: Any = optax.apply_updates(learned, change)
+        return (stepped, state), losses
 
     (learned, state), losses = jax.lax.scan(step, (learned, state), (keys, rates))
     return learned, state, losses[-1]

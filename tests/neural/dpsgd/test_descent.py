@@ -65,9 +65,9 @@ def test_the_first_step_is_by_hand(hill):
     network = MLP(depth=2, width=1)
     squares, labels = hill[0][:1], hill[1][:1]
     noise = np.zeros((1, parameter_count(network, 3)), np.float32)
-    start, _ = descend(network, squares, labels, noise, batch=1, clip=1, learning_rate=0, seed=4)
+    start, _ = descend(network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.0, seed=4)
     end, loss = descend(
-        network, squares, labels, noise, batch=1, clip=1, learning_rate=0.01, seed=4
+        network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.01, seed=4
     )
     h = np.sin((2 * squares - 1) @ start["w0"] + start["b0"])
     error = (h @ start["w1"] + start["b1"])[0, 0] - labels[0]
