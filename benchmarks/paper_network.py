@@ -106,7 +106,7 @@ def draw(folder: Path) -> None:
         axes.annotate(name, (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     axes.set(xscale="log", xlabel="Adam steps", ylabel="mean relative error", ylim=(0, 0.4))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left")
+    axes.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.9))
     figure.savefig(CURVES.with_suffix(".png"), dpi=110)
 
 

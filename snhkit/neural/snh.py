@@ -21,6 +21,7 @@ __all__ = ["SNH"]
 # noise, so the cells are 1.09 times as wide as the default. Chosen on San Francisco's taxis
 # (benchmarks/ablation.py).
 _SHARE_OF_WIDTH = 0.8
+_MOST_SQUARES = 2**26
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,17 @@ class SNH:
                 f"SNH: squares of {low:g} to {high:g} m do not suit a region of "
                 f"{region.side_m:g} m; smaller ones, but at least a {MOST_TILES:,}th of it, do."
             )
-        given_grid(region, self.cell_m)
+        grid, networks = given_grid(region, self.cell_m), self.networks
+        if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:
+            raise InputError(
+                f"SNH: {networks.k} networks and {grid.m:,} x {grid.m:,} cells make more than "
+                f"{_MOST_SQUARES:,} training squares; take wider cells or positions='scattered'."
+            )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public holds no points in this region; leave it out.")
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Collect the noisy grid (Sec. 4.1), then augment and train (Sec. 4.2)."""
+        """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
         labels = "published" if self.prior is None else "denoised"
         share = _SHARE_OF_WIDTH if self.cell_m is None else 1.0

@@ -72,6 +72,12 @@ class TestSettings:
         with pytest.raises(TypeError, match="turns"):
             SNH.paper(turns=8)
 
+    def test_too_many_squares_are_refused_before_anything_is_paid_for(self, records):
+        books = snh.PrivateDataset(records, unit="record", n="public", budget=1)
+        with pytest.raises(InputError, match="wider cells"):
+            books.release(SNH.paper(cell_m=0.1), epsilon=1)
+        assert books.ledger.entries == ()
+
     def test_the_default_trains_an_encoder_on_the_noisy_grid(self):
         assert SNH() == SNH(None, (25.0, 100.0), Networks(), None)
         assert isinstance(SNH().networks.network, FeatureGrid)

@@ -48,7 +48,7 @@ def descend(
     learning_rate: float,
     seed: int,
 ) -> tuple[dict[str, Float32[np.ndarray, "..."]], Float32[np.ndarray, " steps"]]:
-    """Train on squares and their labels, one step for each row of noise.
+    """Return a network trained on squares and labels, one step for each row of noise.
 
     The gradients are clipped, summed, made noisy and averaged. Adam turns them into steps whose
     length does not grow with the noise; plain descent would be thrown out of all bounds by it.

@@ -127,7 +127,7 @@ class DPSGD:
         Grid.of_width(region, high)
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count squares exactly, and train on them through noisy gradients (Sec. 3.1)."""
+        """Return a release: count squares exactly, train through noisy gradients (Sec. 3.1)."""
         n, left, bought = with_n(records, terms)
         noise, spend = gradient_noise(
             self.steps, self._size, self.sensitivity, left.epsilon, exact(self.delta), left.entropy
@@ -143,8 +143,8 @@ class DPSGD:
             labels,
             noise,
             batch=self.batch,
-            clip=self.clip,
-            learning_rate=self.learning_rate,
+            clip=float(self.clip),
+            learning_rate=float(self.learning_rate),
             seed=self.seed,
         )
         model = NetworkModel(records.region, self.sizes_m, scale, network, params)

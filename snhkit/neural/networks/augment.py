@@ -19,19 +19,19 @@ _LARGEST = 2**30  # units: so no sum over cells overflows 32 bits
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """What makes training squares out of a noisy grid.
+    """The settings by which training squares are cut out of a noisy grid.
 
     Parameters
     ----------
     table : SummedArea
-        Of the noisy grid.
+        The noisy grid.
     sizes : ndarray, shape (k,)
         The networks' own query sizes in metres.
     spread : float
         How far from its own size a network's squares may be, in metres; it is told sizes if this
         is not 0.
     workload : RangeQueries or None
-        Q_W; without it all squares weigh the same.
+        Q_W; without a workload all squares weigh the same.
     floor : float
         Weight of a square that no workload box touches, in units of the average weight.
     scale : float
@@ -52,19 +52,19 @@ class Augmentation:
     clip: bool
 
     def popularity(self, at: NDArray[np.float64], size: float) -> NDArray[np.float64]:
-        """``overlaps`` of the squares of a lattice over their average, shape (g * g,)."""
+        """Return ``overlaps`` of a lattice's squares over their average, shape (g * g,)."""
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
             found = overlaps(self.workload, at, size).ravel().astype(float)
         return found / (found.mean() or 1)
 
     def worth(self, popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights, 1 on average."""
+        """Return weights, 1 on average."""
         return (popularity + self.floor) / (1 + self.floor)
 
 
 def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
-    """Midpoints of k equal parts of [low, high] in metres: the paper's R.
+    """Return the midpoints of k equal parts of [low, high] in metres: the paper's R.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Squares at any position inside the region, more of them where queries are expected.
+    """Return squares at any place in the region, more of them where queries are expected.
 
     Corners on cell borders alone teach a network nothing about the inside of a cell. The weights
     make up for the uneven draw, so that the loss has the expectation of the paper's, but for the

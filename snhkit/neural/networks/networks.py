@@ -30,7 +30,7 @@ _WORDS = {
 _MOST_PARAMETERS = 2**26
 _HELD_OUT = 4_096  # squares of each size
 _BLOCK = 8  # cells a side of the blocks that the map is drawn towards
-_SUM_WITHIN = 0.05  # of the sum of the noisy grid
+_SUM_WITHIN = 0.03  # of the sum of the noisy grid
 _LARGE_BLOCKS = 8  # along a side of the region
 _SHRINK = 120.0  # a noise of a fifteenth of psi halves what is kept of a cell
 
@@ -162,12 +162,12 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Augment and train: post-processing of noisy counts.
+        """Return networks trained on squares of a noisy grid: post-processing of its counts.
 
         Parameters
         ----------
         table : SummedArea
-            Of the counts to learn from.
+            The counts to learn from.
         cell_m : float
             Width of the cells that were bought, in metres.
         sizes_m : (float, float)
@@ -270,7 +270,7 @@ def start_map(
 
 
 def reconciled(counts: NDArray[np.floating], table: SummedArea) -> NDArray[np.float64]:
-    """Return a map, shape (m, m), whose sum is within 5 % of that of the noisy grid.
+    """Return a map, shape (m, m), whose sum is within 3 % of that of the noisy grid.
 
     Training does not keep sums, above all where labels are cut at 0. What large blocks have too
     much or too little is spread evenly over their cells, as far as the whole sum is further off.
@@ -280,7 +280,7 @@ def reconciled(counts: NDArray[np.floating], table: SummedArea) -> NDArray[np.fl
     counts : ndarray, shape (m, m)
         The learned counts of cells.
     table : SummedArea
-        Of the noisy grid.
+        The noisy grid.
     """
     if not counts.size:
         return counts.astype(np.float64)
@@ -299,7 +299,7 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 
 
 def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
-    """Sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
+    """Return sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
     region = table.grid.region
     grid = Grid(region, max(1, int(region.side_m // least_m)))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)

@@ -39,7 +39,7 @@ class Tiles:
 def core_and_frame(
     queries: RangeQueries, edges: NDArray[np.float64]
 ) -> tuple[RangeQueries, RangeQueries, NDArray[np.int64]]:
-    """Split each box into the whole blocks inside it and the rest.
+    """Return the split of each box into the whole blocks inside it and the rest.
 
     Parameters
     ----------
@@ -91,14 +91,14 @@ def core_and_frame(
 def _inner(
     edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """First edge at or after ``low``, last at or before ``high``."""
+    """Return the first edge at or after ``low`` and the last at or before ``high``."""
     first = np.minimum(np.searchsorted(edges, low), len(edges) - 1)
     last = np.maximum(np.searchsorted(edges, high, side="right") - 1, 0)
     return edges[first], edges[last]
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.int64]:
-    """Tiles along x and y for each box, shape (q, 2).
+    """Return the number of tiles along x and y for each box, shape (q, 2).
 
     A tile is to be a square as wide as the box's shorter side, but no smaller than ``low`` and no
     larger than ``high`` metres. A square from ``low`` to ``high`` is so its own only tile.
@@ -120,7 +120,7 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.i
 
 
 def tile(queries: RangeQueries, per_side: NDArray[np.int64]) -> Tiles:
-    """Cut each box into ``per_side`` equal parts along x and y."""
+    """Return the tiles of boxes, each cut into ``per_side`` equal parts along x and y."""
     total = per_side.prod(axis=1)
     box = np.repeat(np.arange(len(queries)), total)
     place = np.arange(total.sum()) - np.repeat(np.cumsum(total) - total, total)

@@ -65,7 +65,9 @@ def test_the_first_step_is_by_hand(hill):
     network = MLP(depth=2, width=1)
     squares, labels = hill[0][:1], hill[1][:1]
     noise = np.zeros((1, parameter_count(network, 3)), np.float32)
-    start, _ = descend(network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.0, seed=4)
+    start, _ = descend(
+        network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.0, seed=4
+    )
     end, loss = descend(
         network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.01, seed=4
     )

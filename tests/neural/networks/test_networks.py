@@ -58,9 +58,9 @@ def test_a_map_starts_near_its_blocks_where_noise_is_large():
     assert start_map(table, 0, 1.0, 1.0).shape == (0, 0)
 
 
-@pytest.mark.parametrize(("learned", "total"), [(1.3, 1.05), (0.5, 0.95), (1.04, 1.04)])
+@pytest.mark.parametrize(("learned", "total"), [(1.3, 1.03), (0.5, 0.97), (1.02, 1.02)])
 def test_a_learned_map_sums_to_what_the_noisy_grid_sums_to(learned, total):
-    """Within 5 %; what was too much goes where it was too much."""
+    """Within 3 %; what was too much goes where it was too much."""
     counts = np.random.default_rng(1).uniform(1, 9, (16, 16))
     table = SummedArea(Grid(CITY, 16), counts)
     changed = counts.copy()
