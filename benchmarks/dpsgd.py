@@ -15,9 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import snhkit as snh
-from snhkit.neural.dpsgd.descent import descend, parameter_count
+from snhkit.neural.dpsgd.descent import descend
 from snhkit.neural.dpsgd.dpsgd import exact_training_set
 from snhkit.neural.dpsgd.network_model import INPUTS
+from snhkit.neural.networks.network import parameter_count
 from snhkit.privacy import ReplayableEntropy, exact, gradient_noise
 
 OUT = Path(__file__).parents[1] / "docs" / "figures" / "dpsgd.png"

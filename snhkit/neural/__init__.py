@@ -3,7 +3,8 @@
 from snhkit.neural.denoiser.denoised_grid import DenoisedGrid
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.dpsgd.dpsgd import DPSGD
-from snhkit.neural.networks.network import MLP, FeatureGrid
+from snhkit.neural.networks.feature_grid import FeatureGrid
+from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.networks import Networks
 from snhkit.neural.snh import SNH
 

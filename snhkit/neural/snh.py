@@ -16,6 +16,12 @@ from snhkit.release import Release
 
 __all__ = ["SNH"]
 
+# Of epsilon, for which the width is chosen if none is given: training evens out little of the
+# noise, so the cells are 1.09 times as wide as the default. Chosen on San Francisco's taxis
+# (benchmarks/ablation.py).
+_SHARE_OF_WIDTH = 0.8
+_MOST_SQUARES = 2**26
+
 
 @dataclass(frozen=True)
 class SNH:
@@ -48,7 +54,7 @@ class SNH:
     >>> SNH(cell_m=30).networks.k
     8
     >>> SNH.paper().networks.network
-    MLP(depth=20, width=80)
+    MLP(depth=22, width=80, span=None)
 
     Notes
     -----
@@ -72,7 +78,7 @@ class SNH:
 
     @classmethod
     def paper(
-        cls, cell_m: Width = None, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, **changes
+        cls, cell_m: Width = "auto", sizes_m: tuple[float, float] = DEFAULT_SIZES_M, **changes
     ) -> "SNH":
         """Return SNH with the paper's fully connected network and training; slow without a GPU.
 
@@ -93,30 +99,38 @@ class SNH:
                 f"SNH: squares of {low:g} to {high:g} m do not suit a region of "
                 f"{region.side_m:g} m; smaller ones, but at least a {MOST_TILES:,}th of it, do."
             )
-        given_grid(region, self.cell_m)
+        grid, networks = given_grid(region, self.cell_m), self.networks
+        if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:
+            raise InputError(
+                f"SNH: {networks.k} networks and {grid.m:,} x {grid.m:,} cells make more than "
+                f"{_MOST_SQUARES:,} training squares; take wider cells or positions='scattered'."
+            )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public holds no points in this region; leave it out.")
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Collect the noisy grid (Sec. 4.1), then augment and train (Sec. 4.2)."""
+        """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""
         n, left, bought = with_n(records, terms)
-        share, labels = 0.0, "published"
+        coarse, labels = 0.0, "published"
         if self.prior is not None:
-            share, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
+            coarse, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
+        share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
         grid, left, evenness, _ = chosen_grid(
-            records, left, self.cell_m, 1 - share, self.sizes_m, labels
+            records, left, self.cell_m, share, self.sizes_m, labels
         )
-        psi, noise = max(smoothing(n), 1.0), 1 / left.record_epsilon
+        if self.cell_m is None and (most := self.networks.network.map_cells):
+            grid = Grid(grid.region, min(grid.m, most))  # the map could not hold narrower cells
+        psi, noise_scale = max(smoothing(n), 1.0), 1 / left.record_epsilon
         if self.prior is None:
             noisy, spend = noisy_grid(records, grid, left)
             learned_from, spends = SummedArea(grid, noisy.astype(float)), (spend,)
         else:
-            levels, spends = bought_levels(records, grid, left, share)
-            noise = levels.noise
+            levels, spends = bought_levels(records, grid, left, coarse)
+            noise_scale = levels.noise
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # From here on, nothing looks at the records.
         model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise, terms.public
+            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, terms.public
         )
         return publish(self, terms, (*bought, *evenness, *spends), model, n)

@@ -1,4 +1,4 @@
-"""What ParamSelect knows of a data set: public numbers only."""
+"""The features of a data set that ParamSelect uses: public numbers only."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,11 +10,11 @@ __all__ = ["ENTROPY_CELLS", "MOST_ENTROPY", "entropy", "features"]
 
 ENTROPY_CELLS = 512
 MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
-"""That of points spread evenly."""
+"""The entropy of points that are spread evenly, in nats."""
 
 
 def entropy(public: Points) -> float:
-    """Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
+    """Return the Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
 
     It is computed without noise, so never call it on private records: what it returns is not
     protected, nor is anything chosen by it.
@@ -53,7 +53,7 @@ def entropy(public: Points) -> float:
 
 
 def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> NDArray[np.float64]:
-    """The paper's phi: n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and the entropy h.
+    """Return the paper's phi: n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and the entropy h.
 
     Parameters
     ----------

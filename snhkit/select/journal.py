@@ -1,4 +1,4 @@
-"""A csv file of measured errors that grows by whole lines, so that a search can go on later."""
+"""A csv file of measured errors that grows by whole lines, so that a search can be resumed."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ __all__ = ["Experiment", "Journal"]
 
 
 class Experiment(NamedTuple):
-    """One build that is measured; its fields are written as they are."""
+    """One measured build, with its fields as they are written to the file."""
 
     dataset: str
     points: str
@@ -31,7 +31,7 @@ _HEADER = [*Experiment._fields, "error"]
 
 @dataclass(frozen=True)
 class Journal:
-    """Errors by experiment, in memory and, if there is a path, in a file.
+    """The errors of experiments, in memory and, if there is a path, in a file.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: str) -> "Journal":
-        """Begin a file, or go on with one that was begun with the same settings.
+        """Return the journal of a new file, or of a file that was begun with the same settings.
 
         Raises
         ------
@@ -90,14 +90,14 @@ class Journal:
                 )
 
     def missing(self, wanted: Iterable[Experiment]) -> list[Experiment]:
-        """Those that are still to be made."""
+        """Return the experiments that have not been measured yet."""
         found = [experiment for experiment in wanted if experiment not in self.errors]
         if len(self.errors) + len(found) > MAX_ROWS:
             raise InputError(f"fit: more than {MAX_ROWS:,} experiments; ask for fewer.")
         return found
 
     def add(self, experiment: Experiment, error: float) -> None:
-        """Keep one more, in one write."""
+        """Add the error of an experiment, in one write."""
         self.errors[experiment] = error
         if self.path is not None:
             line = io.StringIO()

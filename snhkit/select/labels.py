@@ -1,4 +1,4 @@
-"""The table of best values that ParamSelect learns from: in memory, and as a file."""
+"""The table of best values that ParamSelect is fitted to, in memory and as a file."""
 
 import csv
 import math
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "MAX_ROWS", "checked", "number", "read_labels", "rows_of", "text_of"]
 
 COLUMNS = ("dataset", "n", "epsilon", "entropy")
-"""And one more, named after the parameter."""
+"""The first columns; the last column is named after the parameter."""
 
 _MAX_BYTES = 2**24
 MAX_ROWS = 100_000
 
 
 def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
-    """Read a table of labels, distrusting it.
+    """Return the table of labels in a csv file, every field of which is checked.
 
     Raises
     ------
     InputError
-        If it is too large or no such table, naming the row and column that cannot be.
+        If the file is too large or not such a table; the message names the row and column.
     """
     import pandas as pd
 
@@ -59,7 +59,7 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
 
 
 def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
-    """A copy of a table of labels.
+    """Return a checked copy of a table of labels.
 
     Raises
     ------
@@ -84,12 +84,12 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
         good &= value > 0
     good &= np.array([isinstance(t, str) and t.isprintable() for t in labels["dataset"]])
     if not good.all():
-        raise InputError(f"labels: row {int(np.argmin(good))} (counting from 0) cannot be.")
+        raise InputError(f"labels: row {int(np.argmin(good))} (counting from 0) is invalid.")
     return labels.reset_index(drop=True).copy()
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """The text of a small file."""
+    """Return the text of a small file."""
     source = Path(path)
     try:
         with source.open("rb") as stream:
@@ -100,12 +100,14 @@ def text_of(path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError:
         raise InputError(f"{source.name}: its text is not in UTF-8.") from None
     if len(data) > _MAX_BYTES:
-        raise InputError(f"{source.name}: it is larger than {_MAX_BYTES:,} bytes; no such table.")
+        raise InputError(
+            f"{source.name}: it is larger than {_MAX_BYTES:,} bytes, so it is not such a table."
+        )
     return text
 
 
 def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[list[str]]]:
-    """The header, in row ``first`` of its file, and the rows, every one as long as the header."""
+    """Return the header, in row ``first`` of the file, and the rows, all as long as the header."""
     try:
         lines = list(csv.reader(text.splitlines(), strict=True))
     except csv.Error as error:
@@ -132,7 +134,7 @@ def number(
     open_below: bool = False,
     whole: bool = False,
 ) -> float:
-    """The number that a field says.
+    """Return the number in a field.
 
     Raises
     ------

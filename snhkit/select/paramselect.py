@@ -1,4 +1,4 @@
-"""ParamSelect: a system parameter from public numbers and public data."""
+"""ParamSelect: a system parameter chosen from public numbers and public data."""
 
 import os
 import warnings
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
 
 Pretrained = Literal["published", "denoised"]
-"""Tables of labels that come with snhkit."""
+"""The names of the tables of labels that come with snhkit."""
 
 
 class OutOfRangeWarning(UserWarning):
-    """ParamSelect was asked about what lies beyond all that it has learnt from."""
+    """ParamSelect was asked about a value outside the range of its labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParamSelect:
-    """Learns from public cities which value of a parameter suits a private one.
+    """A regression, fitted to public cities, of the parameter value that suits a private city.
 
     The best cell width depends on how many records there are, on epsilon, and on how clustered a
     city is. Trying widths on private records would cost epsilon, so they are tried on public
@@ -54,7 +54,7 @@ class ParamSelect:
     Raises
     ------
     InputError
-        If this is no such table.
+        If ``labels`` is not such a table.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class ParamSelect:
 
     @classmethod
     def pretrained(cls, labels: Pretrained = "published") -> "ParamSelect":
-        """Cell widths, from labels that come with snhkit; fitted at first use.
+        """Return a ParamSelect of cell widths, from labels that come with snhkit.
 
         "published" are those of the paper's authors. They found by experiment which width suits
         their networks best in nine cities, at five epsilons each (the file ``gowalla_train``
@@ -115,13 +115,14 @@ class ParamSelect:
         seed: int = 0,
         n_jobs: int = 1,
     ) -> "ParamSelect":
-        """Find the best values on public data by experiment, and learn from them.
+        """Return a ParamSelect fitted to the best values that experiments on public data find.
 
         Parameters
         ----------
         datasets : mapping of str to Points
             Public data sets by name, looked at without privacy. Each is treated as if it were the
-            private one, and nothing else were public.
+            private one, and also says where queries are expected, as public points do: networks
+            are trained with that workload.
         epsilons : sequence of float
             Per record.
         builder : Builder
@@ -156,7 +157,7 @@ class ParamSelect:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
-        """Read what ``save`` wrote; the trees are grown again.
+        """Return the ParamSelect that ``save`` wrote; its trees are fitted again.
 
         Raises
         ------
@@ -166,16 +167,16 @@ class ParamSelect:
         return cls(read_labels(path))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the labels as a csv file that a person can read."""
+        """Write the labels as a csv file, and return its path."""
         return write_whole(path, self.labels.to_csv(index=False, lineterminator="\n"))
 
     @property
     def parameter(self) -> str:
-        """Which one it is about."""
+        """Return the name of the parameter that the labels are about."""
         return str(self.labels.columns[-1])
 
     def predict(self, n: int, epsilon: float, public: Points | None = None) -> float:
-        """The value that suits n records at an epsilon, within the range of the labels.
+        """Return the value that suits n records at an epsilon, within the range of the labels.
 
         Parameters
         ----------
@@ -200,7 +201,7 @@ class ParamSelect:
         return self._value(n, epsilon, public)
 
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
-        """The cell width in metres that suits n records at an epsilon per record.
+        """Return the cell width in metres that suits n records at an epsilon per record.
 
         As ``predict``, for what was learnt about ``cell_m``.
         """

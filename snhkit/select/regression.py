@@ -15,7 +15,7 @@ __all__ = ["fitted", "unfitted"]
 
 
 def unfitted(values: NDArray[np.float64]) -> "Trees":
-    """Extremely randomised trees with the paper's settings (Sec. 6.1) and a fixed seed.
+    """Return extremely randomised trees with the paper's settings (Sec. 6.1) and a fixed seed.
 
     They average logarithms where all ``values`` are positive: on the published labels that errs
     less by a few percent in cross-validation, and a leaf of more than one label errs more.
@@ -30,5 +30,5 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
 
 def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
-    """Trees that give ``values``, shape (q,), for features ``phi``, shape (q, 4) or (q, 5)."""
+    """Return trees fitted to ``values``, shape (q,), and features ``phi``, shape (q, 4 or 5)."""
     return unfitted(values).fit(phi, values)

@@ -1,4 +1,4 @@
-"""Which value of a parameter is best, found by experiment on public data."""
+"""Experiments on public data that find the best value of a parameter."""
 
 import dataclasses
 import hashlib
@@ -31,7 +31,7 @@ __all__ = ["Exam", "Search", "best_values"]
 
 @dataclass(frozen=True)
 class Search:
-    """What is varied and how it is measured; see ``ParamSelect.fit``."""
+    """The parameter that is varied, and how errors are measured; see ``ParamSelect.fit``."""
 
     builder: Builder
     parameter: str
@@ -49,11 +49,11 @@ class Search:
             )
 
     def with_value(self, value: float) -> Builder:
-        """The builder with the parameter set."""
+        """Return the builder with the parameter set to a value."""
         return _replaced(self.builder, self.parameter, value)
 
     def settings(self) -> str:
-        """All that an error depends on but for the experiment's own numbers, in a line."""
+        """Return all that errors depend on, but for an experiment's own numbers, as one line."""
         others = _parameters(self.builder)
         del others[self.parameter]
         given = ", ".join(f"{name}={value!r}" for name, value in others.items())
@@ -69,7 +69,7 @@ class Search:
 
 
 def _parameters(thing: Any) -> dict[str, Any]:
-    """The values of a dataclass by name; those of one inside it as ``outer.inner``."""
+    """Return a dataclass's values by name; those of an inner dataclass as ``outer.inner``."""
     found = {}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
@@ -88,7 +88,7 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, and what is asked about it."""
+    """A public data set, the boxes that are asked, and their true counts."""
 
     points: Points
     boxes: RangeQueries
@@ -96,23 +96,26 @@ class Exam:
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
-        """Squares around its points, and the true answers."""
+        """Return the exam of squares around a data set's points."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
     def terms(self, experiment: Experiment, seed: int) -> Terms:
-        """Those of an experiment: one record is hidden, n is public, the noise is its own."""
+        """Return an experiment's terms: the points themselves say where queries are expected.
+
+        One record is hidden, n is public, and each experiment has noise of its own.
+        """
         name = json.dumps([seed, *experiment]).encode()
         noise = int.from_bytes(hashlib.sha256(name).digest()[:8])
         epsilon, unit = exact(experiment.epsilon), PrivacyUnit.of("record")
-        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points))
+        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points), self.points)
 
     def error(self, builder: Builder, terms: Terms) -> float:
-        """Mean relative error of a release (Sec. 2.2 of the paper)."""
+        """Return the mean relative error of a release (Sec. 2.2 of the paper)."""
         answers = builder.build(self.points, terms).answer(self.boxes)
         error = float(relative_errors(answers, self.truth, len(self.points)).mean())
         if not np.isfinite(error):
-            raise InputError(f"fit: the answers of {builder!r} are no numbers.")
+            raise InputError(f"fit: {builder!r} gave answers that are not finite numbers.")
         return error
 
 
@@ -125,7 +128,7 @@ def best_values(
     path: str | os.PathLike[str] | None,
     n_jobs: int,
 ) -> "pd.DataFrame":
-    """The table of labels that ``ParamSelect.fit`` learns from; its docstring says how."""
+    """Return the table of labels that ``ParamSelect.fit`` learns from; its docstring says how."""
     import pandas as pd
     from joblib import Parallel, delayed
 
@@ -172,12 +175,12 @@ def best_values(
 def _run(
     experiment: Experiment, exam: Exam, builder: Builder, seed: int
 ) -> tuple[Experiment, float]:
-    """One experiment, in whatever process."""
+    """Return an experiment and its error."""
     return experiment, exam.error(builder, exam.terms(experiment, seed))
 
 
 def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):
-    """Raise InputError if there is nothing to do, or it cannot be done."""
+    """Raise InputError if there is nothing to measure, or an argument is invalid."""
     for name, given in (("datasets", datasets), ("epsilons", epsilons), ("grid", grid)):
         if not len(given):
             raise InputError(f"fit: {name} is empty.")
@@ -198,6 +201,6 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(points: Points) -> str:
-    """Tells data sets apart."""
+    """Return a digest of a data set's region and points."""
     region = json.dumps(points.region.to_dict()).encode()
     return hashlib.sha256(region + points.xy.tobytes()).hexdigest()[:12]

@@ -1,39 +1,30 @@
 """Gradient descent whose every gradient is clipped and noisy (Abadi et al. 2016)."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Float32, Float64, Key
 
-from snhkit.neural.networks.network import MLP
+from snhkit.neural.networks.mlp import MLP
+from snhkit.neural.networks.network import Params
 from snhkit.privacy import noisy_gradient
 
-__all__ = ["clipped_sum", "descend", "parameter_count"]
+__all__ = ["clipped_sum", "descend"]
 
 
-@cache
-def parameter_count(network: MLP, inputs: int) -> int:
-    """How many numbers are trained: the length of one gradient.
+def clipped_sum(
+    gradients: Float[Array, "s p"], clip: float | Float[Array, ""]
+) -> Float[Array, " p"]:
+    """Return the sum, shape (p,), of gradients, shape (s, p), each cut to an L2 norm of ``clip``.
 
-    Examples
-    --------
-    >>> parameter_count(MLP(depth=2, width=4), inputs=3)
-    21
-    """
-    shapes = jax.eval_shape(partial(network.start, inputs=inputs), jax.random.key(0))
-    return sum(a.size for a in shapes.values())
-
-
-def clipped_sum(gradients: jax.Array, clip: float | jax.Array) -> jax.Array:
-    """The sum, shape (p,), of gradients, shape (s, p), each cut to an L2 norm of ``clip``.
-
-    Whatever one unit of privacy changes, each term moves by at most 2 ``clip``: so the sum moves by
-    at most 2 s ``clip``.
+    Whatever one unit of privacy changes, each term moves by at most 2 ``clip``, and the sum
+    therefore by at most 2 s ``clip``.
 
     Examples
     --------
@@ -48,16 +39,16 @@ def clipped_sum(gradients: jax.Array, clip: float | jax.Array) -> jax.Array:
 
 def descend(
     network: MLP,
-    squares: NDArray[np.float64],
-    labels: NDArray[np.float64],
-    noise: NDArray[np.float32],
+    squares: Float64[np.ndarray, "t i"],
+    labels: Float64[np.ndarray, " t"],
+    noise: Float[np.ndarray, "steps p"],
     *,
     batch: int,
     clip: float,
     learning_rate: float,
     seed: int,
-) -> tuple[dict[str, NDArray[np.float32]], NDArray[np.float32]]:
-    """Train on squares and their labels, one step for each row of noise.
+) -> tuple[dict[str, Float32[np.ndarray, "..."]], Float32[np.ndarray, " steps"]]:
+    """Return a network trained on squares and labels, one step for each row of noise.
 
     The gradients are clipped, summed, made noisy and averaged. Adam turns them into steps whose
     length does not grow with the noise; plain descent would be thrown out of all bounds by it.
@@ -104,15 +95,15 @@ def _run(
     made_noisy: Callable,
     network: MLP,
     batch: int,
-    key: jax.Array,
-    squares: jax.Array,
-    labels: jax.Array,
-    noise: jax.Array,
-    clip: jax.Array,
-    rate: jax.Array,
-):
+    key: Key[Array, ""],
+    squares: Float[Array, "t i"],
+    labels: Float[Array, " t"],
+    noise: Float[Array, "steps p"],
+    clip: Float[Array, ""],
+    rate: Float[Array, ""],
+) -> tuple[Params, Float[Array, " steps"]]:
     first, batches = jax.random.split(key)
-    start, unravel = ravel_pytree(network.start(first, squares.shape[1]))
+    start, unravel = ravel_pytree(network.init(first, squares.shape[1]))
     adam = optax.scale_by_adam()
 
     def predict(theta: jax.Array, x: jax.Array) -> jax.Array:
@@ -127,10 +118,11 @@ def _run(
         drawn = jax.random.randint(key, (batch,), 0, len(labels))
         gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(theta, squares[drawn], labels[drawn])
         mean = made_noisy(clipped_sum(gradients, clip), row) / batch
-        change, state = adam.update(mean, state)
+        direction: Any
+        direction, state = adam.update(mean, state)
         whole = jnp.mean((predict(theta, squares) - labels) ** 2)
-        theta = jax.tree.map(lambda a, d: a - rate * d, theta, change)
-        return (theta, state), whole
+        stepped: Any = optax.apply_updates(theta, -rate * direction)
+        return (stepped, state), whole
 
     keys = jax.random.split(batches, len(noise))
     (theta, _), losses = jax.lax.scan(step, (start, adam.init(start)), (keys, noise))

@@ -10,9 +10,10 @@ from snhkit.builders.base import Extra, Terms, positive, publish, sizes, whole, 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.neural.dpsgd.descent import descend, parameter_count
+from snhkit.neural.dpsgd.descent import descend
 from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
-from snhkit.neural.networks.network import MLP
+from snhkit.neural.networks.mlp import MLP
+from snhkit.neural.networks.network import parameter_count
 from snhkit.privacy import Epsilon, exact, gradient_noise
 from snhkit.release import Release
 
@@ -26,12 +27,12 @@ _MOST_NOISE = 2**25  # numbers: 128 MB
 class DPSGD:
     """A network trained on exact counts by noisy gradients: why SNH does not do that.
 
-    Every step looks at the records anew, so all steps share epsilon. One record lies in squares of
-    any batch, so each step's noise must hide a change in all their gradients at once. That is far
-    more noise than gradient, and the network learns next to nothing.
+    Every step looks at the records anew, so all steps share epsilon. One record may lie in every
+    square of a batch, so the noise of a step must hide a change in all gradients at once. The
+    noise is far larger than the gradient, and the network learns next to nothing.
 
-    A demonstration, never to be published: its noise is in floating point, and it promises only
-    (epsilon, delta)-differential privacy.
+    This is a demonstration and must not be published: its noise is in floating point, and it
+    guarantees only (epsilon, delta)-differential privacy.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class DPSGD:
     """
 
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
-    network: MLP = field(default_factory=lambda: MLP(depth=3, width=64))
+    network: MLP = field(default_factory=lambda: MLP(depth=3, width=64, span=2))
     samples: int = 4096
     steps: int = 300
     batch: int = 256
@@ -107,7 +108,7 @@ class DPSGD:
 
     @property
     def sensitivity(self) -> float:
-        """By how much one unit can change the sum of a step's gradients: 2 abs(S) B."""
+        """Return how far one unit can move the sum of a step's gradients: 2 abs(S) B."""
         return 2 * self.batch * float(self.clip)
 
     @property
@@ -115,7 +116,7 @@ class DPSGD:
         return parameter_count(self.network, INPUTS)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Refuse sizes that the region cannot hold, and to work without dp-accounting."""
+        """Raise InputError if the region cannot hold the sizes, or dp-accounting is missing."""
         self.extra.require()
         low, high = self.sizes_m
         if high >= region.side_m:
@@ -126,7 +127,7 @@ class DPSGD:
         Grid.of_width(region, high)
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count squares exactly, and train on them through noisy gradients (Sec. 3.1)."""
+        """Return a release: count squares exactly, train through noisy gradients (Sec. 3.1)."""
         n, left, bought = with_n(records, terms)
         noise, spend = gradient_noise(
             self.steps, self._size, self.sensitivity, left.epsilon, exact(self.delta), left.entropy
@@ -135,24 +136,25 @@ class DPSGD:
         squares, labels, scale = exact_training_set(
             records, n, self.sizes_m, self.samples, self.seed
         )
+        network = self.network.bound(records.region.side_m, cells=0)
         params, _ = descend(
-            self.network,
+            network,
             squares,
             labels,
             noise,
             batch=self.batch,
-            clip=self.clip,
-            learning_rate=self.learning_rate,
+            clip=float(self.clip),
+            learning_rate=float(self.learning_rate),
             seed=self.seed,
         )
-        model = NetworkModel(records.region, self.sizes_m, scale, self.network, params)
+        model = NetworkModel(records.region, self.sizes_m, scale, network, params)
         return publish(self, terms, (*bought, spend), model, n)
 
 
 def exact_training_set(
     records: Points, n: int, sizes_m: tuple[float, float], samples: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Squares, and their exact counts as labels: as private as the records are.
+    """Return training squares and their exact counts, which are as private as the records.
 
     Returns
     -------

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import evaluate
-from snhkit.neural.networks.network import MLP, network_from, network_settings
+from snhkit.neural.networks.network import network_from, network_settings
 
 __all__ = ["INPUTS", "NetworkModel", "described", "refuse_large"]
 
@@ -24,7 +26,7 @@ _MOST_WEIGHT = 1e5  # with these a network's answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkModel:
+class NetworkModel(UnknownNoise):
     """One network for squares of all sizes.
 
     A box is cut to the region. The network is asked for a square around its centre, of its area
@@ -33,11 +35,11 @@ class NetworkModel:
     Parameters
     ----------
     region : Region
-        Where it can be asked.
+        The region in which boxes can be answered.
     sizes_m : (float, float)
         The smallest and the largest side it was trained for, in metres.
     scale : float
-        The network answers in units of it.
+        How many records one unit of the network's output is.
     network : MLP
         The architecture.
     params : mapping of ndarray
@@ -55,15 +57,15 @@ class NetworkModel:
     )
 
     def cells(self) -> Grid:
-        """Squares of the largest size it was trained for."""
+        """Return a grid of squares of the largest size that the network was trained for."""
         return Grid.of_width(self.region, self.sizes_m[1])
 
     def additive(self) -> "NetworkModel":
-        """Itself, though its answers do not add up exactly."""
+        """Return this model, whose answers do not add up exactly."""
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Estimated counts of the boxes, shape (q,)."""
+        """Return the estimated counts of the boxes, shape (q,)."""
         whole = self.region.side_m
         low = np.clip(np.stack([queries.x, queries.y], 1), 0, whole)
         far = np.stack([queries.x + queries.width, queries.y + queries.height], 1)
@@ -80,21 +82,12 @@ class NetworkModel:
             counts[asked] = said * self.scale * area[asked] / side**2
         return counts
 
-    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Unknown: not a number for every box, shape (q,)."""
-        return np.full(len(queries), np.nan)
-
-    @property
-    def separate(self) -> bool:
-        """No."""
-        return False
-
     def arrays(self) -> dict[str, NDArray]:
-        """The parameters."""
+        """Return the parameters."""
         return dict(self.params)
 
     def settings(self) -> dict[str, Any]:
-        """All but the arrays, as JSON values."""
+        """Return everything but the arrays, as JSON values."""
         return {
             "sizes_m": list(self.sizes_m),
             "scale": self.scale,
@@ -105,7 +98,7 @@ class NetworkModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "NetworkModel":
-        """Rebuild from a file."""
+        """Return the model of a file, every part of which is checked."""
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:
@@ -116,8 +109,9 @@ class NetworkModel:
         network = network_from(settings["network"])
         if not isinstance(network, MLP):
             raise InputError(f"a {network.name} network cannot answer for squares of all sizes.")
+        network = network.bound(region.side_m, cells=0)
         refuse_large(network)
-        expected = jax.eval_shape(partial(network.start, inputs=INPUTS), jax.random.key(0))
+        expected = jax.eval_shape(partial(network.init, inputs=INPUTS), jax.random.key(0))
         shapes = {name: a.shape for name, a in expected.items()}
         if {name: a.shape for name, a in arrays.items()} != shapes:
             raise InputError("the parameters do not fit the network that the file describes.")
@@ -133,7 +127,7 @@ def described(
     whole: float,
     sizes_m: tuple[float, float],
 ) -> NDArray[np.float64]:
-    """What the network is told of squares: centre and side in [0, 1], shape (b, 3).
+    """Return what the network is told of squares, centre and side in [0, 1], shape (b, 3).
 
     Examples
     --------

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries, SummedArea
-from snhkit.neural.networks.squares import Scattered, Stored, targets
+from snhkit.neural.networks.squares import Batch, Scattered, Stored, relative_weights
 from snhkit.neural.networks.workload import overlaps
 
 __all__ = ["Augmentation", "aligned", "query_sizes", "scattered"]
@@ -19,19 +19,19 @@ _LARGEST = 2**30  # units: so no sum over cells overflows 32 bits
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """What makes training squares out of a noisy grid.
+    """The settings by which training squares are cut out of a noisy grid.
 
     Parameters
     ----------
     table : SummedArea
-        Of the noisy grid.
+        The noisy grid.
     sizes : ndarray, shape (k,)
         The networks' own query sizes in metres.
     spread : float
         How far from its own size a network's squares may be, in metres; it is told sizes if this
         is not 0.
     workload : RangeQueries or None
-        Q_W; without it all squares weigh the same.
+        Q_W; without a workload all squares weigh the same.
     floor : float
         Weight of a square that no workload box touches, in units of the average weight.
     scale : float
@@ -52,19 +52,19 @@ class Augmentation:
     clip: bool
 
     def popularity(self, at: NDArray[np.float64], size: float) -> NDArray[np.float64]:
-        """``overlaps`` of the squares of a lattice over their average, shape (g * g,)."""
+        """Return ``overlaps`` of a lattice's squares over their average, shape (g * g,)."""
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
             found = overlaps(self.workload, at, size).ravel().astype(float)
         return found / (found.mean() or 1)
 
     def worth(self, popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights, 1 on average."""
+        """Return weights, 1 on average."""
         return (popularity + self.floor) / (1 + self.floor)
 
 
 def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
-    """Midpoints of k equal parts of [low, high] in metres: the paper's R.
+    """Return the midpoints of k equal parts of [low, high] in metres: the paper's R.
 
     Examples
     --------
@@ -75,9 +75,10 @@ def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
 
 
 def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
-    """Squares at the lower-left corner of every cell, as in the paper.
+    """Return squares at the lower-left corner of every cell, as in the paper.
 
-    A network that is told sizes gets one at random at each corner; ``rng`` is public.
+    Squares without weight are left out. A network that is told sizes gets one at random at each
+    corner; ``rng`` is public.
     """
     grid, region = given.table.grid, given.table.grid.region
     corners = grid.corners()
@@ -85,28 +86,30 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
     if given.spread:
         told = rng.uniform(size=told.shape)
     ratio = 1 + given.spread / given.sizes[:, None] * (2 * told - 1)
-    at, counts, worth = [], [], []
-    for own, times in zip(given.sizes, ratio, strict=True):
-        size = own * times
-        boxes = RangeQueries(region, corners[:, 0], corners[:, 1], size, size)
-        counts.append(given.table.sums(boxes) / given.scale)
-        at.append((corners + size[:, None] / 2) / region.side_m)
-        worth.append(given.worth(given.popularity(grid.edges()[:-1], own)))
-    all_told = np.stack(at)
-    if given.spread:
-        all_told = np.concatenate([all_told, told[..., None]], axis=-1)
-    labels, weights = targets(
-        _single(np.stack(counts)),
-        _single(np.stack(worth)),
-        _single(ratio),
-        given.smoothing / given.scale,
-        given.clip,
+    weights = np.stack(
+        [given.worth(given.popularity(grid.edges()[:-1], size)) for size in given.sizes]
     )
-    return Stored(_single(all_told), labels, weights)
+    kept = weights > 0
+    count = kept.sum(axis=1)
+    # First the squares that count, in their order, then as many others as other networks need.
+    rows = np.argsort(~kept, axis=1, kind="stable")[:, : max(int(count.max()), 1)]
+    ratio, told, weights = (np.take_along_axis(a, rows, axis=1) for a in (ratio, told, weights))
+    size = given.sizes[:, None] * ratio
+    corner = corners[rows]
+    x, y = corner.reshape(-1, 2).T
+    boxes = RangeQueries(region, x, y, size.ravel(), size.ravel())
+    counts = given.table.sums(boxes).reshape(size.shape) / given.scale
+    labels = np.maximum(counts, 0) if given.clip else counts
+    at = (corner + size[..., None] / 2) / region.side_m
+    if given.spread:
+        at = np.concatenate([at, told[..., None]], axis=-1)
+    weights = weights * relative_weights(_single(labels), given.smoothing / given.scale)
+    parts = (_single(a) for a in (at, size / region.side_m, ratio**2, labels, weights))
+    return Stored(Batch(*parts), jnp.asarray(np.maximum(count, 1)))
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Squares at any position inside the region, more of them where queries are expected.
+    """Return squares at any place in the region, more of them where queries are expected.
 
     Corners on cell borders alone teach a network nothing about the inside of a cell. The weights
     make up for the uneven draw, so that the loss has the expectation of the paper's, but for the
@@ -119,10 +122,13 @@ def scattered(given: Augmentation) -> Scattered:
         g = int(np.clip(side // (given.sizes[0] - given.spread), 1, _FINEST))
         middles = (np.arange(g) + 0.5) / g
         popularity = np.stack([given.popularity(middles * (side - s), s) for s in given.sizes])
-        chance = _EVEN_SHARE + (1 - _EVEN_SHARE) * popularity
+        weight = given.worth(popularity)
+        # A square that weighs nothing is never drawn.
+        chance = np.where(weight > 0, _EVEN_SHARE + (1 - _EVEN_SHARE) * popularity, 0)
         upto = np.cumsum(chance, axis=1) / chance.sum(axis=1, keepdims=True)
         chances = jnp.asarray(np.minimum(upto * 2.0**32, 2**32 - 1).astype(np.uint32))
-        worth = _single(given.worth(popularity) / chance)
+        weight *= chance.mean(axis=1, keepdims=True)
+        worth = _single(np.divide(weight, chance, out=np.zeros_like(weight), where=chance > 0))
     return Scattered(
         table=jnp.asarray(np.rint(table / unit).astype(np.int32)),
         unit=_single(unit / given.scale),

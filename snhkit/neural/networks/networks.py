@@ -1,26 +1,38 @@
 """The paper's learners: one network for each of k query sizes, trained on squares."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Literal
 
 import jax
 import numpy as np
+import optax
 from numpy.typing import NDArray
 
-from snhkit.builders.base import positive, whole
+from snhkit.checks import positive, whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, SummedArea
 from snhkit.neural.networks.augment import Augmentation, aligned, query_sizes, scattered
+from snhkit.neural.networks.feature_grid import FeatureGrid
+from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import SNHModel
-from snhkit.neural.networks.network import MLP, FeatureGrid
+from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
-from snhkit.neural.networks.train import train
+from snhkit.neural.networks.train import Learned, train
 
 __all__ = ["Networks"]
 
+_WORDS = {
+    "positions": ("scattered", "aligned"),
+    "scaling": ("area", "linear", "learned"),
+    "schedule": ("cosine", "constant"),
+}
+_MOST_PARAMETERS = 2**26
 _HELD_OUT = 4_096  # squares of each size
+_BLOCK = 8  # cells a side of the blocks that the map is drawn towards
+_SUM_WITHIN = 0.03  # of the sum of the noisy grid
+_LARGE_BLOCKS = 8  # along a side of the region
+_SHRINK = 120.0  # a noise of a fifteenth of psi halves what is kept of a cell
 
 
 @dataclass(frozen=True)
@@ -36,8 +48,8 @@ class Networks:
     positions : "scattered" or "aligned"
         Training squares anywhere, new ones in every step; or on the corners of cells only.
     workload_floor : float
-        Weight of a training square far from all public points, in units of the average; at 0
-        such squares are not trained on.
+        Weight of a training square that overlaps no expected query, in units of the average
+        weight; at 0 such squares are not trained on, as in the authors' code.
     clip_labels : bool
         Whether negative counts of training squares count as 0.
     scaling : "area", "linear" or "learned"
@@ -46,7 +58,13 @@ class Networks:
     steps, batch : int
         Adam steps, and squares a network sees in each.
     learning_rate : float
-        At the start.
+        Adam's learning rate at the start.
+    schedule : "cosine" or "constant"
+        Whether the learning rate falls to 0 along a cosine, or stays.
+    output_scale : float or None
+        How many records one unit of a network's output is; 1 trains on raw counts. None means, for
+        a ``FeatureGrid``, the larger of ten times the scale of the noise and a twentieth of psi;
+        for an ``MLP``, the larger of the two themselves.
     patience : int or None
         If given, training may end early: after so many looks in a row, one every 25 steps, at
         squares of the noisy grid that were held out, in which their error fell by less than 1 %.
@@ -56,14 +74,15 @@ class Networks:
     Raises
     ------
     InputError
-        If a number is out of its range.
+        If a number is out of its range, the network is not one of the two architectures, or the
+        networks have more than 2**26 parameters.
 
     Examples
     --------
     >>> Networks(k=4).k
     4
     >>> Networks.paper().network
-    MLP(depth=20, width=80)
+    MLP(depth=22, width=80, span=None)
 
     Notes
     -----
@@ -73,12 +92,14 @@ class Networks:
     k: int = 8
     network: FeatureGrid | MLP = field(default_factory=FeatureGrid)
     positions: Literal["scattered", "aligned"] = "scattered"
-    workload_floor: float = 0.5
-    clip_labels: bool = False
+    workload_floor: float = 0.0
+    clip_labels: bool = True
     scaling: Literal["area", "linear", "learned"] = "area"
     steps: int = 200
-    batch: int = 4096
+    batch: int = 2048
     learning_rate: float = 0.02
+    schedule: Literal["cosine", "constant"] = "cosine"
+    output_scale: float | None = None
     patience: int | None = None
     seed: int = 0
 
@@ -87,33 +108,47 @@ class Networks:
             whole(name, getattr(self, name), least=1)
         whole("seed", self.seed, least=0)
         positive("learning_rate", self.learning_rate)
+        if self.output_scale is not None:
+            positive("output_scale", self.output_scale, "records")
         if self.patience is not None:
             whole("patience", self.patience, least=1)
         if not 0 <= self.workload_floor < np.inf:
             raise InputError(
                 f"workload_floor must be a number, not negative, not {self.workload_floor!r}."
             )
-        if self.positions not in ("scattered", "aligned"):
-            raise InputError(f"positions must be 'scattered' or 'aligned', not {self.positions!r}.")
-        if self.scaling not in ("area", "linear", "learned"):
+        for name, words in _WORDS.items():
+            if getattr(self, name) not in words:
+                *others, last = map(repr, words)
+                raise InputError(
+                    f"{name} must be {', '.join(others)} or {last}, not {getattr(self, name)!r}."
+                )
+        if not isinstance(self.network, (FeatureGrid, MLP)):
+            raise InputError(f"network must be a FeatureGrid or an MLP, not {self.network!r}.")
+        if self.k * parameter_count(self.network, inputs=3) > _MOST_PARAMETERS:
             raise InputError(
-                f"scaling must be 'area', 'linear' or 'learned', not {self.scaling!r}."
+                f"{self.k:,} networks {self.network!r} have more than {_MOST_PARAMETERS:,} "
+                "parameters; take fewer or smaller ones."
             )
 
     @classmethod
     def paper(cls, **changes) -> "Networks":
-        """The paper's own settings: 20 layers of 80, 10,000 epochs of Adam at 0.001, aligned.
+        """Return the paper's own settings: 20 swish layers of 80, aligned squares, raw counts.
 
-        Made for a GPU.
+        10,000 epochs of Adam at a constant 0.001, as in the authors' code. Made for a GPU.
+
+        Parameters
+        ----------
+        **changes
+            Other values for any parameters.
         """
         settings = {
             "network": MLP(),
             "positions": "aligned",
-            "workload_floor": 0.0,
-            "clip_labels": True,
             "steps": 10_000,
             "batch": 150_000,
             "learning_rate": 0.001,
+            "schedule": "constant",
+            "output_scale": 1.0,
         }
         return cls(**(settings | changes))
 
@@ -121,25 +156,25 @@ class Networks:
         self,
         table: SummedArea,
         cell_m: float,
-        bounds_m: tuple[float, float],
+        sizes_m: tuple[float, float],
         smoothing: float,
-        noise: float,
+        noise_scale: float,
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Augment and train: post-processing of noisy counts.
+        """Return networks trained on squares of a noisy grid: post-processing of its counts.
 
         Parameters
         ----------
         table : SummedArea
-            Of the counts to learn from.
+            The counts to learn from.
         cell_m : float
             Width of the cells that were bought, in metres.
-        bounds_m : (float, float)
+        sizes_m : (float, float)
             l and u, in metres.
         smoothing : float
             psi of the error that is to be small, in records.
-        noise : float
+        noise_scale : float
             Scale of the noise of one cell, in records.
         public : Points or None
             Public points where queries are expected.
@@ -147,15 +182,20 @@ class Networks:
             Is given how many steps were made, and the model as it was then: at the start and after
             every 25.
         """
-        sizes = query_sizes(*bounds_m, self.k)
-        scale = max(smoothing, noise)
+        sizes = query_sizes(*sizes_m, self.k)
+        region = table.grid.region
+        network = self.network.bound(region.side_m, table.grid.m)
+        scale = self.output_scale or max(smoothing, noise_scale)
+        if network.map_cells and self.output_scale is None:
+            # The map starts from the noisy counts: steps need be no larger than their noise.
+            scale = max(10 * noise_scale, smoothing / 20)
         workload = None
         if public is not None:
-            workload = RangeQueries.sample(public, len(public), bounds_m, self.seed)
+            workload = RangeQueries.sample(public, len(public), sizes_m, self.seed)
         given = Augmentation(
             table=table,
             sizes=sizes,
-            spread=(bounds_m[1] - bounds_m[0]) / (2 * self.k) if self.scaling == "learned" else 0.0,
+            spread=(sizes_m[1] - sizes_m[0]) / (2 * self.k) if self.scaling == "learned" else 0.0,
             workload=workload,
             floor=self.workload_floor,
             scale=scale,
@@ -167,55 +207,91 @@ class Networks:
             squares = aligned(given, np.random.default_rng(self.seed))
         else:
             squares = anywhere
-        model = partial(self._model, table, cell_m, bounds_m, sizes, scale)
-        params = train(
-            self.network,
-            self._at_nodes(given),
+        start = start_map(table, network.map_cells, noise_scale, smoothing)
+
+        # 22 layers of 16 bits would add errors of their own; the paper's networks have 32 bits.
+        stored = _half if network.map_cells else np.array
+
+        def model(learned: Learned) -> SNHModel:
+            counts = reconciled(np.asarray(learned.map) * scale, table)
+            field = SummedArea(Grid(region, network.map_cells), counts) if counts.size else None
+            return SNHModel(
+                region=region,
+                cell_m=cell_m,
+                query_sizes_m=tuple(sizes.tolist()),
+                sizes_m=sizes_m,
+                scale=scale,
+                scaling=self.scaling,
+                network=network,
+                params={name: stored(np.asarray(a)) for name, a in learned.own.items()},
+                map=_half(counts / scale),
+                blocks=_blocks(field or table, sizes_m[1]),
+            )
+
+        learned = train(
+            network,
+            self.k,
+            start / scale,
             squares,
             steps=self.steps,
             batch=self.batch,
-            learning_rate=self.learning_rate,
+            rates=self._rates(),
             seed=self.seed,
             held_out=None if self.patience is None else _held_out(anywhere, self.seed),
             patience=self.patience or 1,
-            watch=None if watch is None else lambda step, params: watch(step, model(params)),
+            watch=None if watch is None else lambda step, now: watch(step, model(now)),
         )
-        return model(params)
+        return model(learned)
 
-    def _model(
-        self,
-        table: SummedArea,
-        cell_m: float,
-        bounds_m: tuple[float, float],
-        sizes: NDArray[np.float64],
-        scale: float,
-        params: Mapping[str, NDArray],
-    ) -> SNHModel:
-        return SNHModel(
-            region=table.grid.region,
-            cell_m=cell_m,
-            sizes_m=tuple(sizes.tolist()),
-            bounds_m=bounds_m,
-            scale=scale,
-            scaling=self.scaling,
-            network=self.network,
-            params={name: _half(a) for name, a in params.items()},
-            blocks=_blocks(table, bounds_m[1]),
-        )
+    def _rates(self) -> optax.Schedule:
+        if self.schedule == "constant":
+            return optax.constant_schedule(self.learning_rate)
+        return optax.cosine_decay_schedule(self.learning_rate, self.steps)
 
-    def _at_nodes(self, given: Augmentation) -> np.ndarray:
-        """Counts around the network's nodes, as ``Network.init`` takes them, k times."""
-        region = given.table.grid.region
-        nodes = self.network.nodes() * region.side_m
-        ends = (-given.spread, given.spread) if given.spread else (0.0,)
-        found = np.empty((self.k, len(nodes), len(ends)), np.float32)
-        for j, own in enumerate(given.sizes):
-            for e, more in enumerate(ends):
-                size = own + more
-                inside = np.clip(nodes, size / 2, region.side_m - size / 2)
-                counts = given.table.sums(RangeQueries.squares(region, inside, size))
-                found[j, :, e] = counts / given.scale * (own / size) ** 2
-        return found
+
+def start_map(
+    table: SummedArea, cells: int, noise_scale: float, smoothing: float
+) -> NDArray[np.float64]:
+    """Return the counts that the shared map starts from, shape (cells, cells).
+
+    The noisy counts of the map's cells are drawn towards the average of the block around them, the
+    more, the larger the noise is against psi: where no square is trained on, the map stays so.
+    """
+    if not cells:
+        return np.zeros((0, 0))
+    region = table.grid.region
+    grid = Grid(region, cells)
+    counts = table.sums(grid.boxes()).reshape(cells, cells)
+    blocks = Grid(region, max(1, cells // _BLOCK))
+    coarse = SummedArea(blocks, table.sums(blocks.boxes()).reshape(blocks.m, blocks.m))
+    averages = coarse.sums(grid.boxes()).reshape(cells, cells)
+    gain = 1 / (1 + 2 * _SHRINK * (noise_scale / smoothing) ** 2)
+    return averages + gain * (counts - averages)
+
+
+def reconciled(counts: NDArray[np.floating], table: SummedArea) -> NDArray[np.float64]:
+    """Return a map, shape (m, m), whose sum is within 3 % of that of the noisy grid.
+
+    Training does not keep sums, above all where labels are cut at 0. What large blocks have too
+    much or too little is spread evenly over their cells, as far as the whole sum is further off.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (m, m)
+        The learned counts of cells.
+    table : SummedArea
+        The noisy grid.
+    """
+    if not counts.size:
+        return counts.astype(np.float64)
+    region = table.grid.region
+    grid, blocks = Grid(region, len(counts)), Grid(region, min(_LARGE_BLOCKS, len(counts)))
+    learned = SummedArea(grid, counts.astype(np.float64))
+    missing = table.sums(blocks.boxes()) - learned.sums(blocks.boxes())
+    off, total = abs(missing.sum()), abs(table.table[-1, -1])
+    missing *= max(0.0, 1 - _SUM_WITHIN * total / off) if off else 0.0
+    spread = SummedArea(blocks, missing.reshape(blocks.m, blocks.m)).sums(grid.boxes())
+    return (counts + spread.reshape(counts.shape)).astype(np.float64)
 
 
 def _held_out(squares: Scattered, seed: int) -> Batch:
@@ -223,12 +299,13 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 
 
 def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
-    """Sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
+    """Return sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
     region = table.grid.region
     grid = Grid(region, max(1, int(region.side_m // least_m)))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
-def _half(array: np.ndarray) -> np.ndarray:
-    """In 16 bits: half the bytes, and far finer than the noise."""
-    return np.clip(array, -65_504, 65_504).astype(np.float16)
+def _half(array: NDArray) -> NDArray[np.floating]:
+    """Return the numbers in 16 bits, which are far finer than the noise, if they fit."""
+    fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
+    return array.astype(np.float16 if fits else np.float32)

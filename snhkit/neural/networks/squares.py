@@ -1,50 +1,67 @@
-"""Training squares with their labels: a stored set of them, or ever new ones drawn on the device.
-
-What is drawn is the same for both: ``at``, shape (k, b, i), what a network is told of each square
-(its centre in sides of the region, and if i is 3 where its size lies in the network's range, from
-0 to 1); labels, shape (k, b), the counts that are to be said, in units of the output scale and as
-if the square had the network's own size; and weights, shape (k, b), of the squared errors.
-"""
+"""Training squares with their labels: a stored set, or new squares drawn on the device."""
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, Int32, UInt32
 
-__all__ = ["Batch", "Scattered", "Stored", "box_sums", "targets"]
+from snhkit.neural.networks.boxes import table_sums
 
-Batch = tuple[jax.Array, jax.Array, jax.Array]
+__all__ = ["Batch", "Scattered", "Stored", "relative_weights"]
+
+
+class Batch(NamedTuple):
+    """Squares, b of them for each of k networks.
+
+    Parameters
+    ----------
+    at : Array, shape (k, b, i)
+        What a network is told: the centre in sides of the region and, if i is 3, where the size
+        lies in the network's range, from 0 to 1.
+    side : Array, shape (k, b)
+        Sides, in sides of the region.
+    area : Array, shape (k, b)
+        Areas, in units of the area of the network's own size.
+    labels : Array, shape (k, b)
+        Counts, in units of the output scale.
+    weights : Array, shape (k, b)
+        Weights of the squared errors.
+    """
+
+    at: Float[Array, "k b i"]
+    side: Float[Array, "k b"]
+    area: Float[Array, "k b"]
+    labels: Float[Array, "k b"]
+    weights: Float[Array, "k b"]
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A set of t squares for each network.
+    """A set of squares for each network.
 
     Parameters
     ----------
-    at : Array, shape (k, t, i)
-        What networks are told.
-    labels, weights : Array, shape (k, t)
-        As they are drawn.
+    squares : Batch
+        The squares; a network that has fewer than others is given squares of weight 0 at the end.
+    count : Array, shape (k,)
+        How many squares each network has.
     """
 
-    at: jax.Array
-    labels: jax.Array
-    weights: jax.Array
+    squares: Batch
+    count: Int[Array, " k"]
 
     def draw(self, key: jax.Array, batch: int) -> Batch:
-        """Some of them, or, if ``batch`` is as many, all."""
-        k, count = self.labels.shape
-        if batch >= count:
-            return self.at, self.labels, self.weights
-        rows = jax.random.randint(key, (k, batch), 0, count)
-        at, labels, weights = (
-            jax.vmap(lambda a, i: a[i])(a, rows) for a in (self.at, self.labels, self.weights)
-        )
-        return at, labels, weights
+        """Return some of the squares or, if ``batch`` is at least their number, all."""
+        k, most = self.squares.labels.shape
+        if batch >= most:
+            return self.squares
+        rows = (jax.random.uniform(key, (k, batch)) * self.count[:, None]).astype(jnp.int32)
+        return Batch(*(jax.vmap(lambda a, i: a[i])(a, rows) for a in self.squares))
 
 
 @jax.tree_util.register_dataclass
@@ -57,16 +74,16 @@ class Scattered:
     table : Array of int32, shape (m + 1, m + 1)
         Sums of the noisy grid over all cells below and left of each corner.
     unit : Array
-        Of the table, in units of the output scale.
+        Unit of the table, in units of the output scale.
     own : Array, shape (k,)
         The networks' own sizes, in sides of the region.
     spread : Array
         How far from its own size a network's squares may be, in sides of the region.
     chances : Array of uint32, shape (k, g * g), or None
-        What chance is left below and in each cell of the places of squares, out of 2**32; None
+        Cumulative probability of the cells of the lattice of squares' places, out of 2**32; None
         for squares that are uniform.
     worth : Array, shape (k, g * g), or None
-        The weight of a square in each cell.
+        The weight of a square in each cell of the lattice.
     smoothing : Array
         psi in units of the output scale.
     clip : bool
@@ -75,24 +92,25 @@ class Scattered:
         Whether networks are told sizes.
     """
 
-    table: jax.Array
-    unit: jax.Array
-    own: jax.Array
-    spread: jax.Array
-    chances: jax.Array | None
-    worth: jax.Array | None
-    smoothing: jax.Array
+    table: Int32[Array, "e e"]
+    unit: Float[Array, ""]
+    own: Float[Array, " k"]
+    spread: Float[Array, ""]
+    chances: UInt32[Array, "k g2"] | None
+    worth: Float[Array, "k g2"] | None
+    smoothing: Float[Array, ""]
     clip: bool = field(metadata={"static": True})
     sized: bool = field(metadata={"static": True})
 
     def draw(self, key: jax.Array, batch: int) -> Batch:
-        """New squares."""
+        """Return new squares."""
         shape = (len(self.own), batch)
         # One call: each takes a second to compile.
         x, y, size_ticket, ticket = jax.random.bits(key, (4, *shape))
         # One ticket of each equal part: from west to east, so that neighbours in memory are read.
         ends = np.arange(batch + 1, dtype=np.uint64) * 2**32 // batch
-        ticket = jnp.asarray(ends[:-1], jnp.uint32) + ticket % np.diff(ends).astype(np.uint32)
+        first, length = ends[:-1].astype(np.uint32), np.diff(ends).astype(np.uint32)
+        ticket = first[None] + ticket % length[None]
         weights = jnp.ones(shape)
         if self.chances is not None and self.worth is not None:
             search = jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))
@@ -106,65 +124,22 @@ class Scattered:
         own = self.own[:, None]
         size = own + self.spread * (2 * told - 1)
         corner = place * (1 - size)[..., None]
-        labels = box_sums(self.table, corner, size) * self.unit
-        labels, weights = targets(labels, weights, size / own, self.smoothing, self.clip)
+        labels = table_sums(self.table, corner, size) * self.unit
+        labels = jnp.maximum(labels, 0) if self.clip else labels
+        weights = weights * relative_weights(labels, self.smoothing)
         at = corner + size[..., None] / 2
         if self.sized:
             at = jnp.concatenate([at, told[..., None]], axis=-1)
-        return at, labels, weights
+        return Batch(at, size, (size / own) ** 2, labels, weights)
 
 
-def targets(
-    counts: jax.Array,
-    weights: jax.Array,
-    ratio: jax.Array,
-    smoothing: float | jax.Array,
-    clip: bool,
-) -> tuple[jax.Array, jax.Array]:
-    """Labels and weights of squared errors from counts and the workload's weights.
-
-    Errors are relative to a count that is at least ``smoothing``. A square ``ratio`` times as wide
-    as the network's own size is labelled with the count in its own size's area, and weighs so that
-    its error is still that of its count.
-    """
-    counts = jnp.maximum(counts, 0) if clip else counts
-    area = ratio**2
-    return counts / area, weights * smoothing / jnp.maximum(counts, smoothing) * area**2
+def relative_weights(
+    counts: Float[Array, "k b"], smoothing: float | Float[Array, ""]
+) -> Float[Array, "k b"]:
+    """Return weights of squared errors that are relative to counts of at least ``smoothing``."""
+    return smoothing / jnp.maximum(counts, smoothing)
 
 
-def box_sums(table: jax.Array, corner: jax.Array, size: jax.Array) -> jax.Array:
-    """Sums over squares as ``SummedArea`` gives them, shape (...), in units of an int32 table.
-
-    The entries of the table are far larger than the sum over a small square: they are subtracted
-    as whole numbers, before any becomes a 32-bit float.
-
-    Parameters
-    ----------
-    table : Array of int32, shape (m + 1, m + 1)
-        Such that no sum over cells exceeds 2**31.
-    corner : Array, shape (..., 2)
-        Lower-left corners in sides of the region.
-    size : Array, shape (...)
-        Sides, in those of the region.
-    """
-    m = len(table) - 1
-    (low, u), (high, v) = (_place(edge, m) for edge in (corner, corner + size[..., None]))
-    entry = jnp.stack([low, low + 1, high, high + 1], axis=-1)
-    share = jnp.stack([u - 1, -u, 1 - v, v], axis=-1)
-    sums = table[entry[..., 0, :, None], entry[..., 1, None, :]]
-    # The shares add up to 0 along either axis: what is taken from all four alike is lost on none.
-    sums = sums - sums[..., :1, :]
-    sums = (sums - sums[..., :, :1]).astype(jnp.float32)
-    return jnp.einsum("...i,...ij,...j->...", share[..., 0, :], sums, share[..., 1, :])
-
-
-def _uniform(bits: jax.Array) -> jax.Array:
-    """From 32 random bits to [0, 1)."""
+def _uniform(bits: UInt32[Array, "*s"]) -> Float[Array, "*s"]:
+    """Return numbers in [0, 1) made of 32 random bits each."""
     return (bits >> 8) * jnp.float32(2**-24)
-
-
-def _place(at: jax.Array, m: int) -> tuple[jax.Array, jax.Array]:
-    """Cell and fraction of it below a coordinate."""
-    t = jnp.clip(at * m, 0, m)
-    cell = jnp.minimum(t.astype(jnp.int32), m - 1)
-    return cell, t - cell

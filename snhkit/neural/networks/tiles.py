@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.geometry import RangeQueries
+from snhkit.geometry import RangeQueries, Region
 
 __all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
@@ -22,17 +22,24 @@ class Tiles:
         In metres.
     area : ndarray, shape (t,)
         In square metres.
+    size : ndarray, shape (t, 2)
+        Width and height in metres.
     """
 
     box: NDArray[np.int64]
     centre: NDArray[np.float64]
     area: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+    def boxes(self, region: Region) -> RangeQueries:
+        """Return the parts themselves."""
+        return RangeQueries(region, *(self.centre - self.size / 2).T, *self.size.T)
 
 
 def core_and_frame(
     queries: RangeQueries, edges: NDArray[np.float64]
 ) -> tuple[RangeQueries, RangeQueries, NDArray[np.int64]]:
-    """Split each box into the whole blocks inside it and the rest.
+    """Return the split of each box into the whole blocks inside it and the rest.
 
     Parameters
     ----------
@@ -84,14 +91,14 @@ def core_and_frame(
 def _inner(
     edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """First edge at or after ``low``, last at or before ``high``."""
+    """Return the first edge at or after ``low`` and the last at or before ``high``."""
     first = np.minimum(np.searchsorted(edges, low), len(edges) - 1)
     last = np.maximum(np.searchsorted(edges, high, side="right") - 1, 0)
     return edges[first], edges[last]
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.int64]:
-    """Tiles along x and y for each box, shape (q, 2).
+    """Return the number of tiles along x and y for each box, shape (q, 2).
 
     A tile is to be a square as wide as the box's shorter side, but no smaller than ``low`` and no
     larger than ``high`` metres. A square from ``low`` to ``high`` is so its own only tile.
@@ -113,11 +120,11 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.i
 
 
 def tile(queries: RangeQueries, per_side: NDArray[np.int64]) -> Tiles:
-    """Cut each box into ``per_side`` equal parts along x and y."""
+    """Return the tiles of boxes, each cut into ``per_side`` equal parts along x and y."""
     total = per_side.prod(axis=1)
     box = np.repeat(np.arange(len(queries)), total)
     place = np.arange(total.sum()) - np.repeat(np.cumsum(total) - total, total)
     index = np.stack(np.divmod(place, per_side[box, 1]), axis=1)
     size = np.stack([queries.width, queries.height], axis=1) / per_side
     corner = np.stack([queries.x, queries.y], axis=1)
-    return Tiles(box, corner[box] + (index + 0.5) * size[box], size.prod(axis=1)[box])
+    return Tiles(box, corner[box] + (index + 0.5) * size[box], size.prod(axis=1)[box], size[box])

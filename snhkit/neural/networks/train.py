@@ -3,109 +3,150 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Key
 
 from snhkit import progress
-from snhkit.neural.networks.network import MLP, FeatureGrid, Params
+from snhkit.neural.networks.boxes import table_sums
+from snhkit.neural.networks.feature_grid import FeatureGrid
+from snhkit.neural.networks.mlp import MLP
+from snhkit.neural.networks.network import Params
 from snhkit.neural.networks.squares import Batch, Scattered, Stored
 
-__all__ = ["mesh_shape", "stalled", "train"]
-
-Learned = tuple[Params, optax.OptState]
+__all__ = ["Learned", "mesh_shape", "stalled", "train"]
 
 _ADAM = optax.scale_by_adam()
+# Beside a map that starts from the labels' own counts gradients are rounding errors in places;
+# a larger epsilon keeps Adam from making steps of them.
+_ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-5)
+_OWN_SHARE = 0.1  # of the learning rate: what networks correct is small beside the map
 _STEPS_A_CALL = 25  # between two looks at the clock: progress shows, and Ctrl-C is heard
+
+
+class Learned(NamedTuple):
+    """What is trained.
+
+    Parameters
+    ----------
+    own : dict of Array
+        The networks' own parameters; each array has a first axis of length k.
+    map : Array, shape (m, m)
+        The map that the networks share, in units of the output scale; m is 0 without a map.
+    """
+
+    own: Params
+    map: Float[Array, "m m"]
 
 
 def train(
     network: MLP | FeatureGrid,
-    at_nodes: NDArray,
+    k: int,
+    start_map: Float[np.ndarray, "m m"],
     squares: Stored | Scattered,
     *,
     steps: int,
     batch: int,
-    learning_rate: float,
+    rates: optax.Schedule,
     seed: int,
     held_out: Batch | None = None,
     patience: int = 1,
-    watch: Callable[[int, dict[str, NDArray[np.float32]]], object] | None = None,
-) -> dict[str, NDArray[np.float32]]:
+    watch: Callable[[int, Learned], object] | None = None,
+) -> Learned:
     """Fit k networks of one architecture, each to its own squares, by weighted least squares.
 
     Parameters
     ----------
     network : Network
         The architecture.
-    at_nodes : ndarray, shape (k, v, 1) or (k, v, 2)
-        Noisy counts at the network's nodes, in units of the output scale, to start from.
+    k : int
+        How many networks.
+    start_map : ndarray, shape (m, m)
+        The shared map at the start, in units of the output scale; m is ``network.map_cells``.
     squares : Stored or Scattered
         What is learned.
     steps, batch : int
         Adam steps, and squares a network sees in each.
-    learning_rate : float
-        At the start; it falls to 0 along a cosine.
+    rates : Schedule
+        Adam's learning rate at each step.
     seed : int
         Public; of the start and of the batches.
     held_out : Batch, optional
         Squares that are not learned. Their loss is looked at every 25 steps, and the parameters
-        with the smallest are kept.
+        with the smallest loss are kept.
     patience : int
-        After so many looks in a row that together bring it down by less than 1 %, training ends.
+        After so many looks in a row that together bring the loss down by less than 1 %, training
+        ends.
     watch : callable, optional
-        Is given how many steps were made, and the parameters then: at the start and after every 25.
+        Is given how many steps were made, and the parameters then: at the start and after every
+        25 steps.
 
     Returns
     -------
-    dict of ndarray
-        Parameters; each with a first axis of length k.
+    Learned
+        As arrays of numpy.
     """
-    k = len(at_nodes)
     mesh = _mesh(k, batch)
-    by_network, everywhere = (
-        NamedSharding(mesh, PartitionSpec(*axes)) for axes in (["networks"], [])
-    )
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    by_network = NamedSharding(mesh, PartitionSpec("networks"))
     start, batches = jax.random.split(jax.random.key(seed))
-    nodes = jax.device_put(jnp.asarray(at_nodes, jnp.float32), by_network)
-    learned = _start(network, jax.random.split(start, k), nodes)
+    inputs = 3 if isinstance(squares, Scattered) and squares.sized else 2
+    if isinstance(squares, Stored):
+        inputs = squares.squares.at.shape[-1]
+    learned, state = _start(
+        network, inputs, jax.random.split(start, k), jnp.asarray(start_map, jnp.float32)
+    )
     squares = jax.device_put(squares, everywhere)
     keys = jax.random.split(batches, steps)
-    rates = jnp.asarray(optax.cosine_decay_schedule(learning_rate, steps)(jnp.arange(steps)))
+    by_step = jnp.broadcast_to(jnp.asarray(rates(jnp.arange(steps)), jnp.float32), (steps,))
     run = partial(_run, network, batch, mesh)
-    best: dict[str, NDArray[np.float32]] = {}
+    best: Learned | None = None
     looks: list[float] = []
     if watch is not None:
-        watch(0, _on_host(learned[0]))
+        watch(0, _on_host(learned))
     with progress.steps(steps, f"training {k} networks") as advance:
         for first in range(0, steps, _STEPS_A_CALL):
             part = slice(first, first + _STEPS_A_CALL)
-            learned = jax.device_put(learned, by_network)
-            learned, loss = run(learned, keys[part], rates[part], squares)
+            learned, state = _placed((learned, state), by_network, everywhere)
+            learned, state, loss = run(learned, state, keys[part], by_step[part], squares)
             advance(len(keys[part]), loss=f"{float(loss):.2e}")
             if watch is not None:
-                watch(min(part.stop, steps), _on_host(learned[0]))
+                watch(min(part.stop, steps), _on_host(learned))
             if held_out is None:
                 continue
-            looks.append(float(_look(network, learned[0], held_out)))
+            looks.append(float(_look(network, learned, held_out)))
             if not looks[-1] > min(looks):
-                best = _on_host(learned[0])
+                best = _on_host(learned)
             if stalled(looks, patience):
                 break
-    return best or _on_host(learned[0])
+    return best or _on_host(learned)
 
 
-def _on_host(params: Params) -> dict[str, NDArray[np.float32]]:
-    """Copies: the next steps overwrite what is on the device."""
-    return {name: np.array(value) for name, value in params.items()}
+def _placed(
+    trained: tuple[Learned, optax.OptState], by_network: NamedSharding, everywhere: NamedSharding
+) -> tuple[Learned, optax.OptState]:
+    """Return what is trained and Adam's state, networks' parts on their own devices."""
+
+    def put(part: Any) -> Any:
+        if not isinstance(part, Learned):
+            return jax.device_put(part, everywhere)
+        return Learned(jax.device_put(part.own, by_network), jax.device_put(part.map, everywhere))
+
+    return jax.tree.map(put, trained, is_leaf=lambda part: isinstance(part, Learned))
+
+
+def _on_host(learned: Learned) -> Learned:
+    """Return copies: the next steps overwrite what is on the device."""
+    return jax.tree.map(np.array, learned)
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:
-    """Whether the last losses are less than 1 % smaller than all before them.
+    """Return whether the last losses are less than 1 % smaller than all before them.
 
     Examples
     --------
@@ -118,7 +159,7 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """How many devices share the networks, and how many the squares of each network's batch.
+    """Return how many devices share the networks, and how many each network's batch.
 
     Examples
     --------
@@ -136,45 +177,59 @@ def _mesh(k: int, batch: int) -> Mesh:
     return Mesh(grid, ("networks", "squares"))
 
 
-@partial(jax.jit, static_argnums=0)
-def _start(network: MLP | FeatureGrid, keys: jax.Array, at_nodes: jax.Array) -> Learned:
-    params = jax.vmap(network.init)(keys, at_nodes)
-    return params, jax.vmap(_ADAM.init)(params)
+def _adam(network: MLP | FeatureGrid) -> optax.GradientTransformation:
+    return _ADAM_OF_MAPS if network.map_cells else _ADAM
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=3)
+@partial(jax.jit, static_argnums=(0, 1))
+def _start(
+    network: MLP | FeatureGrid, inputs: int, keys: Key[Array, " k"], start_map: Float[Array, "m m"]
+) -> tuple[Learned, optax.OptState]:
+    learned = Learned(jax.vmap(partial(network.init, inputs=inputs))(keys), start_map)
+    return learned, _adam(network).init(learned)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(3, 4))
 def _run(
     network: MLP | FeatureGrid,
     batch: int,
     mesh: Mesh,
     learned: Learned,
-    keys: jax.Array,
-    rates: jax.Array,
+    state: optax.OptState,
+    keys: Key[Array, " s"],
+    rates: Float[Array, " s"],
     squares: Stored | Scattered,
-) -> tuple[Learned, jax.Array]:
+) -> tuple[Learned, optax.OptState, Float[Array, ""]]:
     over_devices = NamedSharding(mesh, PartitionSpec("networks", "squares"))
 
-    def update(learned: Learned, rate: jax.Array, drawn: Batch):
-        params, state = learned
-        value, grads = jax.value_and_grad(partial(_loss, network))(params, drawn)
-        change, state = _ADAM.update(grads, state)
-        return (jax.tree.map(lambda a, d: a - rate * d, params, change), state), value
-
-    def step(learned: Learned, now: tuple[jax.Array, jax.Array]):
+    def step(carry: tuple[Learned, optax.OptState], now: tuple[jax.Array, jax.Array]):
+        learned, state = carry
         key, rate = now
         drawn = jax.lax.with_sharding_constraint(squares.draw(key, batch), over_devices)
-        learned, value = jax.vmap(update, (0, None, 0))(learned, rate, drawn)
-        return learned, value.mean()
+        losses, grads = jax.value_and_grad(partial(_loss, network))(learned, drawn)
+        direction: Any
+        direction, state = _adam(network).update(grads, state)
+        own = rate * (_OWN_SHARE if network.map_cells else 1.0)
+        change = Learned(jax.tree.map(lambda d: -own * d, direction.own), -rate * direction.map)
+        stepped: Any = optax.apply_updates(learned, change)
+        return (stepped, state), losses
 
-    learned, losses = jax.lax.scan(step, learned, (keys, rates))
-    return learned, losses[-1]
+    (learned, state), losses = jax.lax.scan(step, (learned, state), (keys, rates))
+    return learned, state, losses[-1]
 
 
 @partial(jax.jit, static_argnums=0)
-def _look(network: MLP | FeatureGrid, params: Params, squares: Batch) -> jax.Array:
-    return jax.vmap(partial(_loss, network))(params, squares).mean()
+def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
+    return _loss(network, learned, squares)
 
 
-def _loss(network: MLP | FeatureGrid, params: Params, squares: Batch) -> jax.Array:
-    at, labels, weights = squares
-    return jnp.mean(weights * (network.apply(params, at) - labels) ** 2)
+def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
+    """Return the sum of the networks' losses: each one's gradient is that of its own loss."""
+    said = jax.vmap(network.apply)(learned.own, squares.at)
+    if network.map_cells:
+        table = jnp.pad(learned.map.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+        corner = squares.at[..., :2] - squares.side[..., None] / 2
+        counts = table_sums(table, corner, squares.side) * (1 + said)
+    else:
+        counts = squares.area * said
+    return jnp.mean(squares.weights * (counts - squares.labels) ** 2, axis=1).sum()

@@ -9,7 +9,7 @@ __all__ = ["overlaps"]
 
 
 def overlaps(workload: RangeQueries, at: NDArray[np.float64], size: float) -> NDArray[np.int64]:
-    """How many workload boxes each square of a lattice overlaps: the paper's w (Sec. 4.2).
+    """Return how many workload boxes each square of a lattice overlaps: w of Sec. 4.2.
 
     Parameters
     ----------
@@ -46,5 +46,5 @@ def overlaps(workload: RangeQueries, at: NDArray[np.float64], size: float) -> ND
 def _reach(
     at: NDArray[np.float64], low: NDArray[np.float64], width: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Half-open ranges of ``at`` from which a square reaches the intervals."""
+    """Return half-open ranges of ``at`` from which a square reaches the intervals."""
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

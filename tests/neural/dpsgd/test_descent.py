@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from snhkit.neural import MLP
-from snhkit.neural.dpsgd.descent import clipped_sum, descend, parameter_count
+from snhkit.neural.dpsgd.descent import clipped_sum, descend
+from snhkit.neural.networks.network import parameter_count
 
-NETWORK = MLP(depth=3, width=16)
+NETWORK = MLP(depth=3, width=16, span=2)
 anything = arrays(np.float32, (6, 5), elements=st.floats(width=32))
 
 
@@ -64,9 +65,11 @@ def test_the_first_step_is_by_hand(hill):
     network = MLP(depth=2, width=1)
     squares, labels = hill[0][:1], hill[1][:1]
     noise = np.zeros((1, parameter_count(network, 3)), np.float32)
-    start, _ = descend(network, squares, labels, noise, batch=1, clip=1, learning_rate=0, seed=4)
+    start, _ = descend(
+        network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.0, seed=4
+    )
     end, loss = descend(
-        network, squares, labels, noise, batch=1, clip=1, learning_rate=0.01, seed=4
+        network, squares, labels, noise, batch=1, clip=1.0, learning_rate=0.01, seed=4
     )
     h = np.sin((2 * squares - 1) @ start["w0"] + start["b0"])
     error = (h @ start["w1"] + start["b1"])[0, 0] - labels[0]

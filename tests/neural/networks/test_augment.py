@@ -39,46 +39,58 @@ def test_aligned_is_algorithm_1():
     """In units of 2 records and sides of 40 m."""
     sizes = query_sizes(5, 40, 4)
     training = aligned(augmentation(sizes), np.random.default_rng(0))
-    assert training.at.shape == (4, 16, 2)
+    assert training.squares.at.shape == (4, 16, 2)
     for row, r in enumerate(sizes):
         for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
             label = overlap_sum(cx, cy, r) / 2
-            assert training.labels[row, column] == pytest.approx(label, rel=1e-5, abs=1e-5)
+            assert training.squares.labels[row, column] == pytest.approx(label, rel=1e-5, abs=1e-5)
             centre = [(cx + r / 2) / 40, (cy + r / 2) / 40]
-            assert training.at[row, column].tolist() == pytest.approx(centre)
-    np.testing.assert_allclose(training.weights, 1)
+            assert training.squares.at[row, column].tolist() == pytest.approx(centre)
+    np.testing.assert_allclose(training.squares.weights, 1)
 
 
 def test_aligned_for_networks_that_are_told_sizes():
-    """One at every corner, from 10 to 20 m and from 20 to 30; labels for 15 and 25 m."""
+    """One at every corner, from 10 to 20 m and from 20 to 30; labels are their own counts."""
     own = np.array([15.0, 25.0])
     given = augmentation(own, spread=5.0, smoothing=8.0)
     training = aligned(given, np.random.default_rng(0))
-    assert training.at.shape == (2, 16, 3)
-    told = np.asarray(training.at[..., 2], float)
+    assert training.squares.at.shape == (2, 16, 3)
+    told = np.asarray(training.squares.at[..., 2], float)
     assert len(np.unique(told)) == 32
     size = own[:, None] + 5 * (2 * told - 1)
     for row in range(2):
         for column, (cx, cy) in enumerate((10 * i, 10 * j) for i in range(4) for j in range(4)):
             s, area = size[row, column], (size[row, column] / own[row]) ** 2
             count = overlap_sum(cx, cy, s) / 2
-            assert training.at[row, column, 0] == pytest.approx((cx + s / 2) / 40)
-            assert training.labels[row, column] == pytest.approx(count / area, rel=1e-4)
-            weight = 4 / max(count, 4) * area**2
-            assert training.weights[row, column] == pytest.approx(weight, rel=1e-4)
+            assert training.squares.at[row, column, 0] == pytest.approx((cx + s / 2) / 40)
+            assert training.squares.labels[row, column] == pytest.approx(count, rel=1e-4)
+            assert training.squares.area[row, column] == pytest.approx(area, rel=1e-4)
+            assert training.squares.side[row, column] == pytest.approx(s / 40, rel=1e-4)
+            weight = 4 / max(count, 4)
+            assert training.squares.weights[row, column] == pytest.approx(weight, rel=1e-4)
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.5])
-def test_aligned_weights_are_overlaps(floor):
-    """w of Sec. 4.2 in units of its average, and the floor; 1 on average."""
+def test_aligned_weights_are_overlaps_and_what_weighs_nothing_is_left_out(floor):
+    """w of Sec. 4.2 in units of its average, and the floor; 1 on average over the corners."""
     sizes = np.array([6.0, 15.0])
     given = augmentation(sizes, workload=WORKLOAD, floor=floor)
     training = aligned(given, np.random.default_rng(0))
-    for size, weights in zip(sizes, training.weights, strict=True):
+    corners = Grid(CITY, 4).corners()
+    most = 0
+    for j, size in enumerate(sizes):
         w = overlaps(WORKLOAD, np.arange(0, 40, 10.0), size).ravel()
-        np.testing.assert_allclose(weights, (w / w.mean() + floor) / (1 + floor), rtol=1e-6)
+        expected = (w / w.mean() + floor) / (1 + floor)
+        kept = expected > 0
         assert (w == 0).any()
-        assert (weights == 0).any() == (floor == 0)
+        assert kept.all() == (floor > 0)
+        count, most = int(training.count[j]), max(most, kept.sum())
+        assert count == kept.sum()
+        np.testing.assert_allclose(training.squares.weights[j, :count], expected[kept], rtol=1e-6)
+        assert not training.squares.weights[j, count:].any()
+        at = np.asarray(training.squares.at[j, :count], float) * 40 - size / 2
+        np.testing.assert_allclose(at, corners[kept], atol=1e-4)
+    assert training.squares.labels.shape == (2, most)
 
 
 @given(st.floats(0.1, 50), st.floats(0, 50), st.integers(1, 30))

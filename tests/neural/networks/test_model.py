@@ -10,7 +10,7 @@ from safetensors.numpy import save
 from snhkit import load
 from snhkit.errors import ReleaseFileError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.neural import FeatureGrid
+from snhkit.neural import MLP, FeatureGrid
 from snhkit.neural.networks import model
 from snhkit.neural.networks.model import SNHModel
 from snhkit.privacy import PrivacyUnit, Spend
@@ -18,34 +18,58 @@ from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 PAID = (Spend(Fraction(1), "counts of all cells", "parallel"),)
-NETWORK = FeatureGrid((1,), fine=2, features=1, hidden=1)
+NETWORK = MLP(depth=2, width=1, span=2)
+GRID = FeatureGrid((1,), cells=2, features=1, hidden=1)
 SIZES = (30.0, 50.0, 80.0)
+
+
+# sin(TINY x) / TINY is x to 1e-8.
+TINY = 1e-4
 
 
 def slopes(scaling="area"):
     """Network j answers 10 (j + 1) at the west edge, rising to 30 (j + 1) at the east edge."""
-    rise = np.repeat([10.0, 20.0, 30.0], 3)
-    fine = np.stack([rise * (j + 1) for j in range(3)])[..., None]
-    zeros = {"grid0": (3, 4, 1), "w0": (3, 1, 1), "b0": (3, 1), "w1": (3, 1, 1)}
-    params = {name: np.zeros(shape, np.float32) for name, shape in zeros.items()}
-    params["fine"] = (fine + np.log(-np.expm1(-fine))).astype(np.float32)
+    times = np.arange(1.0, 4.0)
+    params = {
+        "w0": np.tile([[[TINY], [0.0]]], (3, 1, 1)),
+        "b0": np.zeros((3, 1)),
+        "w1": (10 * times / TINY)[:, None, None],
+        "b1": (20 * times)[:, None],
+    }
     return SNHModel(
-        region=CITY, cell_m=20.0, sizes_m=SIZES, bounds_m=(20.0, 100.0), scale=2.0,
-        scaling=scaling, network=NETWORK, params=params, blocks=np.full((4, 4), 7, np.float32),
+        region=CITY, cell_m=20.0, query_sizes_m=SIZES, sizes_m=(20.0, 100.0), scale=2.0,
+        scaling=scaling, network=NETWORK,
+        params={name: a.astype(np.float32) for name, a in params.items()},
+        map=np.zeros((0, 0), np.float16), blocks=np.full((4, 4), 7, np.float32),
     )  # fmt: skip
 
 
 def told_sizes():
-    """As slopes(), but in equal parts from 20 to 100 m, each rising to 1.5 times its beginning."""
-    model = slopes()
-    rise = np.repeat([10.0, 20.0, 30.0], 3)
-    fine = np.stack([np.outer(rise, (1, 1.5)) * (j + 1) for j in range(3)])
-    params = model.params | {
-        "fine": (fine + np.log(-np.expm1(-fine))).astype(np.float32),
-        "w0": np.zeros((3, 2, 1), np.float32),
+    """In equal parts from 20 to 100 m; network j answers j + 1 times 20 plus 10 times the share."""
+    times = np.arange(1.0, 4.0)
+    params = {
+        "w0": np.tile([[[0.0], [0.0], [TINY]]], (3, 1, 1)),
+        "b0": np.zeros((3, 1)),
+        "w1": (5 * times / TINY)[:, None, None],
+        "b1": (25 * times)[:, None],
     }
     sizes = (20 + 80 / 6, 60.0, 100 - 80 / 6)
-    return dataclasses.replace(model, scaling="learned", params=params, sizes_m=sizes)
+    params = {name: a.astype(np.float32) for name, a in params.items()}
+    return dataclasses.replace(slopes(), scaling="learned", params=params, query_sizes_m=sizes)
+
+
+def mapped():
+    """Counts of 10, 20, 30 and 40 in quarters of the region; network j adds a tenth of j."""
+    params = {
+        "grid0": np.zeros((3, 4, 1)),
+        "w0": np.zeros((3, 1, 1)),
+        "b0": np.full((3, 1), 30.0),
+        "w1": (np.arange(3.0) / 300)[:, None, None],
+    }
+    params = {name: a.astype(np.float32) for name, a in params.items()}
+    counts = np.array([[5, 10], [15, 20]], np.float16)
+    blocks = np.repeat(np.repeat(counts * 2.0 / 4, 2, 0), 2, 1).astype(np.float32)
+    return dataclasses.replace(slopes(), network=GRID, params=params, map=counts, blocks=blocks)
 
 
 def squares(side, centres):
@@ -78,23 +102,17 @@ def test_a_square_is_answered_by_the_nearest_size_and_scaled(side, size):
     ],
 )
 def test_a_network_that_is_told_sizes_is_asked_for_the_square_itself(side, j, share):
-    """Interpolated before softplus, which is flat to 1e-4 here; a square of 10 m as one of 20."""
+    """A square of 10 m is asked for as one of 20 m."""
     model = told_sizes()
-    count = 2 * 22.5 * (j + 1) * (1 + 0.5 * share)
+    count = 2 * (20 + 10 * share) * (j + 1)
     answer = model.answer(squares(side, [[250, 150]]))
-    assert answer[0] == pytest.approx(count * (side / model.sizes_m[j]) ** 2, rel=1e-4)
-
-
-def test_told_sizes_near_the_edge_it_asks_for_the_square_itself():
-    answer = told_sizes().answer(RangeQueries(CITY, [0], [110], [30], [30]))
-    count = 2 * (10 + 20 * 15 / 400) * (1 + 0.5 * 0.375)
-    assert answer[0] == pytest.approx(count * (30 / told_sizes().sizes_m[0]) ** 2, rel=1e-4)
+    assert answer[0] == pytest.approx(count * (side / model.query_sizes_m[j]) ** 2, rel=1e-4)
 
 
 def test_one_size_is_nothing_to_be_told():
     """From l to l: as if scaled by area."""
     parts = {name: a[:1] for name, a in slopes().params.items()}
-    common = {"params": parts, "sizes_m": (30.0,), "bounds_m": (30.0, 30.0)}
+    common = {"params": parts, "query_sizes_m": (30.0,), "sizes_m": (30.0, 30.0)}
     one, other = (dataclasses.replace(slopes(s), **common) for s in ("learned", "area"))
     boxes = RangeQueries.sample(CITY, 20, (10, 90), seed=3)
     assert (one.answer(boxes) == other.answer(boxes)).all()
@@ -105,6 +123,26 @@ def test_near_the_edge_it_asks_for_a_square_inside():
     count = 2 * (10 + 20 * 15 / 400)
     answer = slopes().answer(RangeQueries(CITY, [0], [110], [20], [20]))
     assert answer[0] == pytest.approx(count * (20 / 30) ** 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(("side", "j"), [(20, 0), (45, 1), (80, 2)])
+def test_a_square_is_the_maps_sum_over_it_and_what_the_network_adds(side, j):
+    """Half of the square in a quarter of 40 records, half in one of 20, over 200 by 200 m."""
+    boxes = RangeQueries(CITY, [200 - side / 2], [250], [side], [side])
+    expected = (20 + 40) / 2 * side**2 / 200**2 * (1 + j / 10)
+    assert mapped().answer(boxes)[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_with_a_map_polygons_are_put_together_from_the_map():
+    additive = mapped().additive()
+    assert additive.values.tolist() == [[10, 20], [30, 40]]
+
+
+def test_l_may_be_u_for_many_networks(tmp_path):
+    """Each of them has the same size; the file can be read again."""
+    model = dataclasses.replace(slopes(), query_sizes_m=(30.0, 30.0, 30.0), sizes_m=(30.0, 30.0))
+    again = load(TestDistrust.file(tmp_path, model=model)).model
+    assert again.query_sizes_m == (30, 30, 30)
 
 
 def test_whole_blocks_are_added_up_as_they_are():
@@ -149,18 +187,18 @@ class TestDistrust:
     @pytest.mark.parametrize(
         "settings",
         [
-            {"sizes_m": [30, 80, 50]},
-            {"sizes_m": [30, 30, 80]},
-            {"sizes_m": []},
-            {"sizes_m": [30, 50]},
-            {"sizes_m": [10, 50, 80]},
-            {"sizes_m": [30, 50, 101]},
-            {"sizes_m": [30, float("nan"), 80]},
-            {"sizes_m": 30},
-            {"bounds_m": [0, 100]},
-            {"bounds_m": [20]},
-            {"bounds_m": [20, 401]},
-            {"bounds_m": [20, float("inf")]},
+            {"query_sizes_m": [30, 80, 50]},
+            {"query_sizes_m": [30, 30, 80]},
+            {"query_sizes_m": []},
+            {"query_sizes_m": [30, 50]},
+            {"query_sizes_m": [10, 50, 80]},
+            {"query_sizes_m": [30, 50, 101]},
+            {"query_sizes_m": [30, float("nan"), 80]},
+            {"query_sizes_m": 30},
+            {"sizes_m": [0, 100]},
+            {"sizes_m": [20]},
+            {"sizes_m": [20, 401]},
+            {"sizes_m": [20, float("inf")]},
             {"cell_m": 0},
             {"cell_m": 1e-300},
             {"cell_m": float("nan")},
@@ -175,9 +213,9 @@ class TestDistrust:
             {"network": {}},
             {"network": None},
             {"network": {"name": "feature-grid", "command": "rm"}},
-            {"network": {"name": "feature-grid", "levels": [4096] * 16, "fine": 4096}},
-            {"network": {"name": "feature-grid", "levels": [4096] * 10**6, "fine": 4096}},
-            {"network": {"name": "feature-grid", "levels": [2], "fine": 2, "features": 1}},
+            {"network": {"name": "feature-grid", "levels": [4096] * 16, "cells": 4096}},
+            {"network": {"name": "feature-grid", "levels": [4096] * 10**6, "cells": 4096}},
+            {"network": {"name": "feature-grid", "levels": [2], "cells": 2, "features": 1}},
         ],
         ids=lambda settings: str(settings)[:60],
     )
@@ -188,11 +226,12 @@ class TestDistrust:
     @pytest.mark.parametrize(
         "arrays",
         [
-            {"fine": np.zeros((3, 9, 2), np.float32)},
-            {"fine": np.zeros((2, 9, 1), np.float32)},
-            {"fine": np.zeros(27, np.float32)},
-            {"fine": np.full((3, 9, 1), np.inf, np.float32)},
+            {"w0": np.zeros((3, 2, 2), np.float32)},
+            {"w0": np.zeros((2, 2, 1), np.float32)},
+            {"w0": np.zeros(6, np.float32)},
+            {"w0": np.full((3, 2, 1), np.inf, np.float32)},
             {"w2": np.zeros((3, 1), np.float32)},
+            {"map": np.zeros((2, 2), np.float32)},
             {"blocks": np.zeros((4, 5), np.float32)},
             {"blocks": np.zeros(16, np.float32)},
             {"blocks": np.zeros((0, 0), np.float32)},
@@ -203,7 +242,7 @@ class TestDistrust:
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
             load(self.file(tmp_path, arrays=arrays))
 
-    @pytest.mark.parametrize("name", ["fine", "blocks", "w1"])
+    @pytest.mark.parametrize("name", ["map", "blocks", "w1"])
     def test_missing_arrays(self, name, tmp_path):
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
             load(self.file(tmp_path, drop=(name,)))
@@ -212,9 +251,8 @@ class TestDistrust:
         ("settings", "arrays"),
         [
             ({"scaling": "area"}, {}),
-            ({"bounds_m": [60, 60], "sizes_m": [60]}, {}),
-            ({}, {"fine": np.zeros((3, 9, 1), np.float32)}),
-            ({}, {"w0": np.zeros((3, 1, 1), np.float32)}),
+            ({"sizes_m": [60, 60], "query_sizes_m": [60]}, {}),
+            ({}, {"w0": np.zeros((3, 2, 1), np.float32)}),
         ],
         ids=str,
     )
@@ -223,7 +261,9 @@ class TestDistrust:
         with pytest.raises(ReleaseFileError, match=r"bad\.snh"):
             load(self.file(tmp_path, settings, arrays, model=told_sizes()))
 
-    @pytest.mark.parametrize("model", [slopes(), told_sizes()], ids=["slopes", "told sizes"])
+    @pytest.mark.parametrize(
+        "model", [slopes(), told_sizes(), mapped()], ids=["slopes", "sizes", "map"]
+    )
     def test_a_model_survives_its_file(self, model, tmp_path):
         again = load(self.file(tmp_path, model=model)).model
         for field in dataclasses.fields(SNHModel):
@@ -231,7 +271,7 @@ class TestDistrust:
             if field.name == "params":
                 assert one.keys() == other.keys()
                 assert all((one[k] == other[k]).all() for k in one)
-            elif field.name == "blocks":
+            elif field.name in ("blocks", "map"):
                 assert (one == other).all()
             else:
                 assert one == other

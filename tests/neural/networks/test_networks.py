@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
-from snhkit.neural import MLP, Networks
+from snhkit.neural import MLP, FeatureGrid, Networks
+from snhkit.neural.networks.networks import reconciled, start_map
 
 
 def test_who_watches_gets_models_that_answer():
@@ -15,3 +18,59 @@ def test_who_watches_gets_models_that_answer():
     assert list(film) == [0, 25, 30]
     assert film[30].answer(box) == model.answer(box) == networks.learn(*given).answer(box)
     assert film[0].answer(box) != model.answer(box)
+
+
+CITY = Region.around(lat=45, lon=7, side_m=1_600)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network": "mlp"},
+        {"network": MLP},
+        {"network": MLP(100, 4096)},
+        {"network": FeatureGrid((4096,) * 4)},
+        {"k": 10**6},
+        {"schedule": "linear"},
+        {"positions": "anywhere"},
+        {"scaling": ["area"]},
+        {"output_scale": 0},
+        {"workload_floor": -1},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_trained_is_refused_at_once(changes):
+    with pytest.raises(InputError):
+        Networks(**changes)
+
+
+def test_a_map_starts_near_its_blocks_where_noise_is_large():
+    """Psi 120 times the variance of the noise: a third of what differs is kept; by hand."""
+    counts = np.zeros((16, 16))
+    counts[0, 0] = 64.0
+    table = SummedArea(Grid(CITY, 16), counts)
+    kept = start_map(table, 16, noise_scale=1.0, smoothing=np.sqrt(120.0))
+    assert kept[0, 0] == pytest.approx(1 + 63 / 3)
+    assert kept[7, 7] == pytest.approx(1 - 1 / 3)
+    assert not kept[8:].any()
+    quiet = start_map(table, 16, noise_scale=1e-9, smoothing=1.0)
+    np.testing.assert_allclose(quiet, counts, atol=1e-9)
+    assert start_map(table, 0, 1.0, 1.0).shape == (0, 0)
+
+
+@pytest.mark.parametrize(("learned", "total"), [(1.3, 1.03), (0.5, 0.97), (1.02, 1.02)])
+def test_a_learned_map_sums_to_what_the_noisy_grid_sums_to(learned, total):
+    """Within 3 %; what was too much goes where it was too much."""
+    counts = np.random.default_rng(1).uniform(1, 9, (16, 16))
+    table = SummedArea(Grid(CITY, 16), counts)
+    changed = counts.copy()
+    changed[:8] *= learned
+    changed[8:] *= 2 - learned if learned > 1.1 else 1.0
+    changed *= learned * counts.sum() / changed.sum()
+    found = reconciled(changed.astype(np.float32), table)
+    assert found.sum() / counts.sum() == pytest.approx(total, rel=1e-4)
+
+
+def test_an_empty_grid_needs_no_reconciling():
+    table = SummedArea(Grid(CITY, 16), np.zeros((16, 16)))
+    assert not reconciled(np.zeros((16, 16), np.float32), table).any()

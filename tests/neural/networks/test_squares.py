@@ -10,7 +10,8 @@ from scipy.stats import chisquare
 
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.neural.networks.augment import Augmentation, scattered
-from snhkit.neural.networks.squares import Stored, box_sums, targets
+from snhkit.neural.networks.boxes import table_sums
+from snhkit.neural.networks.squares import Batch, Stored, relative_weights
 
 CITY = Region.around(lat=45, lon=7, side_m=100)
 KEY = jax.random.key(3)
@@ -20,7 +21,7 @@ WORKLOAD = RangeQueries(CITY, [10, 30, -10], [10, 0, 70], [20, 40, 20], [10, 30,
 pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
-sums = jax.jit(box_sums)
+sums = jax.jit(table_sums)
 draw = jax.jit(lambda squares, count: squares.draw(KEY, count), static_argnums=1)
 
 
@@ -60,7 +61,7 @@ def test_a_cell_of_a_huge_table_is_exact():
 @pytest.mark.parametrize("workload", [None, WORKLOAD])
 def test_scattered_squares_lie_inside_and_are_labelled_by_the_grid(spread, workload):
     given = augmentation(spread=spread, workload=workload)
-    at, labels, weights = draw(scattered(given), 300)
+    at, side, area, labels, weights = draw(scattered(given), 300)
     assert at.shape == (2, 300, 2 + (spread > 0))
     assert labels.shape == weights.shape == (2, 300)
     for j, own in enumerate(SIZES):
@@ -73,12 +74,13 @@ def test_scattered_squares_lie_inside_and_are_labelled_by_the_grid(spread, workl
         assert low.min() > -1e-3
         assert (low + size[:, None]).max() < 100 + 1e-3
         exact = given.table.sums(RangeQueries(CITY, *low.T, size, size))
-        scaled = exact / 2 * (own / size) ** 2
-        np.testing.assert_allclose(labels[j], scaled, atol=1e-3)
+        np.testing.assert_allclose(labels[j], exact / 2, atol=2e-3)
+        np.testing.assert_allclose(side[j], size / 100, rtol=1e-5)
+        np.testing.assert_allclose(area[j], (size / own) ** 2, rtol=1e-5)
 
 
 def test_without_a_workload_all_squares_weigh_1_and_lie_evenly():
-    at, _, weights = draw(scattered(augmentation()), 20_000)
+    at, *_, weights = draw(scattered(augmentation()), 20_000)
     np.testing.assert_allclose(weights, 1)
     # 5.3 standard errors: false alarms below 1e-6
     assert abs(np.mean(at[1]) - 0.5) < 5.3 * 0.8 / np.sqrt(12 * 40_000)
@@ -105,7 +107,7 @@ def test_scattered_squares_follow_the_overlaps():
 def test_scattered_weights_make_up_for_the_uneven_draw(floor, of_interest):
     """The weighted mean is that over uniform squares; 6 standard errors, false alarms < 1e-8."""
     given = augmentation(sizes=np.array([20.0]), workload=WORKLOAD, floor=floor)
-    at, _, weights = draw(scattered(given), 40_000)
+    at, *_, weights = draw(scattered(given), 40_000)
     parts = np.asarray(weights[0], float) * of_interest(np.asarray(at[0], float))
     even = np.random.default_rng(0).uniform(0.1, 0.9, (400_000, 2))
     middle = (np.arange(5) + 0.5) / 5 * 80
@@ -114,13 +116,14 @@ def test_scattered_weights_make_up_for_the_uneven_draw(floor, of_interest):
     wanted = weight[cell[:, 0], cell[:, 1]] * of_interest(even)
     error = np.hypot(parts.std() / 200, wanted.std() / 632)
     assert abs(parts.mean() - wanted.mean()) < 6 * error
-    assert (parts == 0).any() == (floor == 0 or of_interest(even).min() == 0)
+    # At a floor of 0, squares without weight are not drawn.
+    assert (np.asarray(weights[0]) > 0).all()
 
 
 def test_a_workload_that_reaches_no_square_is_none():
     """A point far outside: all squares weigh the same, and are uniform."""
     far = RangeQueries(CITY, [-900], [-900], [1], [1])
-    at, labels, weights = draw(scattered(augmentation(workload=far)), 500)
+    at, *_, labels, weights = draw(scattered(augmentation(workload=far)), 500)
     assert np.ptp(weights) < 1e-6
     assert np.isfinite(labels).all()
     assert at[..., 0].min() < 0.2 < 0.8 < at[..., 0].max()
@@ -128,27 +131,42 @@ def test_a_workload_that_reaches_no_square_is_none():
 
 def test_an_empty_grid_is_labelled_0():
     empty = SummedArea(Grid(CITY, 3), np.zeros((3, 3)))
-    _, labels, _ = draw(scattered(dataclasses.replace(augmentation(), table=empty)), 50)
+    *_, labels, _ = draw(scattered(dataclasses.replace(augmentation(), table=empty)), 50)
     assert not labels.any()
 
 
-def test_targets_by_hand():
-    """Counts 8 and -2, psi 4, squares twice as wide as the network's own: a quarter of each."""
-    counts, weights = jnp.array([8.0, -2.0]), jnp.array([1.0, 3.0])
-    labels, weighed = targets(counts, weights, jnp.array([2.0, 2.0]), 4.0, clip=False)
-    assert labels.tolist() == [2, -0.5]
-    assert weighed.tolist() == [16 / 2, 48]
-    labels, _ = targets(counts, weights, jnp.array([1.0, 1.0]), 4.0, clip=True)
-    assert labels.tolist() == [8, 0]
+def test_errors_are_relative_to_counts_of_at_least_psi():
+    counts = jnp.array([[8.0, -2.0, 4.0, 16.0]])
+    assert relative_weights(counts, 4.0).tolist() == [[0.5, 1, 1, 0.25]]
+
+
+def test_negative_labels_count_as_0_if_told_so():
+    values = np.full((7, 7), -3)
+    table = SummedArea(Grid(CITY, 7), values)
+    for clip, expected in ((False, -1.5), (True, 0.0)):
+        given = dataclasses.replace(augmentation(clip=clip), table=table)
+        *_, labels, _ = draw(scattered(given), 50)
+        cells = SIZES[:, None] ** 2 / (100 / 7) ** 2
+        np.testing.assert_allclose(labels, np.tile(expected * cells, (1, 50)), atol=1e-3)
+
+
+def stored(count) -> Stored:
+    at = jnp.arange(24.0).reshape(2, 6, 2)
+    first = at[..., 0]
+    return Stored(Batch(at, first, first, first * 10, first * 100), jnp.array(count))
 
 
 def test_stored_squares_are_drawn_row_by_row_or_all():
-    at = jnp.arange(24.0).reshape(2, 6, 2)
-    stored = Stored(at, at[..., 0] * 10, at[..., 0] * 100)
-    assert stored.draw(KEY, 6)[0] is at
-    drawn, labels, weights = stored.draw(KEY, 5)
-    assert drawn.shape == (2, 5, 2)
-    assert (drawn[..., 1] == drawn[..., 0] + 1).all()
-    assert (labels == drawn[..., 0] * 10).all()
-    assert (weights == drawn[..., 0] * 100).all()
-    assert (drawn[1] >= 12).all()
+    whole = stored([6, 6])
+    assert whole.draw(KEY, 6) is whole.squares
+    drawn = whole.draw(KEY, 5)
+    assert drawn.at.shape == (2, 5, 2)
+    assert (drawn.at[..., 1] == drawn.at[..., 0] + 1).all()
+    assert (drawn.labels == drawn.at[..., 0] * 10).all()
+    assert (drawn.weights == drawn.at[..., 0] * 100).all()
+    assert (drawn.at[1] >= 12).all()
+
+
+def test_padding_is_not_drawn():
+    drawn = stored([2, 6]).draw(KEY, 5)
+    assert (drawn.at[0, :, 0] < 4).all()

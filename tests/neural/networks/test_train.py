@@ -2,11 +2,12 @@ import sys
 
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from snhkit.neural import MLP, FeatureGrid
-from snhkit.neural.networks.squares import Stored
-from snhkit.neural.networks.train import _look, _run, stalled, train
+from snhkit.neural.networks.squares import Batch, Stored
+from snhkit.neural.networks.train import Learned, _look, _run, stalled, train
 
 module = sys.modules["snhkit.neural.networks.train"]
 NETWORK = MLP(depth=2, width=8)
@@ -16,11 +17,18 @@ WEIGHTS = np.ones_like(LABELS)
 pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
 
-def trained(labels=LABELS, weights=WEIGHTS, at=AT, k=3, network=NETWORK, **changes):
+def batch_of(at, labels, weights) -> Batch:
+    """Squares of the networks' own size."""
+    at, labels, weights = (jnp.asarray(a, jnp.float32) for a in (at, labels, weights))
+    return Batch(at, 0.1 + 0 * labels, 1 + 0 * labels, labels, weights)
+
+
+def trained(labels=LABELS, weights=WEIGHTS, at=AT, k=3, **changes):
     options = {"steps": 50, "batch": 64, "learning_rate": 0.1, "seed": 1} | changes
-    nodes = np.ones((k, network.node_count, 1))
-    parts = (jnp.asarray(a[:k], jnp.float32) for a in (at, labels, weights))
-    return train(network, nodes, Stored(*parts), **options)
+    rates = optax.cosine_decay_schedule(options.pop("learning_rate"), options["steps"])
+    squares = batch_of(at[:k], labels[:k], weights[:k])
+    count = jnp.full(k, squares.labels.shape[1])
+    return train(NETWORK, k, np.zeros((0, 0)), Stored(squares, count), rates=rates, **options).own
 
 
 def losses(params, labels=LABELS, k=3):
@@ -88,7 +96,7 @@ def test_a_seed_repeats_the_training(three):
 
 def test_who_watches_sees_every_25_steps_and_changes_nothing(three):
     film = {}
-    watched = trained(steps=60, watch=film.__setitem__)
+    watched = trained(steps=60, watch=lambda step, now: film.__setitem__(step, now.own))
     assert list(film) == [0, 25, 50, 60]
     alone = trained(steps=60)
     for name, value in watched.items():
@@ -113,38 +121,54 @@ def test_one_program_for_all_chunks_and_all_trainings_of_a_shape():
     assert _run._cache_size() == before + 1
 
 
-def test_a_feature_grid_starts_from_the_counts_at_its_nodes():
-    """At almost no learning rate it stays there."""
-    network = FeatureGrid((8,), fine=16)
-    rng = np.random.default_rng(1)
-    counts, at = rng.uniform(1, 9, (2, network.node_count)), rng.uniform(0, 1, (2, 512, 2))
-    options = {"steps": 3, "batch": 512, "learning_rate": 1e-9, "seed": 0}
-    squares = Stored(at, counts[:, :1] + 0 * at[..., 0], at[..., 0])
-    params = train(network, counts[..., None], squares, **options)
-    for j in range(2):
-        own = {name: jnp.asarray(a[j]) for name, a in params.items()}
-        np.testing.assert_allclose(network.apply(own, network.nodes()), counts[j], atol=0.02)
+def map_trained(start, labels, steps, rate=0.05):
+    """A map of 4 by 4 cells; squares of one cell's size on every cell, told to two networks."""
+    edge = (np.arange(4) + 0.5) / 4
+    at = np.stack(np.meshgrid(edge, edge, indexing="ij"), -1).reshape(1, 16, 2).repeat(2, axis=0)
+    squares = batch_of(at, np.tile(labels, (2, 1)), np.ones((2, 16)))
+    squares = squares._replace(side=jnp.full((2, 16), 0.25, jnp.float32))
+    stored, rates = Stored(squares, jnp.full(2, 16)), optax.constant_schedule(rate)
+    network = FeatureGrid((2,), cells=4)
+    return train(network, 2, start, stored, steps=steps, batch=16, rates=rates, seed=0)
+
+
+def test_the_map_is_shared_and_starts_where_it_is_told():
+    start = np.random.default_rng(1).uniform(1, 9, (4, 4))
+    learned = map_trained(start, np.zeros(16), steps=3, rate=1e-9)
+    np.testing.assert_allclose(learned.map, start, rtol=1e-5)
+    assert {len(a) for a in learned.own.values()} == {2}
+
+
+def test_the_map_learns_the_cells_counts():
+    counts = np.random.default_rng(1).uniform(1, 3, 16)
+    learned = map_trained(np.full((4, 4), 2.0), counts, steps=200)
+    np.testing.assert_allclose(learned.map.ravel(), counts, rtol=0.15)
+
+
+def test_a_map_that_fits_its_labels_stays():
+    """Rounding errors are no gradients to make steps of."""
+    counts = np.random.default_rng(1).uniform(1, 3, (4, 4))
+    learned = map_trained(counts, counts.ravel(), steps=100)
+    np.testing.assert_allclose(learned.map, counts, rtol=0.01)
 
 
 def test_it_ends_when_what_was_held_out_is_no_longer_learned_better(monkeypatch):
     """Held-out labels are the opposite. What was best is kept, repeatably."""
     looked = []
     monkeypatch.setattr(module, "_look", lambda *a: looked.append(_look(*a)) or looked[-1])
-    at, labels, weights = (jnp.asarray(a, jnp.float32) for a in (AT, -LABELS, WEIGHTS))
-    options = {"steps": 250, "patience": 2, "held_out": (at, labels, weights)}
+    options = {"steps": 250, "patience": 2, "held_out": batch_of(AT, -LABELS, WEIGHTS)}
     params, again = trained(**options), trained(**options)
     half = len(looked) // 2
     assert 3 <= half < 10
     assert looked[:half] == looked[half:]
     assert min(looked) < looked[-1]
-    kept = {name: jnp.asarray(a) for name, a in params.items()}
+    kept = Learned({n: jnp.asarray(a) for n, a in params.items()}, jnp.zeros((0, 0)))
     assert _look(NETWORK, kept, options["held_out"]) == min(looked)
     assert all((again[name] == params[name]).all() for name in params)
 
 
 def test_it_does_not_end_while_what_was_held_out_is_learned_better(three):
-    at, labels, weights = (jnp.asarray(a, jnp.float32) for a in (AT, LABELS, WEIGHTS))
-    patient = trained(held_out=(at, labels, weights), patience=1)
+    patient = trained(held_out=batch_of(AT, LABELS, WEIGHTS), patience=1)
     assert all((patient[name] == three[name]).all() for name in three)
 
 

@@ -1,0 +1,42 @@
+"""Sums over squares from a summed-area table, on the device."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Num
+
+__all__ = ["table_sums"]
+
+
+def table_sums(
+    table: Num[Array, "e e"], corner: Float[Array, "*s 2"], size: Float[Array, "*s"]
+) -> Float[Array, "*s"]:
+    """Return sums over squares as ``SummedArea`` does, in units of the table.
+
+    The entries of an integer table may be far larger than the sum over a small square: integers
+    are subtracted before any becomes a 32-bit float.
+
+    Parameters
+    ----------
+    table : Array, shape (m + 1, m + 1)
+        Sums over all cells below and left of each corner; integers such that no sum over cells
+        exceeds 2**31, or floats.
+    corner : Array, shape (..., 2)
+        Lower-left corners, in sides of the region.
+    size : Array, shape (...)
+        Sides, in sides of the region.
+    """
+    m = len(table) - 1
+    (low, u), (high, v) = (_place(edge, m) for edge in (corner, corner + size[..., None]))
+    entry = jnp.stack([low, low + 1, high, high + 1], axis=-1)
+    share = jnp.stack([u - 1, -u, 1 - v, v], axis=-1)
+    sums = table[entry[..., 0, :, None], entry[..., 1, None, :]]
+    # The shares add up to 0 along either axis: what is taken from all four alike is lost on none.
+    sums = sums - sums[..., :1, :]
+    sums = (sums - sums[..., :, :1]).astype(jnp.float32)
+    return jnp.einsum("...i,...ij,...j->...", share[..., 0, :], sums, share[..., 1, :])
+
+
+def _place(at: Float[Array, "*s"], m: int) -> tuple[Int[Array, "*s"], Float[Array, "*s"]]:
+    """Return the cell of each coordinate, and the fraction of the cell below the coordinate."""
+    t = jnp.clip(at * m, 0, m)
+    cell = jnp.minimum(t.astype(jnp.int32), m - 1)
+    return cell, t - cell

@@ -1,0 +1,122 @@
+"""The quick encoder: learned counts of cells, averaged over a square, and learned features."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from snhkit.checks import whole
+from snhkit.errors import InputError
+
+__all__ = ["FeatureGrid"]
+
+_MOST_LEVELS = 16
+_MOST_CELLS = 640  # a side: 820 kB in 16 bits
+
+
+@dataclass(frozen=True)
+class FeatureGrid:
+    """A map of learned counts that is summed over a square, and a correction by place.
+
+    A fully connected network needs very many steps before it can tell one street from the next.
+    Here the answer for a square is the sum of a map of cells over exactly that square, as a grid
+    answers, plus a correction that one hidden layer computes from features at the square's
+    centre. The k networks share the map; features and hidden layers are their own.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        Intervals a side of the feature grids; features lie on the corners and are interpolated.
+    cells : int or None
+        Cells a side of the map. None means those of the noisy grid, but at most 640.
+    features : int
+        Numbers a corner.
+    hidden : int
+        Units of the hidden layer.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> FeatureGrid().bound(side_m=13_200, cells=440)
+    FeatureGrid(levels=(32,), cells=440, features=2, hidden=16)
+
+    Notes
+    -----
+    The features are after Mueller et al., "Instant neural graphics primitives", SIGGRAPH 2022,
+    with dense grids.
+    """
+
+    levels: tuple[int, ...] = (32,)
+    cells: int | None = None
+    features: int = 2
+    hidden: int = 16
+    name: ClassVar[str] = "feature-grid"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", tuple(self.levels))
+        if not 1 <= len(self.levels) <= _MOST_LEVELS:
+            raise InputError(f"levels must name 1 to {_MOST_LEVELS} grids, not {len(self.levels)}.")
+        for level in self.levels:
+            whole("levels", level, 1, 4096)
+        if self.cells is not None:
+            whole("cells", self.cells, 1, 4096)
+        whole("features", self.features, 1, 64)
+        whole("hidden", self.hidden, 1, 4096)
+
+    def bound(self, side_m: float, cells: int) -> "FeatureGrid":
+        """Return this network with the number of cells that suits a noisy grid of ``cells``."""
+        if self.cells is not None:
+            return self
+        return dataclasses.replace(self, cells=min(cells, _MOST_CELLS))
+
+    @property
+    def map_cells(self) -> int:
+        """Return how many cells a side the shared map has."""
+        return self.cells or _MOST_CELLS
+
+    def init(self, key: jax.Array, inputs: int) -> dict[str, Float[Array, "..."]]:
+        """Return the parameters of one network, whose correction is nearly 0 at first."""
+        width = self.features * len(self.levels) + inputs - 2
+        keys = iter(jax.random.split(key, len(self.levels) + 2))
+        params = {
+            f"grid{i}": 0.01 * jax.random.normal(next(keys), ((level + 1) ** 2, self.features))
+            for i, level in enumerate(self.levels)
+        }
+        bound = jnp.sqrt(6 / width)
+        return params | {
+            "w0": bound * jax.random.uniform(next(keys), (width, self.hidden), minval=-1),
+            "b0": jnp.zeros(self.hidden),
+            "w1": jnp.zeros((self.hidden, 1)),
+        }
+
+    def apply(
+        self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
+    ) -> Float[Array, " b"]:
+        """Return the corrections at the centres of squares, in units of the output scale."""
+        place, size = at[:, :2], at[:, 2:]
+        parts = [
+            _interpolated(params[f"grid{i}"], level, place) for i, level in enumerate(self.levels)
+        ]
+        told = jnp.concatenate([*parts, 2 * size - 1], axis=1)
+        h = jax.nn.swish(told @ params["w0"] + params["b0"])
+        return (h @ params["w1"])[:, 0]
+
+
+def _interpolated(
+    table: Float[Array, "v f"], level: int, at: Float[Array, "b 2"]
+) -> Float[Array, "b f"]:
+    """Return bilinear features from a table of ``(level + 1)**2`` corners."""
+    t = jnp.clip(at * level, 0, level)
+    cell = jnp.minimum(t.astype(jnp.int32), level - 1)
+    u, v = jnp.split(t - cell, 2, axis=1)
+    first = cell[:, 0] * (level + 1) + cell[:, 1]
+    low = table[first] * (1 - v) + table[first + 1] * v
+    high = table[first + level + 1] * (1 - v) + table[first + level + 2] * v
+    return low * (1 - u) + high * u

@@ -1,0 +1,100 @@
+"""The paper's fully connected network."""
+
+import dataclasses
+import itertools
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from snhkit.checks import positive, whole
+from snhkit.errors import InputError
+
+__all__ = ["MLP"]
+
+_METRES_A_UNIT = 220.0
+_MOST_SPAN = 1e6
+
+
+@dataclass(frozen=True)
+class MLP:
+    """The paper's fully connected network: a sine layer, swish layers, one linear output.
+
+    Parameters
+    ----------
+    depth : int
+        Linear layers, the first and the last one included: 22 of them hold 20 swish layers
+        between the sine layer and the output.
+    width : int
+        Units of each hidden layer.
+    span : float or None
+        Length of the interval, centred at 0, to which a coordinate is scaled across the region.
+        None means one unit for each 220 m, so that the frequencies of the sine layer suit
+        streets in a region of any size.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> MLP(depth=10, width=80).bound(side_m=13_200, cells=440)
+    MLP(depth=10, width=80, span=60.0)
+
+    Notes
+    -----
+    Zeighami et al. 2022, Sec. 6.1. The authors' code scales coordinates to a span of 10 in a
+    region of about 12.4 km and draws weights as He et al. ("Delving deep into rectifiers", ICCV
+    2015) do, from a uniform distribution.
+    """
+
+    depth: int = 22
+    width: int = 80
+    span: float | None = None
+    name: ClassVar[str] = "mlp"
+
+    def __post_init__(self) -> None:
+        whole("depth", self.depth, 2, 100)
+        whole("width", self.width, 1, 4096)
+        if self.span is not None and positive("span", self.span) > _MOST_SPAN:
+            raise InputError(f"span must be at most {_MOST_SPAN:,.0f}, not {self.span!r}.")
+
+    def bound(self, side_m: float, cells: int) -> "MLP":
+        """Return this network with the span that suits a region of ``side_m`` metres."""
+        if self.span is not None:
+            return self
+        return dataclasses.replace(self, span=side_m / _METRES_A_UNIT)
+
+    @property
+    def map_cells(self) -> int:
+        """Return 0: the network has no map of cells."""
+        return 0
+
+    def init(self, key: jax.Array, inputs: int) -> dict[str, Float[Array, "..."]]:
+        """Return He-uniform weights and zero biases, for ``inputs`` numbers a square."""
+        ends = [inputs, *[self.width] * (self.depth - 1), 1]
+        shapes = list(itertools.pairwise(ends))
+        sizes = np.cumsum([rows * columns for rows, columns in shapes])
+        # All at once: each draw takes a second to compile.
+        drawn = jnp.split(jax.random.uniform(key, (int(sizes[-1]),), minval=-1), sizes[:-1])
+        params = {
+            f"w{i}": part.reshape(shape) * jnp.sqrt(6 / shape[0])
+            for i, (part, shape) in enumerate(zip(drawn, shapes, strict=True))
+        }
+        return params | {f"b{i}": jnp.zeros(end) for i, end in enumerate(ends[1:])}
+
+    def apply(
+        self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
+    ) -> Float[Array, " b"]:
+        """Return the counts of squares, in units of the output scale."""
+        place = (2 * at[:, :2] - 1) * ((self.span or 2.0) / 2)
+        told = jnp.concatenate([place, 2 * at[:, 2:] - 1], axis=1)
+        h = jnp.sin(told @ params["w0"] + params["b0"])
+        for i in range(1, self.depth - 1):
+            h = jax.nn.swish(h @ params[f"w{i}"] + params[f"b{i}"])
+        last = self.depth - 1
+        return (h @ params[f"w{last}"] + params[f"b{last}"])[:, 0]
