@@ -33,7 +33,7 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
 _WIDER = 3  # smaller blocks a side of the larger ones
-_USEFUL = 2.5  # cells a side of the smallest boxes asked
+_USEFUL = 2.0  # cells a side of the smallest boxes asked
 _SHARE, _MOST_SHARE = 0.2, 0.4  # of epsilon, for blocks
 _ENOUGH = 500.0  # n times epsilon from which the share is not reduced
 _MANY = 11_000.0  # n times epsilon from which small blocks are worth more

@@ -28,6 +28,7 @@ _TURNS = 8  # a square can be turned and mirrored
 _SEAM = 64  # cells around a tile: no output cell depends on more distant ones
 _EDGE = 16  # cells around the region, which are 0
 _TILE = 640  # cells a side, at most
+_TURNED = _TURNS * 560**2  # cells of all turns: so fine a grid has little noise to average
 _ALIKE = 10  # cells a side of a small block, of which a network is told a multiple
 _LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # what it has been trained on
 _HIGH = np.array([6.0, 2.8, 2.8, 3.5])
@@ -45,7 +46,8 @@ class Prior:
     Parameters
     ----------
     turns : int
-        How many of the 8 ways to turn and mirror the grid are averaged.
+        How many of the 8 ways to turn and mirror the grid are averaged, at most: grids of more
+        than 560 by 560 cells are averaged over fewer.
 
     Raises
     ------
@@ -90,7 +92,8 @@ class Prior:
             dtype=np.float32,
         )
         split = SPLIT if SPLIT * m <= MOST_CELLS else 1
-        counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), self.turns, split)
+        turns = min(self.turns, max(1, round(_TURNED / m**2)))
+        counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), turns, split)
         return levels.noise * reconciled(counts, opinion, levels, total / levels.noise)
 
 

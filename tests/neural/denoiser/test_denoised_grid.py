@@ -124,7 +124,7 @@ def test_the_whole_region_holds_n(known, epsilon):
     assert release.n == (2_000 if known == "public" else pytest.approx(2_000, abs=25))
 
 
-@pytest.mark.parametrize(("sizes_m", "least"), [((25, 100), 10), ((50, 60), 20)])
+@pytest.mark.parametrize(("sizes_m", "least"), [((25, 100), 12.5), ((50, 60), 25)])
 def test_cells_are_no_narrower_than_boxes_gain_from(sizes_m, least, city):
     """At an epsilon that would pay for cells of 5 m; a given width is taken as given."""
     spots = Points(city, np.random.default_rng(0).uniform(0, 400, (9_000, 2)))

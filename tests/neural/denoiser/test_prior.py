@@ -208,6 +208,20 @@ class TestTurns:
             found = prior._by_tiles(seen, TOLD, count, 2)[0]
             np.testing.assert_allclose(found, np.mean(one[:count], axis=0), rtol=1e-3, atol=1e-3)
 
+    @pytest.mark.parametrize(("m", "turns"), [(30, 8), (560, 8), (792, 4), (1_056, 2), (4_000, 1)])
+    def test_large_grids_are_turned_less(self, m, turns, monkeypatch):
+        asked = []
+
+        def recording(planes, _told, turns, split):
+            asked.append(turns)
+            return np.ones((split * m,) * 2), np.zeros((m, m, 3))
+
+        monkeypatch.setattr(prior, "_by_tiles", recording)
+        monkeypatch.setattr(prior, "reconciled", lambda counts, *_: counts)
+        cleaned(np.zeros((m, m), np.int64), turns=8)
+        cleaned(np.zeros((m, m), np.int64), turns=1)
+        assert asked == [turns, 1]
+
     @pytest.mark.parametrize("turns", [0, 9, 2.0, True, "8", None])
     def test_other_numbers_are_refused(self, turns):
         with pytest.raises(InputError, match="turns must be"):
