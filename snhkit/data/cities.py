@@ -88,12 +88,22 @@ _BY_ANY_NAME = {_plain: c for c in CITIES.values() for _plain in (c.key, c.publi
 
 
 def city(name: "str | City") -> City:
-    """Find a city by its key, its name, or the name it was published under.
+    """Return the city with a key, a name, or the name that the paper's authors published.
+
+    Parameters
+    ----------
+    name : str or City
+        A key of ``CITIES`` or a name; a city is returned as it is.
+
+    Returns
+    -------
+    City
+        The city's key, names, place and side.
 
     Raises
     ------
     InputError
-        If there is none of this name; says which are near and which there are.
+        If no city has this name; the message names similar cities and all that exist.
 
     Examples
     --------

@@ -51,6 +51,15 @@ class Release:
     versions : mapping
         Versions of the libraries that built the release.
 
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("milwaukee", n=1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
+    >>> release.method, float(release.epsilon), release.n
+    ('UniformGrid', 0.5, 1000)
+
     Notes
     -----
     The paper's theta together with f-hat (Sec. 2.2).

@@ -53,6 +53,11 @@ class Prior:
     ------
     InputError
         If ``turns`` is not from 1 to 8.
+
+    Examples
+    --------
+    >>> Prior(turns=1)
+    Prior(turns=1)
     """
 
     turns: int = _TURNS
