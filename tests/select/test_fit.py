@@ -57,7 +57,7 @@ def runs(monkeypatch) -> list:
 
 class TestLabels:
     def test_a_loop_finds_the_same_ones(self, fitted):
-        """With noise of its own; the best is better by far, so noise does not decide."""
+        """With other noise; the best is better by far, so noise does not decide."""
         rows = fitted.labels.itertuples(index=False)
         for row in rows:
             points = CITIES[row.dataset]
@@ -65,11 +65,18 @@ class TestLabels:
             truth, errors = exact_counts(points, boxes), []
             for width in WIDTHS:
                 data = PrivateDataset(points, budget=10, unit="record", n="public")
-                answers = data.release(Identity(width), epsilon=row.epsilon).answer(boxes)
+                answers = data.release(Identity(width), epsilon=row.epsilon, seed=4).answer(boxes)
                 errors.append(relative_errors(answers, truth, len(points)).mean())
             first, second = np.sort(errors)[:2]
             assert second > 1.3 * first
             assert WIDTHS[int(np.argmin(errors))] == row.cell_m
+
+    def test_each_city_says_where_queries_are_expected(self):
+        """The networks of an experiment are trained with that workload, as those of a release."""
+        asked = search.Search(Identity(), "cell_m", SIZES_M, 10, 0)
+        exam = search.Exam.on(CITIES["a"], asked)
+        experiment = search.Experiment("a", "digest", "3000", "0.5", "30.0", "0")
+        assert exam.terms(experiment, 0).public is CITIES["a"]
 
     def test_the_table_says_what_was_run(self, fitted):
         labels = fitted.labels

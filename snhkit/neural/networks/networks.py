@@ -51,7 +51,8 @@ class Networks:
         Weight of a training square that overlaps no expected query, in units of the average
         weight; at 0 such squares are not trained on, as in the authors' code.
     clip_labels : bool
-        Whether negative counts of training squares count as 0.
+        Whether negative counts of training squares count as 0; for a ``FeatureGrid`` only if
+        public points say where queries are expected.
     scaling : "area", "linear" or "learned"
         How the answer of the nearest size is scaled; or each network learns a range of sizes and
         is told them: the paper's SNH+QS (see ``SNHModel``).
@@ -200,7 +201,8 @@ class Networks:
             floor=self.workload_floor,
             scale=scale,
             smoothing=smoothing,
-            clip=self.clip_labels,
+            # A map that is trained everywhere would learn the noise of empty cells as records.
+            clip=self.clip_labels and not (network.map_cells > 0 and public is None),
         )
         anywhere = scattered(given)
         if self.positions == "aligned":
@@ -213,8 +215,10 @@ class Networks:
         stored = _half if network.map_cells else np.array
 
         def model(learned: Learned) -> SNHModel:
-            counts = reconciled(np.asarray(learned.map) * scale, table)
-            field = SummedArea(Grid(region, network.map_cells), counts) if counts.size else None
+            counts = _half(reconciled(np.asarray(learned.map) * scale, table) / scale)
+            field = table
+            if network.map_cells:
+                field = SummedArea(Grid(region, network.map_cells), counts.astype(float) * scale)
             return SNHModel(
                 region=region,
                 cell_m=cell_m,
@@ -224,8 +228,8 @@ class Networks:
                 scaling=self.scaling,
                 network=network,
                 params={name: stored(np.asarray(a)) for name, a in learned.own.items()},
-                map=_half(counts / scale),
-                blocks=_blocks(field or table, sizes_m[1]),
+                map=counts,
+                blocks=_blocks(field, sizes_m[1]),
             )
 
         learned = train(
