@@ -127,7 +127,7 @@ METHODS: dict[str, Method] = {
     ),
     "snh-paper": Method(
         "SNH (paper's network)",
-        lambda sizes_m, cell_m: SNH.paper(cell_m, sizes_m),
+        lambda sizes_m, cell_m: SNH.paper(cell_m or "auto", sizes_m),
         "SNH with the large network of the paper; a build takes many minutes.",
         slow=True,
     ),

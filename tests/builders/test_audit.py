@@ -57,7 +57,9 @@ SHARED = {  # epsilon is shared among levels or with the structure, so one answe
 }
 NEURAL = {
     "Denoised": DenoisedGrid(100, prior=Prior(turns=1)),
-    "DP-SGD": DPSGD((100, 300), MLP(depth=2, width=4), samples=16, steps=3, batch=1),
+    "DP-SGD": DPSGD(
+        (100, 300), MLP(depth=2, width=4), samples=16, steps=3, batch=1, learning_rate=0.1
+    ),
 }
 EVERY = WHOLE | SHARED | NEURAL
 
