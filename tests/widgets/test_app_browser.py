@@ -189,8 +189,9 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     slider.focus()
     slider.press("ArrowRight")  # from 0.2 to 0.3
     explorer.get_by_text("1.35 times as likely").wait_for()
-    for name, wanted in {"UG": True, "Identity": True, "AG": True, "SNH": False}.items():
-        explorer.get_by_label(name, exact=True).set_checked(wanted)
+    wanted = ("UG", "Identity", "AG")
+    for name in (*wanted, "PrivTree", "SNH", "Denoised grid"):
+        explorer.get_by_label(name, exact=True).set_checked(name in wanted)
     explorer.get_by_role("button", name="Build", exact=True).click()
     explorer.get_by_text("spent 0.9, left 2.1").wait_for(timeout=40_000)
     visit.legend("UG, ε = 0.3")
