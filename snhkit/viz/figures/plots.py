@@ -127,7 +127,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
     need_columns("error_bars", table, "method", "epsilon", "rel_error")
     wide = table.pivot_table(index="epsilon", columns="method", values="rel_error", sort=False)
     wide = wide.sort_index()
-    figure = Figure(figsize=(max(4.5, 1.5 + 0.5 * wide.size), 3.4), layout="constrained")
+    figure = Figure(figsize=(max(4.5, 1.5 + 0.5 * wide.size) + 1.8, 3.4), layout="constrained")
     axis = figure.subplots()
     width = 0.8 / wide.shape[1]
     styles = method_styles(wide.columns)
@@ -147,5 +147,5 @@ def error_bars(table: pd.DataFrame) -> Figure:
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axis.spines[["top", "right"]].set_visible(False)
     axis.margins(y=0.12)
-    axis.legend(frameon=False, ncols=min(4, wide.shape[1]), loc="lower left", bbox_to_anchor=(0, 1))
+    figure.legend(frameon=False, loc="outside right upper")  # in a row, long names were cut
     return figure
