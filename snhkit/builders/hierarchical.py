@@ -98,7 +98,7 @@ class HierarchicalGrid:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release of consistent noisy counts of the finest grid."""
-        grid, left, bought, n = chosen_grid(records, terms, self.cell_m, _CELL_SHARE)
+        grid, n, left, bought = chosen_grid(records, terms, self.cell_m, _CELL_SHARE)
         sides = self.sides(grid.m)
         model, spends = measured(records, sides, [Fraction(1, len(sides))] * len(sides), left)
         return publish(self, terms, (*bought, *spends), model, n)

@@ -62,7 +62,7 @@ class Identity:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release of noisy counts of the grid."""
-        grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
+        grid, n, left, bought = chosen_grid(records, terms, self.cell_m)
         noisy, spend = noisy_grid(records, grid, left)
         variance = noise_variance(spend.epsilon, left.unit.sensitivity)
         model = GridModel(grid, noisy, BlockNoise.independent(grid.m, variance))

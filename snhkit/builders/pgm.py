@@ -96,7 +96,7 @@ class PGM:
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release of the counts that fit a noisy grid best."""
-        grid, left, bought, n = chosen_grid(records, terms, self.cell_m)
+        grid, n, left, bought = chosen_grid(records, terms, self.cell_m)
         widest = max(self.blocks_for(grid.m), default=1)
         grid = Grid(grid.region, min(-(-grid.m // widest) * widest, _MAX_CELLS_PER_SIDE))
         noisy, spend = noisy_grid(records, grid, left)

@@ -115,7 +115,7 @@ class SNH:
         if self.prior is not None:
             coarse, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
         share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
-        grid, left, evenness, _ = chosen_grid(
+        grid, _, left, width_spends = chosen_grid(
             records, left, self.cell_m, share, self.sizes_m, labels
         )
         if self.cell_m is None and (most := self.networks.network.map_cells):
@@ -133,4 +133,4 @@ class SNH:
         model = self.networks.learn(
             learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, terms.public
         )
-        return publish(self, terms, (*bought, *evenness, *spends), model, n)
+        return publish(self, terms, (*bought, *width_spends, *spends), model, n)

@@ -113,28 +113,27 @@ def chosen_grid(
     labels: "Pretrained" = "published",
     least_m: float = 0.0,
     wider: float = 1.0,
-) -> tuple[Grid, Terms, tuple[Spend, ...], int | None]:
+) -> tuple[Grid, int | None, Terms, tuple[Spend, ...]]:
     """Return the grid of a given or chosen width, and buy n and evenness if the choice needs them.
 
-    It is chosen for the given share of the epsilon that is left, from n, public points and what
-    was bought, to suit squares of the given sizes; "auto" by the labels of that name.
-    A bought width is multiplied by ``wider``; no chosen one
-    is below ``least_m`` metres.
+    The width is chosen for the given share of the epsilon that is left, from n, public points and
+    what was bought, to suit squares of the given sizes; "auto" uses the labels of that name. A
+    bought width is multiplied by ``wider``, and no chosen width is below ``least_m`` metres.
 
     Returns
     -------
     grid : Grid
         The grid, in the records' region.
+    n : int or None
+        The number of records; None if it was neither public nor needed.
     left : Terms
         The terms without the epsilon that was spent.
     bought : tuple of Spend
         The spends for n and evenness, if any.
-    n : int or None
-        The number of records; None if it was neither public nor needed.
     """
     given = given_grid(records.region, cell_m)
     if given is not None:
-        return given, terms, (), terms.n
+        return given, terms.n, terms, ()
     n, left, bought = with_n(records, terms)
     # n is paid for: too large a region must get wider cells, not a refusal.
     finest = max(records.region.side_m / MOST_CELLS, min(least_m, records.region.side_m))
@@ -151,4 +150,4 @@ def chosen_grid(
         evenness, left, spend = bought_evenness(records, half, left)
         width *= wider * narrowing(n, share * left.record_epsilon, evenness, sizes_m)
         bought = (*bought, spend)
-    return Grid.of_width(records.region, max(width, finest)), left, bought, n
+    return Grid.of_width(records.region, max(width, finest)), n, left, bought

@@ -95,7 +95,7 @@ class DenoisedGrid:
         share = self.coarse
         if share is None:
             share = coarse_share(n, left.record_epsilon, self.sizes_m)
-        grid, left, evenness, _ = chosen_grid(
+        grid, _, left, width_spends = chosen_grid(
             records,
             left,
             self.cell_m,
@@ -109,4 +109,4 @@ class DenoisedGrid:
         # From here on, nothing looks at the records.
         values = self.prior.clean(levels, max(smoothing(n), 1.0), self.sizes_m, n)
         model = PackedGridModel.of(grid.region, values, levels.noise, n)
-        return publish(self, terms, (*bought, *evenness, *spends), model, n)
+        return publish(self, terms, (*bought, *width_spends, *spends), model, n)

@@ -34,7 +34,7 @@ def width_of(epsilon: Fraction | int, public: Points | None, n: int | None = 5_0
     """The width before whole cells are made to fill the region."""
     unit = PrivacyUnit.of("record") if m == 1 else PrivacyUnit.of("user", m)
     terms = Terms(Fraction(epsilon), unit, SystemEntropy(), n, public)
-    grid, left, _, found = chosen_grid(points(1), terms, "auto")
+    grid, found, left, _ = chosen_grid(points(1), terms, "auto")
     return grid, left, found
 
 
