@@ -47,29 +47,23 @@ _LOW, _HIGH = np.array([-3.5, -2.0, -2.0, -0.4]), np.array([6.0, 2.8, 2.8, 3.5])
 class City(NamedTuple):
     """A place to cut crops out of."""
 
-    xy: NDArray[np.float64]
-    """In metres around its centre, sorted by x."""
-    weight: float
-    """In the draw."""
-    blurred: float
-    """How often."""
+    xy: NDArray[np.float64]  # metres around the centre, sorted by x
+    weight: float  # in the draw
+    blurred: float  # how often the places are blurred
 
 
 class Crop(NamedTuple):
     """A training example; lengths in cells, counts in units of the noise of a cell."""
 
-    planes: Any
-    """What is known of each cell."""
+    planes: Any  # inputs of each cell
     about: Any
-    small: Any
-    """The small block of each column and of each row."""
+    small: Any  # the small block of each column and of each row
     large: Any
     small_sums: Any
     small_variance: Any
     large_sums: Any
     large_variance: Any
-    total: Any
-    """Of all records of the crop, nearly."""
+    total: Any  # approximate number of records in the crop
     low: Any
     high: Any
     truth: Any

@@ -16,7 +16,7 @@ MOST = 2**53
 """The largest sum of all counts: floating point holds whole numbers up to here."""
 
 BAND = 64
-"""Rows of cells that are compressed together."""
+"""Number of rows of cells that are compressed together."""
 
 _CHUNK = 65_536  # boxes at a time
 _HELD = 2**23  # numbers of unpacked bands that are kept for the next answer, at most
@@ -96,7 +96,7 @@ class PackedCounts:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
+        """Return the sum of all counts."""
         return int(self._below[-1, -1])
 
     def counts(self) -> NDArray:
@@ -167,14 +167,14 @@ class PackedCounts:
         return self._tables[band]
 
     def _rows(self, band: int) -> NDArray:
-        """The numbers of a band's cells, shape (rows, m)."""
+        """Return the counts of a band of cells, shape (rows, m)."""
         data = self.packed[self._edges[band] : self._edges[band + 1]]
         rows = min(BAND, self.grid.m - band * BAND)
         return _unpacked(data, (rows, self.grid.m), self.size)
 
 
 def _packed(rows: NDArray) -> bytes:
-    """Compressed bytes: first the lowest of each number, then the next."""
+    """Return compressed bytes: the lowest byte of every number first, then the next."""
     parts = np.ascontiguousarray(rows).reshape(-1, 1).view(np.uint8).T
     return zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
 
@@ -196,7 +196,7 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
 
 
 def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
-    """Sums over boxes, shape (q,), times ``_AREA``, from the sums around their corners.
+    """Return sums over boxes, shape (q,), times ``_AREA``, from the sums around their corners.
 
     ``around`` has shape (4, 2, 2, q).
     """

@@ -15,7 +15,7 @@ from snhkit.models.unknown_noise import UnknownNoise
 __all__ = ["PackedGridModel"]
 
 _UNITS = 16  # to the scale of the noise: far finer than anything known
-_WIDEST = 2.0**128  # as of any number in a file: answers stay finite
+_WIDEST = 2.0**128  # the limit of every number in a file, so that answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class PackedGridModel(UnknownNoise):
     counts : PackedCounts
         Counts of the cells in units.
     unit : float
-        In records.
+        The unit, in records.
     """
 
     counts: PackedCounts
@@ -74,7 +74,7 @@ class PackedGridModel(UnknownNoise):
 
     @property
     def grid(self) -> Grid:
-        """The cells."""
+        """Return the cells of the model."""
         return self.counts.grid
 
     def cells(self) -> Grid:
@@ -128,7 +128,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
 
 
 def _running_sums(values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Sums over all cells up to each cell of a band, row after row."""
+    """Return the running sums over all cells up to each cell of a band, row after row."""
     before = 0.0
     for first in range(0, len(values), BAND):
         running = before + np.cumsum(values[first : first + BAND], dtype=float)

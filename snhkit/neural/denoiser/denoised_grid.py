@@ -90,7 +90,7 @@ class DenoisedGrid:
             raise InputError("DenoisedGrid: public holds no points in this region; leave it out.")
 
     def build(self, records: Points, terms: Terms) -> Release:
-        """Count, add noise, and clean."""
+        """Return a release: count, add noise, and denoise the counts."""
         n, left, bought = with_n(records, terms)
         share = self.coarse
         if share is None:

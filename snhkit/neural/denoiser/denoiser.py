@@ -22,7 +22,7 @@ PLANES = 5
 and divided by the number of cells; the same of its large block."""
 
 OPINIONS = 3
-"""What is said of each cell beside its counts (see ``reconciled``)."""
+"""Outputs of the network for each cell beside its counts (see ``reconciled``)."""
 
 _CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
 _DEPTHS = (1, 2, 3)  # blocks at each of them, on the way down; and on the way up
@@ -38,7 +38,7 @@ _FINER = 8.0  # means over blocks are small numbers
 
 
 def start(key: jax.Array) -> Weights:
-    """He-normal weights that begin as a blend of local means."""
+    """Return He-normal weights with which the network at first answers a mean of local means."""
     keys = iter(jax.random.split(key, 32))
 
     def layer(inputs: int, outputs: int, side: int = 3, gain: float = 1.0):
@@ -126,16 +126,17 @@ def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.
 
 
 def peaks(noisy: NDArray, psi: float) -> float:
-    """How much stands out: the logarithm of a share of all records, from -5 to 0.
+    """Return the logarithm of the share of records above what noise explains, from -5 to 0.
 
-    Those are meant that are left if each cell keeps as many as noise may make.
+    The share is that of the records left after every cell is reduced by the largest count that
+    noise may plausibly make.
 
     Parameters
     ----------
     noisy : ndarray
         Counts of cells in units of the noise's scale.
     psi : float
-        In these units; a thousandth of all records.
+        A thousandth of all records, in the same units.
     """
     by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
     above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance
@@ -188,7 +189,7 @@ def _folded(h: jax.Array) -> jax.Array:
 
 
 def _unfolded(h: jax.Array, side: int) -> jax.Array:
-    """The channels of each cell as ``side`` by ``side`` cells."""
+    """Return the channels of each cell, spread over ``side`` by ``side`` cells."""
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m * side, m * side, c // side**2)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 BLOCK_M = 400.0
-"""Width in metres of the smaller blocks, about."""
+"""Approximate width of the small blocks in metres."""
 
 _CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
 _WIDER = 3  # smaller blocks a side of the larger ones
@@ -60,7 +60,7 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What noisy counts of cells and of blocks say, in units of the noise of a cell.
+    """Noisy counts of cells and of two levels of blocks, in units of the noise of a cell.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class Levels:
     noise : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts.
+        Noisy counts of the cells.
     small, large : Blocks
-        Each of the large blocks is made of whole small ones.
+        The blocks of both levels; each large block consists of whole small ones.
     """
 
     grid: Grid
@@ -131,7 +131,7 @@ def checked_share(share: float) -> None:
 
 
 WIDER = 1.12
-"""By what to widen cells whose bought width suits squares around records: that costs those squares
+"""Factor for a bought width, which suits squares around records: wider cells cost those squares
 nothing, and all other boxes gain (``benchmarks/denoised.py --tables widths``)."""
 
 
@@ -232,7 +232,7 @@ def _weighed(
     variance: NDArray[np.float64],
     other: tuple[NDArray[np.float64], float] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two measurements as one, with its variance."""
+    """Return the inverse-variance mean of two measurements, and its variance."""
     if other is None:
         return sums, variance
     counts, theirs = other

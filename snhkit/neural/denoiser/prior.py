@@ -1,4 +1,4 @@
-"""What public cities teach: a network, trained beforehand, that denoises grids of counts."""
+"""The network that was trained beforehand on public cities and denoises grids of counts."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -37,7 +37,7 @@ _LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over w
 
 @dataclass(frozen=True)
 class Prior:
-    """A convolutional network that has learned from public cities what counts look like.
+    """A convolutional network, trained on public cities, that denoises a grid of counts.
 
     The network was trained by ``benchmarks/train_denoiser.py`` on public and synthetic cities,
     thinned, turned and zoomed, with noise of many scales. The file of its weights comes with
@@ -123,7 +123,7 @@ def about(levels: Levels, smoothing: float, sizes_m: tuple[float, float]) -> NDA
 
 
 def _sizes(blocks: Blocks, m: int) -> NDArray[np.int64]:
-    """Cells of each block."""
+    """Return the number of cells of each block."""
     cells = np.diff(blocks.first, append=m)
     return np.outer(cells, cells)
 
@@ -143,9 +143,9 @@ def _drawn(blocks: Blocks, m: int) -> tuple[NDArray[np.float64], NDArray[np.floa
 def _by_tiles(
     planes: NDArray[np.float32], told: NDArray[np.float32], turns: int, split: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Counts, shape (s m, s m), and the network's opinion, shape (m, m, 3).
+    """Return counts, shape (s m, s m), and the network's other outputs, shape (m, m, 3).
 
-    In pieces of one shape, so that memory does not grow with the grid.
+    The grid is processed in tiles of one shape, so that memory does not grow with the grid.
     """
     m = len(planes)
     step = 16 if m + _EDGE <= 64 else 64  # few shapes are compiled
@@ -173,12 +173,12 @@ def _by_tiles(
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Where tiles begin that overlap by twice the seam, at multiples of 8."""
+    """Return the starts of tiles that overlap by twice the seam, at multiples of 8."""
     return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
 
 
 def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
-    """The cells of a tile that no seam comes near."""
+    """Return the first and last cell, exclusive, that a tile contributes to the result."""
     low = start if start == 0 else start + _SEAM
     high = start + side if start + side == padded else start + side - _SEAM
     return low, high

@@ -8,7 +8,7 @@ from snhkit.neural.denoiser.levels import Blocks, Levels, block_sums, spread
 __all__ = ["reconciled", "settled"]
 
 LEAST = 2.5e-4
-"""What each cell is given, in scales of the noise, before a block is scaled to its sum."""
+"""Count added to each cell before a block is scaled to its sum, in scales of the noise."""
 
 _STEPS, _CLOSE = 30, 1e-6
 _CLIP = 8.0  # of the network's logarithms
@@ -88,7 +88,7 @@ def settled(
 
 
 def _towards_cells(clean: NDArray[np.float64], cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts moved towards the noisy ones of cells, which have noise of variance 2.
+    """Return counts moved towards the noisy counts of cells, whose noise has variance 2.
 
     The weight t / (t + 2) is that of a positive-part James-Stein estimate; t is the mean of the
     squared differences less 2.
@@ -129,7 +129,7 @@ def _surplus(
     sums: NDArray[np.float64],
     target: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """What to take off each value of a block, by Newton's steps, which never go too far."""
+    """Return the amount to subtract from each value of a block, found by Newton's method."""
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
     for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""What a network is, and how a file describes one."""
+"""The interface of a network, and its description in a file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

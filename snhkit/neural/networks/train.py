@@ -30,7 +30,7 @@ _STEPS_A_CALL = 25  # between two looks at the clock: progress shows, and Ctrl-C
 
 
 class Learned(NamedTuple):
-    """What is trained.
+    """The parameters that are trained.
 
     Parameters
     ----------

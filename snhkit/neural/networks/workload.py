@@ -1,4 +1,4 @@
-"""Where queries are expected: how much a training square matters to the workload."""
+"""Workload weights of training squares: how many expected queries a square overlaps."""
 
 import numpy as np
 from numpy.typing import NDArray
