@@ -10,6 +10,7 @@ from snhkit.geometry import Grid, Points, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.device import require_jax
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.release import Release
@@ -107,6 +108,7 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public holds no points in this region; leave it out.")
+        require_jax("SNH")
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""

@@ -17,6 +17,7 @@ from snhkit.neural.denoiser.levels import (
     least_width,
 )
 from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.device import require_jax
 from snhkit.release import Release
 
 __all__ = ["DenoisedGrid"]
@@ -88,6 +89,7 @@ class DenoisedGrid:
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
             raise InputError("DenoisedGrid: public holds no points in this region; leave it out.")
+        require_jax("DenoisedGrid")
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release: count, add noise, and denoise the counts."""

@@ -10,6 +10,7 @@ from snhkit.builders.base import Extra, Terms, positive, publish, sizes, whole, 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.neural.device import require_jax
 from snhkit.neural.dpsgd.descent import descend
 from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
 from snhkit.neural.networks.mlp import MLP
@@ -125,6 +126,7 @@ class DPSGD:
                 f"{region.side_m:g} m; smaller ones do."
             )
         Grid.of_width(region, high)
+        require_jax("DPSGD")
 
     def build(self, records: Points, terms: Terms) -> Release:
         """Return a release: count squares exactly, train through noisy gradients (Sec. 3.1)."""

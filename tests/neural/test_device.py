@@ -1,0 +1,79 @@
+"""A wrong environment of JAX is found before anything is spent; each in a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+DATA = """
+import numpy as np
+import snhkit as snh
+city = snh.Region.around(lat=45, lon=7, side_m=400)
+records = snh.Points(city, np.random.default_rng(0).uniform(0, 400, (50, 2)))
+data = snh.PrivateDataset(records, budget=9, unit="record", n="public")
+builder = snh.DenoisedGrid(cell_m=100, prior=snh.Prior(turns=1))
+"""
+REFUSED = (
+    DATA
+    + """
+try:
+    data.release(builder, epsilon=1)
+except snh.InputError as error:
+    print(error)
+print("spent", data.ledger.spent)
+"""
+)
+FORKED = (
+    DATA
+    + """
+import os, warnings
+data.release(builder, epsilon=1)
+warnings.simplefilter("ignore")
+child = os.fork()
+if not child:
+    try:
+        data.release(builder, epsilon=1)
+    except snh.InputError as error:
+        print(error, flush=True)
+    print("spent", data.ledger.spent, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+)
+
+
+def output(program: str, **environment: str) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JAX_PLATFORMS", "cuda"),
+        ("JAX_NUMPY_RANK_PROMOTION", "raise"),
+        ("JAX_TRANSFER_GUARD", "disallow"),
+    ],
+)
+def test_an_environment_in_which_jax_cannot_build_is_refused_with_a_remedy(name, value):
+    told = output(REFUSED, **{name: value})
+    assert "DenoisedGrid: JAX cannot compute here" in told
+    assert name in told.partition("Unset")[2]
+    assert told.endswith("Nothing was spent.\nspent 0\n")
+
+
+def test_the_remedy_works():
+    assert output(REFUSED, JAX_PLATFORMS="cpu") == "spent 1\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_is_refused_and_does_not_hang():
+    told = output(FORKED)
+    assert "JAX ran in the parent of this forked process" in told
+    assert told.endswith("spent 1\n")
