@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builder import Builder, Terms
-from snhkit.checks import positive, whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points
 from snhkit.geometry.grid import MAX_CELLS
@@ -23,16 +22,13 @@ from snhkit.release import Release
 
 __all__ = [
     "MAX_CELLS_PER_SIDE",
-    "MOST_CELLS",
     "N_SHARE",
     "Builder",
     "Extra",
     "Terms",
     "hyperparameters",
     "noisy_grid",
-    "positive",
     "publish",
-    "whole",
     "with_n",
 ]
 
@@ -41,8 +37,6 @@ N_SHARE = Fraction(1, 20)
 
 MAX_CELLS_PER_SIDE = math.isqrt(MAX_CELLS)
 """The number of cells per side of the finest grid that is allowed."""
-
-MOST_CELLS = MAX_CELLS_PER_SIDE
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from snhkit.builders.base import MOST_CELLS, Terms, positive, with_n
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, with_n
 from snhkit.builders.width.evenness import bought_evenness
+from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
@@ -136,7 +137,7 @@ def chosen_grid(
         return given, terms.n, terms, ()
     n, left, bought = with_n(records, terms)
     # n is paid for: too large a region must get wider cells, not a refusal.
-    finest = max(records.region.side_m / MOST_CELLS, min(least_m, records.region.side_m))
+    finest = max(records.region.side_m / MAX_CELLS_PER_SIDE, min(least_m, records.region.side_m))
     if cell_m == "auto":
         from snhkit.select import ParamSelect
 

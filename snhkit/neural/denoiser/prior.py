@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from snhkit.builders.base import MOST_CELLS, whole
+from snhkit.builders.base import MAX_CELLS_PER_SIDE
+from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry.blocks import block_sums
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
@@ -96,7 +97,7 @@ class Prior:
             axis=-1,
             dtype=np.float32,
         )
-        split = SPLIT if SPLIT * m <= MOST_CELLS else 1
+        split = SPLIT if SPLIT * m <= MAX_CELLS_PER_SIDE else 1
         turns = min(self.turns, max(1, round(_TURNED / m**2)))
         counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), turns, split)
         return levels.noise * reconciled(counts, opinion, levels, total / levels.noise)

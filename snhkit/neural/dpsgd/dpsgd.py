@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Extra, Terms, positive, publish, sizes, whole, with_n
+from snhkit.builders.base import Extra, Terms, publish, sizes, with_n
+from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts

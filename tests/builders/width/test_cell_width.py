@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
-from snhkit.builders.base import MOST_CELLS, Terms
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms
 from snhkit.builders.width.cell_width import chosen_grid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
@@ -84,7 +84,7 @@ def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
     country = Region.around(lat=45, lon=7, side_m=200_000)
     terms = Terms(Fraction(4, 5), PrivacyUnit.of("record"), SystemEntropy(), n=500_000)
     grid, *_ = chosen_grid(Points(country, []), terms, "auto")
-    assert grid.m == MOST_CELLS
+    assert grid.m == MAX_CELLS_PER_SIDE
 
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)

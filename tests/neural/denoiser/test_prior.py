@@ -278,6 +278,6 @@ class TestClean:
             assert planes[cell, 0, at + 1] == pytest.approx(sums / cells, rel=1e-5)
 
     def test_a_very_fine_grid_is_left_whole(self, monkeypatch):
-        monkeypatch.setattr(prior, "MOST_CELLS", 59)
+        monkeypatch.setattr(prior, "MAX_CELLS_PER_SIDE", 59)
         assert cleaned(noisy_grid(30)).shape == (30, 30)
         assert cleaned(noisy_grid(29)).shape == (58, 58)
