@@ -1,0 +1,45 @@
+"""The command that answers boxes and polygons from a release."""
+
+import click
+
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
+from snhkit.cli.records import refuse_same_file
+from snhkit.cli.types import INPUT_FILE, OutputFile
+
+__all__ = ["answer"]
+
+
+@click.command()
+@click.argument("file", type=INPUT_FILE)
+@click.option(
+    "--boxes",
+    type=INPUT_FILE,
+    required=True,
+    help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
+)
+@click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
+def answer(file, boxes, out) -> None:
+    """Count boxes or polygons with a released file; costs no privacy.
+
+    The rows are written again with a column count. The columns of a CSV file may be separated by
+    a comma, a semicolon, a | or a tab.
+
+    \b
+    Example:
+      snhkit answer trips.snh --boxes boxes.csv --out counts.csv
+    """
+    refuse_same_file(file=file, boxes=boxes, out=out)
+    from snhkit.data.reading.boxes import answered, beyond, read_boxes
+    from snhkit.loading import load
+
+    made = load(file)
+    queries, rows = read_boxes(boxes, made.region)
+    kind = boxes.suffix if out is None or not out.suffix else out.suffix
+    text = answered(rows, made.answer(queries), kind.lower())
+    if past := int(beyond(queries, made.region).sum()):
+        say(
+            f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "
+            "outside counts as 0.",
+            err=True,
+        )
+    write(STANDARD_OUTPUT if out is None else out, text + "\n")

@@ -1,0 +1,22 @@
+"""The command that lists the cities of the paper."""
+
+import click
+
+from snhkit.cli.output import say
+
+__all__ = ["cities"]
+
+
+@click.command()
+def cities() -> None:
+    """List the twelve cities of the paper.
+
+    compare and explore offer a synthetic city in place of each.
+    """
+    from snhkit.data import CITIES
+
+    for key, place in CITIES.items():
+        say(
+            f"{key:14} {place.name:16} {place.lat:8.3f} {place.lon:9.3f}  "
+            f"{place.side_m / 1000:5.2f} km  {place.density} density"
+        )

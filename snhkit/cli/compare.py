@@ -1,0 +1,116 @@
+"""The command that compares methods on one dataset."""
+
+import json
+
+import click
+
+from snhkit.cli.districts import districts_options, tessellation
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
+from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
+from snhkit.cli.types import Epsilons, Methods, OutputFile, Range
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
+@records_options
+@districts_options
+@click.option("--epsilon", type=Epsilons(), default=str(DEFAULT_EPSILON), show_default=True)
+@click.option(
+    "--methods",
+    type=Methods(),
+    default=",".join(DEFAULT_METHODS),
+    show_default=True,
+    help="Short names of methods, or all; all leaves out snh-paper, which is slow.",
+)
+@click.option(
+    "--queries",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    default=5000,
+    show_default=True,
+    help="Number of square queries.",
+)
+@click.option(
+    "--sizes-m",
+    type=Range(),
+    default=DEFAULT_SIZES_M,
+    show_default="25,100",
+    help="Smallest and largest side of the squares, in metres.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="S",
+    help="Repeat the comparison exactly, noise included; for research, not to publish.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=OutputFile(),
+    help="Where to write the table as JSON; - is standard output.",
+)
+@click.option(
+    "--report",
+    type=OutputFile(),
+    default="snhkit-report.html",
+    show_default=True,
+    help="Where to write an HTML page with map, plot and table.",
+)
+def compare(
+    city, data, districts, label, epsilon, methods, queries, sizes_m, seed, json_path, report,
+    **where,
+) -> None:  # fmt: skip
+    """Build several methods and measure their errors against the true records.
+
+    The errors are for the owner of the records and must not be published.
+
+    \b
+    Examples:
+      snhkit compare
+      snhkit compare --city chicago --methods ug,identity --epsilon 0.1,1
+      snhkit compare --data trips.csv --center 37.76,-122.43 --side-km 13
+    """
+    refuse_same_file(
+        data=data, public=where["public"], districts=districts, json=json_path, report=report
+    )
+    if data is not None and city is not None:
+        raise click.UsageError("--city is a synthetic city; leave it out with --data.")
+    if data is None and any(where[name] for name in ("center", "side_km", "public", "lat", "lon")):
+        raise click.UsageError("--center, --side-km, --public, --lat and --lon go with --data.")
+    from snhkit.experiment import OWNER_ONLY
+    from snhkit.experiment.run import Plan, run
+    from snhkit.geometry import RangeQueries
+    from snhkit.viz.reports.report import report_html
+    from snhkit.viz.reports.tables import terminal_tables
+
+    where, cell_m = _without(where, "cell_m"), where["cell_m"]
+    if data is None:
+        records, public, title, about = synthetic(city or "milwaukee")
+    else:
+        records, public = read(data, **where)
+        title, about = data.name, region_sentence(records.region)
+    boxes = RangeQueries.sample(records, queries, sizes_m, seed=seed or 0)
+    counted = tessellation(districts, label)
+    builders = {} if counted is None else {"Districts": counted}
+    plan = Plan(methods, epsilon, sizes_m, cell_m, seed, builders)
+    found = run(records, public, boxes, plan)
+    about += f" {queries:,} squares of {sizes_m[0]:g} to {sizes_m[1]:g} m, centred on records."
+    page = report_html(found, title=title, about=about)
+    if json_path is not None:
+        write(json_path, json.dumps(found.rows(), indent=1) + "\n")
+    write(report, page)
+    err = STANDARD_OUTPUT in (json_path, report)  # keeps text out of the data
+    say(f"{title}. {about}\n", err=err)
+    say(terminal_tables(found), err=err)
+    for caution in found.cautions:
+        say(f"\n{caution}", err=err)
+    if seed is not None:
+        say("\nThe noise came from --seed: whoever knows it can take the noise away.", err=err)
+    say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: snhkit explore", err=err)
+
+
+def _without(options: dict, left_out: str) -> dict:
+    return {name: value for name, value in options.items() if name != left_out}

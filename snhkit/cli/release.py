@@ -1,0 +1,116 @@
+"""The command that spends epsilon and writes a release."""
+
+import click
+
+from snhkit.cli.districts import districts_options, tessellation
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
+from snhkit.cli.records import read, records_options, refuse_same_file
+from snhkit.cli.types import Epsilons, Methods, OutputFile, Range
+from snhkit.defaults import DEFAULT_SIZES_M
+
+__all__ = ["release"]
+
+
+@click.command()
+@records_options
+@click.option("--method", type=Methods(), metavar="M", help="Short name of the method.")
+@districts_options
+@click.option(
+    "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
+)
+@click.option(
+    "--sizes-m",
+    type=Range(),
+    default=DEFAULT_SIZES_M,
+    show_default="25,100",
+    help="Smallest and largest side of the boxes to prepare for, in metres.",
+)
+@click.option(
+    "--n-public",
+    is_flag=True,
+    help="Declare the number of records public; otherwise a method that needs it buys it.",
+)
+@click.option(
+    "--user",
+    metavar="COLUMN",
+    help="Column of user ids: hide all records of a user, not one record.",
+)
+@click.option(
+    "--max-per-user",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --user: number of records kept of each user, chosen at random.",
+)
+@click.option(
+    "--budget",
+    type=Epsilons(),
+    metavar="E",
+    help="All the epsilon that may ever be spent on these records; needed once.",
+)
+@click.option(
+    "--ledger",
+    type=OutputFile(),
+    help="The account of these records [default: the path of --data, with .ledger added].",
+)
+@click.option(
+    "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
+)
+@click.option(
+    "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
+)
+def release(
+    data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget,
+    ledger, out, force, **where,
+) -> None:  # fmt: skip
+    """Spend epsilon once and write the file that may be published.
+
+    Each release of the same records adds its epsilon to what was spent before. The ledger, a file
+    beside the records, keeps count and refuses what would exceed the budget.
+
+    \b
+    Example:
+      snhkit release --data trips.csv --center 37.76,-122.43 --side-km 13 \\
+          --method identity --epsilon 0.5 --budget 1 --out trips.snh
+    """
+    if (method is None) == (districts is None):
+        raise click.UsageError("give either --method M or --districts FILE.")
+    for values, option in ((method, "--method"), (epsilon, "--epsilon"), (budget, "--budget")):
+        if values is not None and len(values) != 1:
+            raise click.UsageError(f"{option} takes one value here, not {len(values)}.")
+    if data is None:
+        raise click.UsageError("Missing option '--data'.")
+    if (user is None) != (max_per_user is None):
+        raise click.UsageError("--user and --max-per-user go together.")
+    if ledger == STANDARD_OUTPUT:
+        raise click.UsageError("--ledger is read again later; it cannot be standard output.")
+    ledger = ledger or data.with_name(data.name + ".ledger")
+    refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
+    from snhkit.dataset import PrivateDataset
+    from snhkit.experiment.methods import METHODS
+
+    key = "" if method is None else method[0]
+    if key and METHODS[key].demonstration:
+        raise click.UsageError(
+            f"{key} is a demonstration, not to publish: its noise is in floating point. "
+            "Nothing was spent. See it in snhkit compare."
+        )
+    if budget is None and not ledger.exists():
+        raise click.UsageError(
+            f"The ledger {str(ledger)!r} does not exist yet. Set its total with --budget E: the "
+            "most epsilon that all releases of these records may spend."
+        )
+    if out.is_file() and not force:
+        raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
+    builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
+    records, public = read(data, user=user, **where)
+    dataset = PrivateDataset(
+        records,
+        None if budget is None else budget[0],
+        unit="record" if user is None else "user",
+        max_per_user=max_per_user,
+        n="public" if n_public else "private",
+        ledger=ledger,
+    )
+    made = dataset.release(builder, epsilon=epsilon[0], public=public)
+    write(out, made.to_bytes())
+    say(f"{made}\nWritten to {out}\nLedger {ledger}: {dataset.ledger.summary}", err=True)
