@@ -56,7 +56,16 @@ def pytest_configure(config: pytest.Config) -> None:
     fresh = SystemEntropy.words
     SystemEntropy.words = lambda self, count: noise.words(count, fresh)
     config.add_cleanup(lambda: setattr(SystemEntropy, "words", fresh))
+    raise_rank_promotion(config)
     share_compiled_programs(config)
+
+
+def raise_rank_promotion(config: pytest.Config) -> None:
+    """Arrays of different ranks do not combine: not here, and not in kernels and commands."""
+    environment = pytest.MonkeyPatch()
+    environment.setenv("JAX_NUMPY_RANK_PROMOTION", "raise")
+    config.add_cleanup(environment.undo)
+    jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
 def share_compiled_programs(config: pytest.Config) -> None:

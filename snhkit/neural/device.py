@@ -38,14 +38,14 @@ def require_jax(method: str) -> None:
             "Start processes with multiprocessing.get_context('spawn'). Nothing was spent."
         )
     try:
-        # As builds do: a vector is added to a matrix, and numpy arrays move to the device.
-        total = float(jax.jit(lambda a, b: (a + b).sum())(jnp.zeros((2, 2)), jnp.ones(2)))
+        # As builds do: a program is compiled, and numpy arrays move to the device.
+        total = float(jax.jit(lambda a, b: (a + b).sum())(jnp.zeros((2, 2)), jnp.ones((1, 2))))
     except Exception as error:
         first = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputError(
-            f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS, "
-            "JAX_NUMPY_RANK_PROMOTION and JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and start "
-            "Python anew. Nothing was spent."
+            f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS and "
+            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and start Python anew. Nothing was "
+            "spent."
         ) from None
     if total != 4:
         raise InputError(f"{method}: JAX computed 4 as {total:g}; its device is not usable.")

@@ -55,11 +55,7 @@ def output(program: str, **environment: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("JAX_PLATFORMS", "cuda"),
-        ("JAX_NUMPY_RANK_PROMOTION", "raise"),
-        ("JAX_TRANSFER_GUARD", "disallow"),
-    ],
+    [("JAX_PLATFORMS", "cuda"), ("JAX_TRANSFER_GUARD", "disallow")],
 )
 def test_an_environment_in_which_jax_cannot_build_is_refused_with_a_remedy(name, value):
     told = output(REFUSED, **{name: value})
@@ -70,6 +66,10 @@ def test_an_environment_in_which_jax_cannot_build_is_refused_with_a_remedy(name,
 
 def test_the_remedy_works():
     assert output(REFUSED, JAX_PLATFORMS="cpu") == "spent 1\n"
+
+
+def test_builds_work_where_arrays_of_different_ranks_do_not_combine():
+    assert output(REFUSED, JAX_NUMPY_RANK_PROMOTION="raise") == "spent 1\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -117,7 +117,7 @@ def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.
         h = _blocks(weights, "u", i, h, told)
     shift = _dense(weights["film_out"], told)[:, None, None, :]
     out = _unfolded(_conv(weights["out"], h) + shift, _FOLD)
-    choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED, -1)
+    choice = jax.nn.softmax(out[..., :_CHOICES] + _FAVOURED[None, None, None], -1)
     mixed = sum(choice[..., i] * a for i, a in enumerate([noisy, *means]))
     cell = (mixed + jnp.sqrt(mixed**2 + _BEND**2)) / 2 + jax.nn.softplus(out[..., _CHOICES] - 4)
     opinion, quarters = out[..., _CHOICES + 1 : -(SPLIT**2)], out[..., -(SPLIT**2) :]
@@ -153,7 +153,7 @@ def _blocks(weights: Weights, way: str, level: int, h: jax.Array, told: jax.Arra
 
 
 def _dense(layer: dict[str, jax.Array], h: jax.Array) -> jax.Array:
-    return h @ layer["w"] + layer["b"]
+    return h @ layer["w"] + layer["b"][None]
 
 
 def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Array:
@@ -161,7 +161,7 @@ def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Arr
     strides = (stride, stride)
     return (
         jax.lax.conv_general_dilated(h, layer["w"], strides, "SAME", dimension_numbers=order)
-        + layer["b"]
+        + layer["b"][None, None, None]
     )
 
 
@@ -170,7 +170,7 @@ def _local_mean(noisy: jax.Array, side: int) -> tuple[jax.Array, np.ndarray]:
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
     cells = np.minimum(at + half, m - 1) - np.maximum(at - half, 0) + 1
-    cells = np.outer(cells, cells).astype(np.float32)
+    cells = np.outer(cells, cells).astype(np.float32)[None]
     sums = noisy
     for axis in (1, 2):
         around = [(0, 0)] * 3

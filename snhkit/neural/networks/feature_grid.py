@@ -105,7 +105,7 @@ class FeatureGrid:
             _interpolated(params[f"grid{i}"], level, place) for i, level in enumerate(self.levels)
         ]
         told = jnp.concatenate([*parts, 2 * size - 1], axis=1)
-        h = jax.nn.swish(told @ params["w0"] + params["b0"])
+        h = jax.nn.swish(told @ params["w0"] + params["b0"][None])
         return (h @ params["w1"])[:, 0]
 
 

@@ -93,8 +93,8 @@ class MLP:
         """Return the counts of squares, in units of the output scale."""
         place = (2 * at[:, :2] - 1) * ((self.span or 2.0) / 2)
         told = jnp.concatenate([place, 2 * at[:, 2:] - 1], axis=1)
-        h = jnp.sin(told @ params["w0"] + params["b0"])
+        h = jnp.sin(told @ params["w0"] + params["b0"][None])
         for i in range(1, self.depth - 1):
-            h = jax.nn.swish(h @ params[f"w{i}"] + params[f"b{i}"])
+            h = jax.nn.swish(h @ params[f"w{i}"] + params[f"b{i}"][None])
         last = self.depth - 1
-        return (h @ params[f"w{last}"] + params[f"b{last}"])[:, 0]
+        return (h @ params[f"w{last}"] + params[f"b{last}"][None])[:, 0]
