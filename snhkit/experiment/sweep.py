@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing
 from importlib.metadata import version
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
@@ -161,12 +161,15 @@ def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.Data
     if not 0 < level < 1:
         raise InputError(f"level must be between 0 and 1, not {level!r}.")
     rows = []
-    for settings, part in table.groupby(list(_SETTINGS), dropna=False, sort=False):
+    grouped: Any = table.groupby(list(_SETTINGS), dropna=False, sort=False)
+    for settings, part in grouped:
         row = dict(zip(_SETTINGS, settings, strict=True)) | {"seeds": len(part)}
         factor = float(t.ppf((1 + level) / 2, max(len(part) - 1, 1)))
         for name in MEASURES:
-            mean, half = float(part[name].mean()), factor * float(part[name].sem())
-            row |= {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
+            values = part[name]
+            half = factor * values.sem()
+            row |= {name: values.mean()}
+            row |= {f"{name}_low": row[name] - half, f"{name}_high": row[name] + half}
         rows.append(row)
     return pd.DataFrame(rows)
 
