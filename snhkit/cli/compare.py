@@ -26,6 +26,12 @@ __all__ = ["compare"]
     help="Short names of methods, or all; all leaves out snh-paper, which is slow.",
 )
 @click.option(
+    "--n",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Thin the records to N, chosen at random, and take N as public [default: all].",
+)
+@click.option(
     "--queries",
     type=click.IntRange(1, 10_000_000),
     metavar="N",
@@ -60,7 +66,7 @@ __all__ = ["compare"]
     help="Where to write an HTML page with map, plot and table.",
 )
 def compare(
-    city, data, districts, label, epsilon, methods, queries, sizes_m, seed, json_path, report,
+    city, data, districts, label, epsilon, methods, n, queries, sizes_m, seed, json_path, report,
     **where,
 ) -> None:  # fmt: skip
     """Build several methods and measure their errors against the true records.
@@ -80,7 +86,7 @@ def compare(
         raise click.UsageError("--city is a synthetic city; leave it out with --data.")
     if data is None and any(where[name] for name in ("center", "side_km", "public", "lat", "lon")):
         raise click.UsageError("--center, --side-km, --public, --lat and --lon go with --data.")
-    from snhkit.experiment import OWNER_ONLY
+    from snhkit.experiment import OWNER_ONLY, thinned
     from snhkit.experiment.run import Plan, run
     from snhkit.geometry import RangeQueries
     from snhkit.viz.reports.report import report_html
@@ -92,6 +98,9 @@ def compare(
     else:
         records, public = read(data, **where)
         title, about = data.name, region_sentence(records.region)
+    if n is not None:
+        records = thinned(records, n, seed or 0)
+        about += f" Thinned to {n:,} records."
     boxes = RangeQueries.sample(records, queries, sizes_m, seed=seed or 0)
     counted = tessellation(districts, label)
     builders = {} if counted is None else {"Districts": counted}

@@ -100,6 +100,18 @@ def test_compare_writes_a_table_for_people_and_one_for_programs_and_a_page(run, 
     assert _files(tmp_path) == ["rows.json", "snhkit-report.html", "t.csv"]
 
 
+def test_compare_thins_the_records(run, trips, tmp_path):
+    words = ["compare", *trips, "--methods", "ug", "--queries", 5, "--seed", 3, "--json", "a.json"]
+    code, out, _ = run(*words, "--n", 100)
+    assert code == 0
+    assert "Thinned to 100 records." in " ".join(out.split())
+    # UG: ceil(sqrt(100 * 0.2 / 10)) = 2 cells a side.
+    assert json.loads((tmp_path / "a.json").read_text())[0]["bytes"] < 1_400
+    code, _, err = run(*words, "--n", 501)
+    assert code == 2
+    assert "501 records are more than there are; give a smaller n" in err
+
+
 def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_path):
     _, out, err = run(
         "compare", *trips, "--methods", "ug", "--queries", 5, "--json", "a.json", "--report", "a"

@@ -1,0 +1,135 @@
+"""The cells of a sweep: one build each, with the errors that it shows."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from snhkit.builder import Builder
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.experiment.evaluation import SizeBand
+from snhkit.experiment.methods import METHODS, method
+from snhkit.experiment.places import Place, thinned
+from snhkit.metrics import relative_errors
+from snhkit.release import Release
+
+__all__ = ["MEASURES", "Cell", "measured"]
+
+MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")
+"""What is measured of each build and size band."""
+
+_PARTS = {"k": "networks.k", "depth": "networks.network.depth"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One build of a sweep.
+
+    Parameters
+    ----------
+    city : str
+        Name of the place.
+    n : int or None
+        Number of records to keep; None keeps all.
+    method : str
+        Short name of the method.
+    epsilon : str
+        Epsilon as text, so that 0.1 is one tenth.
+    cell_m : float, "bought" or "auto", optional
+        Cell width in metres; None is the method's own.
+    k, depth : int, optional
+        Number and depth of the networks; None is the method's own.
+    seed : int
+        Research seed: of the records that are kept, of the squares and of the noise.
+    """
+
+    city: str
+    n: int | None
+    method: str
+    epsilon: str
+    cell_m: float | str | None
+    k: int | None
+    depth: int | None
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The cell as one line of JSON."""
+        return json.dumps(asdict(self))
+
+    def builder(self, sizes_m: tuple[float, float]) -> Builder:
+        """Return the builder for squares of the given sizes.
+
+        Raises
+        ------
+        InputError
+            If the method is unknown or lacks a parameter that the cell sets.
+        """
+        cell_m: Any = self.cell_m
+        builder = method(self.method).builder(sizes_m, cell_m)
+        for name, path in _PARTS.items():
+            if (value := getattr(self, name)) is not None:
+                builder = _replaced(builder, path.split("."), value, f"{self.method}: {name}")
+        return builder
+
+    def noise_seed(self, sizes_m: tuple[float, float]) -> int:
+        """Return the seed of the noise, which no other cell of a sweep shares."""
+        told = f"{self.key} {json.dumps([float(size) for size in sizes_m])}"
+        return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
+
+
+def uses(name: str, parameter: str) -> bool:
+    """Return whether a method has a parameter of a sweep: "cell_m", "k" or "depth"."""
+    if parameter == "cell_m":
+        return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)
+    part: Any = METHODS[name].builder()
+    for step in _PARTS[parameter].split("."):
+        part = getattr(part, step, None)
+    return part is not None
+
+
+def _replaced(thing: Any, path: list[str], value: Any, what: str) -> Any:
+    if not hasattr(thing, path[0]):
+        raise InputError(f"{what} is not a parameter of this method.")
+    if len(path) > 1:
+        value = _replaced(getattr(thing, path[0]), path[1:], value, what)
+    return dataclasses.replace(thing, **{path[0]: value})
+
+
+def measured(
+    cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
+) -> list[list[float]]:
+    """Build a cell's releases, and return their errors for each size band.
+
+    A method that prepares for sizes is built once for each band, others once for all.
+
+    Returns
+    -------
+    list of list of float
+        For each band, the values of ``MEASURES``: mean relative and absolute error of squares
+        around records, the same of squares anywhere, and the bytes of the file.
+    """
+    records = place.records if cell.n is None else thinned(place.records, cell.n, cell.seed)
+    dataset = PrivateDataset(records, 10**9, unit="record", n="public")
+    releases: dict[Builder, Release] = {}
+    found = []
+    for sizes_m in bands_m:
+        builder = cell.builder(sizes_m)
+        if builder not in releases:
+            releases[builder] = dataset.release(
+                builder, epsilon=cell.epsilon, public=place.public, seed=cell.noise_seed(sizes_m)
+            )
+        release = releases[builder]
+        band = SizeBand.of(records, sizes_m, queries, cell.seed)
+        row = []
+        for asked in (band.around, band.anywhere):
+            answers = release.answer(asked.boxes)
+            row.append(float(relative_errors(answers, asked.counts, asked.n).mean()))
+            row.append(float(np.abs(answers - asked.counts).mean()))
+        found.append([*row, len(release.to_bytes())])
+    return found

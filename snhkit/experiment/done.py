@@ -1,0 +1,92 @@
+"""A file of finished cells that grows by whole lines, so that a sweep can be resumed."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from snhkit.errors import InputError
+from snhkit.files import write_whole
+
+__all__ = ["DoneCells"]
+
+_MAX_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class DoneCells:
+    """The rows of finished cells, in memory and, if there is a path, in a file of JSON lines.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file. Its first line holds the settings that all cells share.
+    rows : dict
+        The measures of each finished cell, by the cell's key and the digest of its place.
+    """
+
+    path: Path | None
+    rows: dict[tuple[str, str], list[list[float]]]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "DoneCells":
+        """Return the cells of a file; begin the file if there is none.
+
+        A last line that an interruption left incomplete is cut off.
+
+        Raises
+        ------
+        InputError
+            If the file was begun with other settings, or a line is not one of a sweep.
+        """
+        if path is None:
+            return cls(None, {})
+        target, first = Path(path), json.dumps({"sweep": settings}, sort_keys=True)
+        if not target.exists():
+            write_whole(target, first + "\n")
+            return cls(target, {})
+        if target.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{target.name}: it is larger than {_MAX_BYTES:,} bytes.")
+        data = target.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.decode(errors="replace").splitlines()
+        if not lines or lines[0] != first:
+            there = lines[0][:300] if lines else "nothing"
+            raise InputError(
+                f"{target.name}: it was begun with other settings; name another file. "
+                f"There: {there}. Now: {first}."
+            )
+        width = len(settings["bands_m"]), len(settings["measures"])
+        rows = dict(_parsed(target.name, i, line, width) for i, line in enumerate(lines[1:], 2))
+        if whole != data:
+            os.truncate(target, len(whole))
+        return cls(target, rows)
+
+    def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
+        """Add a finished cell, in one write."""
+        self.rows[key, digest] = rows
+        if self.path is not None:
+            line = json.dumps({"cell": json.loads(key), "records": digest, "rows": rows})
+            with self.path.open("ab", buffering=0) as stream:
+                stream.write(line.encode() + b"\n")
+
+
+def _parsed(
+    source: str, number: int, line: str, width: tuple[int, int]
+) -> tuple[tuple[str, str], list[list[float]]]:
+    try:
+        told = json.loads(line)
+        key, digest = json.dumps(told["cell"]), str(told["records"])
+        rows = [[float(value) for value in row] for row in told["rows"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(f"{source}: line {number} is not a finished cell.") from None
+    if (len(rows), *{len(row) for row in rows}) != width or not all(
+        math.isfinite(value) for row in rows for value in row
+    ):
+        raise InputError(
+            f"{source}: line {number} must hold {width[0]} rows of {width[1]} finite numbers."
+        )
+    # Whole numbers, as of bytes, come back as they were written.
+    return (key, digest), json.loads(line)["rows"]

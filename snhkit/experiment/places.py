@@ -1,0 +1,78 @@
+"""Records of a city with the public points beside them, and thinned records."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from snhkit.checks import whole
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+
+__all__ = ["Place", "thinned"]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Records that stand for private ones, and the public points of the same region.
+
+    Parameters
+    ----------
+    records : Points
+        The records that methods count and that errors are measured against.
+    public : Points, optional
+        The paper's Q_W and D*: where queries are expected.
+
+    Raises
+    ------
+    InputError
+        If the two lie in different regions.
+    """
+
+    records: Points
+    public: Points | None = None
+
+    def __post_init__(self) -> None:
+        if self.public is not None and self.public.region != self.records.region:
+            raise InputError("Place: the public points lie in another region than the records.")
+
+    @property
+    def digest(self) -> str:
+        """A short hash of the region and all positions, by which a file knows the place."""
+        told = hashlib.sha256(repr(self.records.region).encode())
+        for points in (self.records, self.public):
+            told.update(b"none" if points is None else points.xy.tobytes())
+        return told.hexdigest()[:16]
+
+
+def thinned(points: Points, n: int, seed: int = 0) -> Points:
+    """Return n of the points, chosen at random without repetition.
+
+    Parameters
+    ----------
+    points : Points
+        The points, at least n.
+    n : int
+        Number of points to keep. With the same seed, a smaller n keeps a part of the points that
+        a larger n keeps.
+    seed : int
+        Public; the same seed keeps the same points.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than n points.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> len(thinned(snh.synthetic_points("fargo", 1_000), 250))
+    250
+    """
+    n = whole("n", n, least=1)
+    if n > len(points):
+        raise InputError(f"n: {n:,} records are more than there are; give a smaller n.")
+    kept = np.random.default_rng([seed, 0x7417]).permutation(len(points))[:n]
+    return Points(
+        points.region, points.xy[kept], None if points.user is None else points.user[kept]
+    )

@@ -1,0 +1,251 @@
+"""Sweeps: many methods on many cities, at many settings, as one tidy table."""
+
+import itertools
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
+from importlib.metadata import version
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+from tqdm.auto import tqdm
+
+from snhkit.checks import whole
+from snhkit.errors import InputError
+from snhkit.experiment.cells import MEASURES, Cell, measured, uses
+from snhkit.experiment.compare import OWNER_ONLY
+from snhkit.experiment.done import DoneCells
+from snhkit.experiment.evaluation import SIZE_BANDS_M
+from snhkit.experiment.methods import method
+from snhkit.experiment.places import Place
+from snhkit.privacy import Epsilon, exact, written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["intervals_over_seeds", "sweep"]
+
+_SETTINGS = ("city", "n", "method", "epsilon", "from_m", "to_m", "cell_m", "k", "depth")
+
+
+def sweep(
+    places: Mapping[str, Place],
+    methods: Sequence[str],
+    epsilons: Sequence[Epsilon],
+    *,
+    n: Sequence[int | None] = (None,),
+    bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M[:1],
+    cell_m: Sequence[float | str | None] = (None,),
+    k: Sequence[int | None] = (None,),
+    depth: Sequence[int | None] = (None,),
+    seeds: Sequence[int] = (0, 1, 2),
+    queries: int = 5_000,
+    file: str | os.PathLike[str] | None = None,
+    processes: int = 1,
+) -> "pd.DataFrame":
+    """Measure the errors of all combinations of methods, places and settings.
+
+    The noise is replayed from the seeds, so that the same call gives the same table to the last
+    bit, also if it was interrupted and resumed from ``file``, and on any number of processes.
+
+    Parameters
+    ----------
+    places : mapping of str to Place
+        Records by the name to show.
+    methods : sequence of str
+        Short names of methods.
+    epsilons : sequence of numbers
+        Values of epsilon.
+    n : sequence of int or None
+        Numbers of records to which each place is thinned; None keeps all. Places with fewer
+        records are left out at this n.
+    bands_m : sequence of (float, float)
+        Smallest and largest side of the squares, in metres. Methods that prepare for sizes are
+        told the band.
+    cell_m : sequence of float, "bought", "auto" or None
+        Cell widths in metres; None is the method's own. Methods without a cell width are built
+        once.
+    k, depth : sequence of int or None
+        Number and depth of the networks of SNH; other methods are built once.
+    seeds : sequence of int
+        Research seeds. Each chooses other records, other squares and other noise.
+    queries : int
+        Squares of each band around records, and as many anywhere.
+    file : path, optional
+        A file of JSON lines that keeps finished cells. If the sweep is interrupted, the same call
+        continues. The file is for the owner of the records.
+    processes : int
+        Number of processes.
+
+    Returns
+    -------
+    DataFrame
+        One row for each build and band: ``city``, ``n``, ``method``, ``epsilon``, ``from_m``,
+        ``to_m``, ``cell_m``, ``k``, ``depth``, ``seed``, ``rel_error`` and ``abs_error`` (means
+        over squares around records), ``rel_error_anywhere`` and ``abs_error_anywhere`` (over
+        squares placed uniformly), and ``bytes`` of the release's file.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown or cannot be built, or the file holds another sweep.
+
+    See Also
+    --------
+    intervals_over_seeds : Means over seeds with confidence intervals.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> places = {"Fargo": Place(snh.synthetic_points("fargo", 2_000))}
+    >>> table = sweep(places, ["ug", "identity"], ["0.1", "1"], seeds=[0], queries=100)
+    >>> table[["method", "epsilon"]].values.tolist()
+    [['ug', 0.1], ['identity', 0.1], ['ug', 1.0], ['identity', 1.0]]
+
+    Notes
+    -----
+    The paper's experiments (Sec. 6) are sweeps over one or two of these settings.
+    """
+    bands = [(float(low), float(high)) for low, high in bands_m]
+    settings = {
+        "bands_m": [list(band) for band in bands],
+        "measures": list(MEASURES),
+        "queries": whole("queries", queries, least=1),
+        "snhkit": version("snhkit"),
+    }
+    for name in methods:
+        if extra := method(name).lacks:
+            extra.require()
+    cells = list(_cells(places, methods, epsilons, n, cell_m, k, depth, seeds))
+    digests = {name: place.digest for name, place in places.items()}
+    done = DoneCells.open(file, settings)
+    missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
+    # Closed even if a cell fails or the user interrupts: no process stays behind.
+    with closing(_results(missing, places, bands, queries, processes)) as results:
+        for cell, rows in tqdm(results, "cells", len(missing), unit="build", leave=False):
+            done.add(cell.key, digests[cell.city], rows)
+    found = {cell: done.rows[cell.key, digests[cell.city]] for cell in cells}
+    return _table(found, bands, places)
+
+
+def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.DataFrame":
+    """Return the means of a sweep over its seeds, with Student's confidence intervals.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A table that ``sweep`` returned.
+    level : float
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row for each combination of settings, with ``seeds`` (their number), and for each
+        measure its mean and the bounds ``MEASURE_low`` and ``MEASURE_high``; the bounds are nan
+        for a single seed.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> places = {"Fargo": Place(snh.synthetic_points("fargo", 2_000))}
+    >>> table = sweep(places, ["ug"], ["0.1"], seeds=range(3), queries=100)
+    >>> row = intervals_over_seeds(table).iloc[0]
+    >>> bool(row.rel_error_low < row.rel_error < row.rel_error_high), int(row.seeds)
+    (True, 3)
+    """
+    import pandas as pd
+    from scipy.stats import t
+
+    if not 0 < level < 1:
+        raise InputError(f"level must be between 0 and 1, not {level!r}.")
+    rows = []
+    grouped: Any = table.groupby(list(_SETTINGS), dropna=False, sort=False)
+    for settings, part in grouped:
+        row = dict(zip(_SETTINGS, settings, strict=True)) | {"seeds": len(part)}
+        factor = float(t.ppf((1 + level) / 2, max(len(part) - 1, 1)))
+        for name in MEASURES:
+            values = part[name]
+            half = factor * values.sem()
+            row |= {name: values.mean()}
+            row |= {f"{name}_low": row[name] - half, f"{name}_high": row[name] + half}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _cells(
+    places: Mapping[str, Place], methods: Sequence[str], epsilons: Sequence[Epsilon],
+    n: Sequence[int | None], cell_m: Sequence, k: Sequence, depth: Sequence, seeds: Sequence[int],
+) -> Iterator[Cell]:  # fmt: skip
+    """Yield the cells in the order of the table's rows, each once."""
+    texts = [written(exact(epsilon)) for epsilon in epsilons]
+    seen = set()
+    for city, most, epsilon, name in itertools.product(places, n, texts, methods):
+        if most is not None and most > len(places[city].records):
+            continue
+        given = {"cell_m": cell_m, "k": k, "depth": depth}
+        used = [v if uses(name, parameter) else (None,) for parameter, v in given.items()]
+        for (width, networks, deep), seed in itertools.product(itertools.product(*used), seeds):
+            cell = Cell(city, most, name, epsilon, width, networks, deep, seed)
+            if cell not in seen:
+                seen.add(cell)
+                yield cell
+
+
+_WORK: dict = {}
+"""What all cells of a worker process share."""
+
+
+def _begin(places: Mapping[str, Place], bands: list, queries: int) -> None:
+    _WORK.update(places=places, bands=bands, queries=queries)
+
+
+def _work(cell: Cell) -> list[list[float]]:
+    return measured(cell, _WORK["places"][cell.city], _WORK["bands"], _WORK["queries"])
+
+
+def _results(
+    cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int
+) -> Generator[tuple[Cell, list[list[float]]], None, None]:
+    """Yield cells with their rows as they are finished."""
+    if whole("processes", processes, least=1) == 1 or len(cells) < 2:
+        for cell in cells:
+            yield cell, measured(cell, places[cell.city], bands, queries)
+        return
+    # JAX must not be forked.
+    pool = ProcessPoolExecutor(
+        min(processes, len(cells)), get_context("spawn"), _begin, (dict(places), bands, queries)
+    )
+    try:
+        of = {pool.submit(_work, cell): cell for cell in cells}
+        for future in as_completed(of):
+            yield of[future], future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _table(
+    found: Mapping[Cell, list[list[float]]], bands: list, places: Mapping[str, Place]
+) -> "pd.DataFrame":
+    import pandas as pd
+
+    rows = [
+        (
+            cell.city,
+            len(places[cell.city].records) if cell.n is None else cell.n,
+            cell.method,
+            float(exact(cell.epsilon)),
+            *band,
+            cell.cell_m,
+            cell.k,
+            cell.depth,
+            cell.seed,
+            *row,
+        )
+        for cell, measures in found.items()
+        for band, row in zip(bands, measures, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=[*_SETTINGS, "seed", *MEASURES])
+    table.attrs["warning"] = OWNER_ONLY
+    return table
