@@ -35,6 +35,9 @@ __all__ = [
 FORMAT = 1
 # No count and no variance is larger, and with these all that answers need stays finite.
 _LARGEST = 2**128
+_MOST_ARRAYS = 1_000
+# Of lists, objects and their values: as Python objects they take up to thirty times their text.
+_MOST_VALUES = 1_000_000
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
 
 
@@ -56,7 +59,7 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
     """Return the description and the arrays of a release file, neither of them checked.
 
-    The arrays cannot be larger than the file.
+    The arrays cannot be larger than the file, and the description has a limit of its own.
 
     Raises
     ------
@@ -68,12 +71,18 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
         raise ReleaseFileError(f"{path}: there is no such file.")
     try:
         with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {}).get("snhkit")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            text, names = (file.metadata() or {}).get("snhkit"), list(file.keys())
+            if len(names) > _MOST_ARRAYS:
+                raise ReleaseFileError(f"{path}: it has more than {_MOST_ARRAYS:,} arrays.")
+            arrays = {name: file.get_tensor(name) for name in names}
+    except ReleaseFileError:
+        raise
     except (SafetensorError, OSError, AttributeError, TypeError, ValueError) as error:
         raise ReleaseFileError(f"{path}: not a safetensors file ({error}).") from None
     if text is None:
         raise ReleaseFileError(f"{path}: a safetensors file, but not a release of snhkit.")
+    if sum(map(text.count, ",[{")) > _MOST_VALUES:
+        raise ReleaseFileError(f"{path}: its description has more than {_MOST_VALUES:,} values.")
     try:
         return json.loads(text), arrays
     except (ValueError, RecursionError) as error:

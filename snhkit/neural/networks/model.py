@@ -21,12 +21,13 @@ from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings
 from snhkit.neural.networks.tiles import Tiles, core_and_frame, tile, tiles_needed
 
-__all__ = ["MOST_TILES", "SNHModel", "evaluate"]
+__all__ = ["MOST_TILES", "SNHModel", "blocks_along", "evaluate"]
 
 MOST_TILES = 10_000  # along a side of the region: a thin box must not become a million tiles
 
 _TILES_A_CHUNK = 500_000
 _BATCHES = (256, 8192)  # shapes that are compiled: for a few boxes, and for many
+_WIDE = 512  # units of a layer, above which a large batch would need hundreds of megabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +196,9 @@ class SNHModel(UnknownNoise):
         if counts.shape != (network.map_cells,) * 2:
             raise InputError(f"the map must have {network.map_cells} cells a side.")
         Grid(region, len(blocks))  # refuses what no grid can be
+        if len(blocks) != blocks_along(region, high):
+            # Wider blocks would leave a frame of more tiles than memory holds.
+            raise InputError(f"there must be {blocks_along(region, high):,} blocks a side.")
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2
         expected = jax.eval_shape(partial(network.init, inputs=inputs), jax.random.key(0))
@@ -206,11 +210,17 @@ class SNHModel(UnknownNoise):
         )
 
 
+def blocks_along(region: Region, least_m: float) -> int:
+    """Return the number of blocks a side that are at least ``least_m`` metres wide."""
+    return max(1, int(region.side_m // least_m))
+
+
 def evaluate(
     network: MLP | FeatureGrid, params: Params, at: Float64[np.ndarray, "b i"]
 ) -> Float32[np.ndarray, " b"]:
     """Return what a network says of squares, shape (b,), in few compiled shapes."""
-    batch = _BATCHES[len(at) > _BATCHES[0]]
+    widest = max(a.shape[-1] for a in params.values())
+    batch = _BATCHES[len(at) > _BATCHES[0] and widest <= _WIDE]
     padded = np.zeros((-(-len(at) // batch) * batch, at.shape[1]), np.float32)
     padded[: len(at)] = at
     parts = [_apply(network, params, part) for part in padded.reshape(-1, batch, at.shape[1])]

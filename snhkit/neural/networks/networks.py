@@ -15,7 +15,7 @@ from snhkit.geometry import Grid, Points, RangeQueries, SummedArea
 from snhkit.neural.networks.augment import Augmentation, aligned, query_sizes, scattered
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
-from snhkit.neural.networks.model import SNHModel
+from snhkit.neural.networks.model import SNHModel, blocks_along
 from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
 from snhkit.neural.networks.train import Learned, train
@@ -305,7 +305,7 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
     """Return sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
     region = table.grid.region
-    grid = Grid(region, max(1, int(region.side_m // least_m)))
+    grid = Grid(region, blocks_along(region, least_m))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
