@@ -170,7 +170,7 @@ class PrivateDataset:
         )
         try:
             release = builder.build(self._records, terms)
-            self.ledger.settle(entry, release.spends)
+            self.ledger.settle(entry, release.spends, release.checksum)
         except BaseException as error:
             self.ledger.fail(entry, error)
             raise

@@ -7,11 +7,14 @@ import click
 
 from snhkit.cli import compile_cache
 from snhkit.cli.answer import answer
+from snhkit.cli.card import card
 from snhkit.cli.cities import cities
 from snhkit.cli.compare import compare
 from snhkit.cli.explore import explore
+from snhkit.cli.keygen import keygen
 from snhkit.cli.ledger import show_ledger
 from snhkit.cli.release import release
+from snhkit.cli.verify import verify
 from snhkit.errors import SnhkitError
 
 __all__ = ["app", "main"]
@@ -23,7 +26,9 @@ def app() -> None:
     """Count private locations in boxes, under differential privacy."""
 
 
-for _command in (compare, release, show_ledger, answer, cities, explore):
+for _command in (
+    compare, release, show_ledger, card, keygen, verify, answer, cities, explore,
+):  # fmt: skip
     app.add_command(_command)
 
 

@@ -5,8 +5,9 @@ import click
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file
-from snhkit.cli.types import Epsilons, Methods, OutputFile, Range
+from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.files import refuse_unwritable, write_whole
 
 __all__ = ["release"]
 
@@ -56,16 +57,23 @@ __all__ = ["release"]
     "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
 )
 @click.option(
+    "--sign",
+    type=INPUT_FILE,
+    metavar="KEY",
+    help="Private key (snhkit keygen) to sign --out with; the signature's name ends in .sig.",
+)
+@click.option(
     "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
 )
 def release(
     data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget,
-    ledger, out, force, **where,
+    ledger, out, sign, force, **where,
 ) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
     Each release of the same records adds its epsilon to what was spent before. The ledger, a file
-    beside the records, keeps count and refuses what would exceed the budget.
+    beside the records, keeps count and refuses what would exceed the budget. Standard output is the
+    card of the release, which may be published; standard error is for the owner of the records.
 
     \b
     Example:
@@ -83,10 +91,14 @@ def release(
         raise click.UsageError("--user and --max-per-user go together.")
     if ledger == STANDARD_OUTPUT:
         raise click.UsageError("--ledger is read again later; it cannot be standard output.")
+    if sign is not None and out == STANDARD_OUTPUT:
+        raise click.UsageError("--sign needs the name of a file, not standard output, as --out.")
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
     from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
+    from snhkit.release.signature import sign as signature_of
+    from snhkit.release.signature import signature_path
 
     key = "" if method is None else method[0]
     if key and METHODS[key].demonstration:
@@ -101,6 +113,9 @@ def release(
         )
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
+    if sign is not None:
+        signature_of(b"", sign)  # a wrong key is found before anything is spent
+        refuse_unwritable(signature_path(out))
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
     records, public = read(data, user=user, **where)
     dataset = PrivateDataset(
@@ -112,5 +127,12 @@ def release(
         ledger=ledger,
     )
     made = dataset.release(builder, epsilon=epsilon[0], public=public)
-    write(out, made.to_bytes())
-    say(f"{made}\nWritten to {out}\nLedger {ledger}: {dataset.ledger.summary}", err=True)
+    content = made.to_bytes()
+    write(out, content)
+    files = [out]
+    if sign is not None:
+        files.append(write_whole(signature_path(out), signature_of(content, sign)))
+    if out != STANDARD_OUTPUT:
+        say(str(made))
+    say(f"Written to {' and '.join(map(str, files))}", err=True)
+    say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)

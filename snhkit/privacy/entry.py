@@ -37,6 +37,8 @@ class Entry:
     reason : str
         For a failed entry, the type name of the exception. The exception's text is not kept,
         because it may quote records.
+    checksum : str
+        For a settled entry, the checksum of the release's file, which ``snhkit verify`` compares.
 
     Examples
     --------
@@ -55,3 +57,4 @@ class Entry:
     state: Literal["open", "settled", "failed"] = "open"
     spends: tuple[Spend, ...] = ()
     reason: str = ""
+    checksum: str = ""

@@ -122,7 +122,7 @@ class Ledger:
             self._entries = (*self._entries, entry)
         return entry
 
-    def settle(self, entry: Entry, spends: Iterable[Spend]) -> Entry:
+    def settle(self, entry: Entry, spends: Iterable[Spend], checksum: str = "") -> Entry:
         """Record the breakdown of a charge after a successful build.
 
         Parameters
@@ -131,6 +131,8 @@ class Ledger:
             An open entry of this ledger.
         spends : iterable of Spend
             The costs of the noise that the build drew.
+        checksum : str
+            The checksum of the release's file, by which the file is found in the ledger.
 
         Returns
         -------
@@ -155,7 +157,7 @@ class Ledger:
                     f"{entry.who}: used {name}{written(used)} of {written(charged)} charged, "
                     f"{written(used - charged)} too much; its result must not be released."
                 )
-        return self._close(entry, replace(entry, state="settled", spends=spends))
+        return self._close(entry, replace(entry, state="settled", spends=spends, checksum=checksum))
 
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:
         """Record that the build of a charge failed; the charge stays spent.

@@ -207,6 +207,7 @@ def _event(entry: Entry) -> dict[str, Any]:
         "replayable": entry.replayable,
         "spends": [[str(s.epsilon), s.what, s.composition, str(s.delta)] for s in entry.spends],
         "reason": entry.reason,
+        "checksum": entry.checksum,
     }
 
 
@@ -224,4 +225,5 @@ def _entry(event: dict[str, Any]) -> Entry:
             for epsilon, what, composition, delta in event["spends"]
         ),
         reason=event["reason"],
+        checksum=event.get("checksum", ""),  # not in the ledgers of earlier versions
     )

@@ -1,5 +1,6 @@
 """Releases: what is published about a private dataset."""
 
+import hashlib
 import html
 import os
 from collections.abc import Mapping
@@ -243,6 +244,11 @@ class Release:
     def to_bytes(self) -> bytes:
         """Return the content of the file that ``save`` writes."""
         return file.encode(self.description(), self.model.arrays())
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 of the file that ``save`` writes, as ``"sha256:"`` and 64 hex digits."""
+        return f"sha256:{hashlib.sha256(self.to_bytes()).hexdigest()}"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the release to one safetensors file; nothing in it can run."""

@@ -1,0 +1,72 @@
+"""The command that compares a release with a key and with a ledger."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from snhkit.cli.output import say
+from snhkit.cli.types import INPUT_FILE
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    from snhkit.privacy import Ledger
+    from snhkit.release import Release
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.argument("file", type=INPUT_FILE)
+@click.option("--key", type=INPUT_FILE, help="Public key of whoever signed the release.")
+@click.option("--signature", type=INPUT_FILE, help="Signature of the file [default: FILE.sig].")
+@click.option("--ledger", type=INPUT_FILE, help="Ledger of the records, which the owner has.")
+def verify(file, key, signature, ledger) -> None:
+    """Check that a release is what the owner of a key has signed, or a ledger has recorded.
+
+    Ends with exit code 0 if all that was asked for fits, and otherwise in one line that says what
+    does not.
+
+    \b
+    Example:
+      snhkit verify trips.snh --key owner.key.pub
+      snhkit verify trips.snh --ledger trips.csv.ledger
+    """
+    if key is None and ledger is None:
+        raise click.UsageError("give --key PUBLIC, --ledger LEDGER, or both.")
+    from snhkit.loading import load
+    from snhkit.privacy import read_ledger
+    from snhkit.release.signature import check_signature, key_name, signature_path
+
+    made = load(file)
+    told = [str(made)]
+    if key is not None:
+        check_signature(file.read_bytes(), signature or signature_path(file), key)
+        told.append(f"Signed by the key {key_name(key)}.")
+    if ledger is not None:
+        number = _entry_of(file, made, read_ledger(ledger))
+        told.append(f"Recorded as entry {number} of {ledger}.")
+    say("\n".join(told))
+
+
+def _entry_of(file: Path, release: "Release", ledger: "Ledger") -> int:
+    """Return the number of the entry of a release; raise InputError if there is none like it."""
+    import hashlib
+
+    checksum = f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+    entries = [entry for entry in ledger.entries if entry.checksum == checksum]
+    if not entries:
+        raise InputError(f"{file}: no release in the ledger has the checksum {checksum}.")
+    entry = entries[-1]
+    wanted = {
+        "method": (release.method, entry.who),
+        "epsilon": (release.epsilon, entry.epsilon),
+        "delta": (release.delta, entry.delta),
+        "replayable": (release.replayable, entry.replayable),
+    }
+    for name, (said, charged) in wanted.items():
+        if said != charged:
+            raise InputError(
+                f"{file}: {name} is {said}, but entry {entry.number} of the ledger says {charged}."
+            )
+    return entry.number

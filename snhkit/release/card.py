@@ -1,0 +1,91 @@
+"""The card of a release, for people (Markdown) and for programs (JSON)."""
+
+import json
+import re
+from typing import Any
+
+from snhkit.release.release import Release
+
+__all__ = ["card_json", "card_markdown"]
+
+
+def card_json(release: Release) -> str:
+    """Return the card of a release as a JSON object: all of its file but the model.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+
+    Returns
+    -------
+    str
+        The description of the file (docs/file_format.md) without the settings of the model; and
+        ``delta``, ``neighbours`` (what the release hides), ``public`` (what it does not hide),
+        ``warning`` and ``checksum`` (SHA-256 of the file).
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> data = snh.PrivateDataset(
+    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record", n="private"
+    ... )
+    >>> card = json.loads(card_json(data.release(snh.Identity(500), epsilon=0.5)))
+    >>> card["epsilon"], card["neighbours"]
+    ('1/2', 'one record added or removed')
+    """
+    facts = {k: v for k, v in release.description().items() if k != "settings"}
+    more = {
+        "delta": str(release.delta),
+        "neighbours": release.unit.sentence,
+        "public": _public(release),
+        "warning": release.card().get("Warning"),
+        "checksum": release.checksum,
+    }
+    return json.dumps(facts | more, indent=2, sort_keys=True) + "\n"
+
+
+def card_markdown(release: Release) -> str:
+    """Return the card of a release as a table in Markdown.
+
+    Parameters
+    ----------
+    release : Release
+        The release. Its texts, which may come from a file of anyone, are escaped.
+
+    Returns
+    -------
+    str
+        A heading and a table of two columns.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> data = snh.PrivateDataset(
+    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record", n="private"
+    ... )
+    >>> print(card_markdown(data.release(snh.Identity(500), epsilon=0.5)))
+    # Release
+    <BLANKLINE>
+    | | |
+    |---|---|
+    | Method | Identity |
+    ...
+    """
+    rows = release.card() | {
+        "Public": ", ".join(_public(release)),
+        "Versions": ", ".join(f"{name} {number}" for name, number in release.versions.items()),
+        "Checksum": release.checksum,
+    }
+    lines = [f"| {_escaped(name)} | {_escaped(text)} |" for name, text in rows.items()]
+    return "\n".join(["# Release", "", "| | |", "|---|---|", *lines]) + "\n"
+
+
+def _public(release: Release) -> list[str]:
+    """Return what the owner has declared public, so that the release does not hide it."""
+    return ["the region", "the method and its settings", "epsilon"]
+
+
+def _escaped(text: Any) -> str:
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", plain)

@@ -1,0 +1,173 @@
+"""Signatures of release files: whose the file is, and that nobody has changed it since."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snhkit.errors import InputError
+from snhkit.files import refuse_unwritable, write_whole
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+__all__ = ["check_signature", "key_name", "new_key", "sign", "signature_path"]
+
+_MOST_BYTES = 10_000  # of a key or a signature: far more than they have
+
+
+def signature_path(path: Path) -> Path:
+    """Return where the signature of a file lies: beside it, with ``.sig`` added to the name."""
+    return path.with_name(path.name + ".sig")
+
+
+def new_key(path: Path) -> Path:
+    """Write a new private key to a file, and its public key to a second file.
+
+    Parameters
+    ----------
+    path : Path
+        The file of the private key, in PEM; only its owner can read it. It must not exist.
+
+    Returns
+    -------
+    Path
+        The file of the public key, in PEM: ``path`` with ``.pub`` added to the name.
+
+    Raises
+    ------
+    InputError
+        If one of the files exists or cannot be written, or cryptography is not installed.
+    """
+    from_key = _library()
+    public = path.with_name(path.name + ".pub")
+    for file in (path, public):
+        if file.exists():
+            raise InputError(f"{file}: exists already; a key is never replaced.")
+        refuse_unwritable(file)
+    key = from_key.Ed25519PrivateKey.generate()
+    pem, pem_public = _pem(key)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(pem)
+    return write_whole(public, pem_public)
+
+
+def sign(data: bytes, key: Path) -> bytes:
+    """Return the Ed25519 signature of bytes, itself 64 bytes long.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file.
+    key : Path
+        The file of the private key, as ``new_key`` writes it.
+
+    Raises
+    ------
+    InputError
+        If the file does not hold such a key, or cryptography is not installed.
+    """
+    return _private(key).sign(data)
+
+
+def check_signature(data: bytes, signature: Path, key: Path) -> None:
+    """Raise InputError unless the owner of a key has signed exactly these bytes.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file.
+    signature : Path
+        The file of the signature.
+    key : Path
+        The file of the public key.
+
+    Raises
+    ------
+    InputError
+        If the signature does not fit, a file is missing or holds something else, or cryptography
+        is not installed.
+    """
+    public = _public(key)
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        public.verify(_content(signature, "signature"), data)
+    except InvalidSignature:
+        raise InputError(
+            f"{signature}: not a signature of this file by the key {key}: the file was changed, or "
+            "someone else has signed."
+        ) from None
+
+
+def key_name(key: Path) -> str:
+    """Return a short name of a public key, for people to compare: part of the key's SHA-256."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    raw = _public(key).public_bytes(Encoding.Raw, PublicFormat.Raw)
+    digits = hashlib.sha256(raw).hexdigest()[:32]
+    return "-".join(digits[at : at + 8] for at in range(0, 32, 8))
+
+
+def _library():
+    """Return the module of keys, which the base install does not have."""
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError:
+        raise InputError(
+            'signatures need the package cryptography: pip install "snhkit[sign]".'
+        ) from None
+    return ed25519
+
+
+def _pem(key: "Ed25519PrivateKey") -> tuple[bytes, bytes]:
+    """Return a private key and its public key as PEM."""
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
+
+    return (
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+    )
+
+
+def _private(path: Path) -> "Ed25519PrivateKey":
+    kind = _library().Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(_content(path, "private key"), password=None)
+    except (ValueError, TypeError):  # not PEM, or with a password
+        key = None
+    if not isinstance(key, kind):
+        raise InputError(f"{path}: not a private key as snhkit keygen writes it.")
+    return key
+
+
+def _public(path: Path) -> "Ed25519PublicKey":
+    kind = _library().Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(_content(path, "public key"))
+    except ValueError:
+        key = None
+    if not isinstance(key, kind):
+        raise InputError(f"{path}: not a public key as snhkit keygen writes it (KEY.pub).")
+    return key
+
+
+def _content(path: Path, what: str) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_MOST_BYTES)
+    except OSError as error:
+        raise InputError(f"{path}: the {what} cannot be read ({error.strerror}).") from None

@@ -1,0 +1,118 @@
+"""Keys, signed releases, cards, and what verify compares them with."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import snhkit as snh
+from snhkit.cli.main import main
+
+REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Type a line; get the exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 300, (50, 2)))
+    pd.DataFrame({"lat": lat, "lon": lon}).to_csv("t.csv", index=False)
+
+    def typed(line: str):
+        monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return typed
+
+
+RELEASE = (
+    "release --data t.csv --center 43.038,-87.91 --side-km 2 --method identity --cell-m 500 "
+    "--epsilon 0.5 --budget 2 --out "
+)
+
+
+def test_what_was_signed_and_recorded_is_verified(run, tmp_path):
+    code, out, _ = run("keygen owner.key")
+    assert code == 0
+    name = out.split()[-1]
+    code, _, err = run(RELEASE + "a.snh --sign owner.key")
+    assert code == 0, err
+    assert "Written to a.snh and a.snh.sig" in err
+    code, out, err = run("verify a.snh --key owner.key.pub --ledger t.csv.ledger")
+    assert (code, err) == (0, "")
+    assert f"Signed by the key {name}." in out
+    assert "Recorded as entry 1 of t.csv.ledger." in out
+    assert "epsilon = 0.5" in out
+
+
+def test_what_does_not_fit_is_told_in_one_line(run, tmp_path):
+    run("keygen owner.key")
+    run("keygen other.key")
+    run(RELEASE + "a.snh --sign owner.key")
+    data = (tmp_path / "a.snh").read_bytes()
+    (tmp_path / "b.snh").write_bytes(data.replace(b'"Identity', b'"IdentitY'))
+    cases = {
+        "verify a.snh": "give --key PUBLIC, --ledger LEDGER, or both",
+        "verify a.snh --key other.key.pub": "not a signature of this file",
+        "verify a.snh --key owner.key": "not a public key",
+        "verify b.snh --key owner.key.pub --signature a.snh.sig": "not a signature of this file",
+        "verify b.snh --key owner.key.pub": "b.snh.sig: the signature cannot be read",
+        "verify b.snh --ledger t.csv.ledger": "no release in the ledger has the checksum sha256:",
+        "verify t.csv --key owner.key.pub": "not a safetensors file",
+    }
+    for line, told in cases.items():
+        code, out, err = run(line)
+        assert (code, out, len(err.splitlines())) == (2, "", 1), line
+        assert told in err
+
+
+def test_an_entry_that_says_something_else_is_refused(run, tmp_path, monkeypatch):
+    """A ledger whose entry has the file's checksum, but another epsilon."""
+    from dataclasses import replace
+
+    from snhkit import privacy
+
+    run(RELEASE + "a.snh")
+    ledger = privacy.read_ledger(tmp_path / "t.csv.ledger")
+    for change, told in (
+        ({"epsilon": ledger.entries[0].epsilon / 2}, "epsilon is 1/2, but entry 1"),
+        ({"who": "UniformGrid"}, "method is Identity, but entry 1 of the ledger says UniformGrid"),
+        ({"replayable": True}, "replayable is False"),
+    ):
+        changed = privacy.read_ledger(tmp_path / "t.csv.ledger")
+        changed._entries = (replace(ledger.entries[0], **change),)
+        with monkeypatch.context() as patched:
+            patched.setattr(privacy, "read_ledger", lambda path, found=changed: found)
+            code, _, err = run("verify a.snh --ledger t.csv.ledger")
+        assert code == 2
+        assert told in err
+
+
+def test_a_wrong_key_is_found_before_anything_is_spent(run, tmp_path):
+    run("keygen owner.key")
+    for out, key, told in (
+        ("a.snh", "owner.key.pub", "not a private key"),
+        ("-", "owner.key", "--sign needs the name of a file"),
+    ):
+        code, _, err = run(f"{RELEASE}{out} --sign {key}")
+        assert code == 2
+        assert told in err
+    assert not (tmp_path / "t.csv.ledger").exists()
+
+
+def test_cards_are_written_from_a_release(run, tmp_path):
+    run(RELEASE + "a.snh")
+    code, out, err = run("card a.snh")
+    assert (code, err) == (0, "")
+    assert out.startswith("# Release")
+    assert run("card a.snh --out a.json")[:2] == (0, "")
+    card = json.loads((tmp_path / "a.json").read_text())
+    assert (card["epsilon"], card["checksum"]) == ("1/2", snh.load(tmp_path / "a.snh").checksum)

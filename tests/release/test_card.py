@@ -1,0 +1,61 @@
+"""Cards for people and for programs."""
+
+import hashlib
+import json
+
+import snhkit as snh
+from snhkit.builders import Identity
+from snhkit.privacy import PrivacyUnit, Spend, exact
+from snhkit.release import Release, card_json, card_markdown
+
+
+def release(records, **changes) -> Release:
+    made = snh.PrivateDataset(records, budget=1, unit="record", n="private").release(
+        Identity(100), epsilon="0.2"
+    )
+    known = {name: getattr(made, name) for name in made.__dataclass_fields__}
+    return Release(**(known | changes))
+
+
+def test_the_card_for_programs_has_all_but_the_model(records):
+    made = release(records)
+    card = json.loads(card_json(made))
+    file = made.description()
+    assert "settings" not in card
+    assert {name: card[name] for name in file if name != "settings"} == json.loads(
+        json.dumps({name: value for name, value in file.items() if name != "settings"})
+    )
+    assert card["checksum"] == "sha256:" + hashlib.sha256(made.to_bytes()).hexdigest()
+    assert card["neighbours"] == made.unit.sentence
+    assert card["warning"] is None
+    assert "the region" in card["public"]
+
+
+def test_the_card_for_people_is_a_table_with_the_same_facts(records):
+    made = release(records, unit=PrivacyUnit("user", 5))
+    page = card_markdown(made)
+    rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
+    assert page.startswith("# Release\n\n| | |\n|---|---|\n")
+    assert [row.split(" | ")[0][2:] for row in rows] == [
+        "Method", "Privacy", "Paid for", "Region", "Settings", "Public", "Versions", "Checksum",
+    ]  # fmt: skip
+    assert "hides all (at most 5) records of one person" in page
+    assert made.checksum in page
+
+
+def test_a_warning_is_on_both_cards(records):
+    made = release(records, replayable=True)
+    assert "not to publish" in card_markdown(made)
+    assert "not to publish" in json.loads(card_json(made))["warning"]
+
+
+def test_text_from_a_file_stays_text(records):
+    evil = "<script>|[a](javascript:1)`x`\n# b\x1b[2J"
+    made = release(
+        records, method=evil, hyperparameters={evil: evil}, spends=(Spend(exact("0.2"), evil),)
+    )
+    page = card_markdown(made)
+    assert not set("\x1b") & set(page)
+    assert all(f"\\{c}" in page for c in "<|[`#")
+    assert "<script" not in page.replace("\\<", "")
+    assert len(page.splitlines()) == 12
