@@ -12,6 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -21,9 +22,10 @@ import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 
-# Only the tests of geometry and models switch the check of shapes on: others pass wrong types.
+# The tests of these rooms switch the check of shapes on; others pass wrong types (see `checked`).
+CHECKED = ("geometry", "models", "neural")
 _CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
-jaxtyping.install_import_hook(["snhkit.geometry", "snhkit.models"], _CHECKER)
+jaxtyping.install_import_hook([f"snhkit.{room}" for room in CHECKED], _CHECKER)
 jaxtyping.config.update("jaxtyping_disable", True)
 
 from snhkit.geometry import Points, Region  # noqa: E402
@@ -157,6 +159,24 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """All tests are dealt out to the cores, four at most; some of them stay in this process."""
     every = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     return min(os.cpu_count() or 1, 4) if every else 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def checked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check the shapes in signatures, in the tests of the rooms whose functions take arrays."""
+    room = request.path.relative_to(Path(__file__).parent).parts[0]
+    jaxtyping.config.update("jaxtyping_disable", room not in CHECKED)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", True)
+
+
+@pytest.fixture
+def unchecked(checked: None) -> Iterator[None]:
+    """Let wrong types and shapes through, for tests of how they are refused."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture(scope="session")

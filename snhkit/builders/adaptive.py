@@ -126,13 +126,13 @@ class AdaptiveGrid:
         fine, fine_spend = noisy_histogram(
             cells.count(records), left.epsilon - coarse_epsilon, sensitivity, entropy
         )
-        noise = consistent_noise(
+        noise_model = consistent_noise(
             pieces,
             alpha,
             noise_variance(coarse_spend.epsilon, sensitivity),
             noise_variance(fine_spend.epsilon, sensitivity),
         )
-        model = PartitionModel(cells, consistent(coarse, pieces, fine, alpha), noise)
+        model = PartitionModel(cells, consistent(coarse, pieces, fine, alpha), noise_model)
         return publish(self, terms, (*bought, coarse_spend, fine_spend), model, n)
 
 

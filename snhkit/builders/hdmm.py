@@ -120,8 +120,8 @@ class HDMM:
         change = left.unit.sensitivity * column_norm(weights) ** 2
         deviation = math.sqrt(noise_variance(spend.epsilon, change))
         along = covariance(weights)
-        noise = AxisNoise(grid, (deviation * along).astype(np.float32))
-        model = GridModel(grid, least_squares(weights, along, noisy), noise)
+        noise_model = AxisNoise(grid, (deviation * along).astype(np.float32))
+        model = GridModel(grid, least_squares(weights, along, noisy), noise_model)
         return publish(self, terms, (*bought, spend), model, n)
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:

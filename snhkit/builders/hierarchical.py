@@ -123,11 +123,11 @@ def average_variance(sides: tuple[int, ...]) -> float:
     (1.0, 2.77...)
     """
     even = [1.0] * len(sides)
-    noise = BlockNoise.consistent(sides, even, [len(sides) ** 2 * one for one in even])
+    noise_model = BlockNoise.consistent(sides, even, [len(sides) ** 2 * one for one in even])
     # The extents of a box along x and y are independent, so the mean of their product is the
     # product of their means.
-    means = np.array([_mean_square(sides[-1], blocks) for blocks in noise.blocks])
-    return float(means @ np.array(noise.weights) @ means)
+    means = np.array([_mean_square(sides[-1], blocks) for blocks in noise_model.blocks])
+    return float(means @ np.array(noise_model.weights) @ means)
 
 
 def _mean_square(m: int, blocks: int) -> float:

@@ -102,8 +102,8 @@ class Privelet:
             grid.count(records), haar, left.epsilon, left.unit.sensitivity, left.entropy
         )
         change = left.unit.sensitivity * column_norm(haar) ** 2
-        noise = wavelet_noise(k, noise_variance(spend.epsilon, change))
-        model = GridModel(grid, inverted(haar, noisy), noise)
+        noise_model = wavelet_noise(k, noise_variance(spend.epsilon, change))
+        model = GridModel(grid, inverted(haar, noisy), noise_model)
         return publish(self, terms, (*bought, spend), model, n)
 
 

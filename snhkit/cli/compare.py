@@ -7,7 +7,7 @@ import click
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
-from snhkit.cli.types import Epsilons, Methods, OutputFile, Range
+from snhkit.cli.types import SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 
 __all__ = ["compare"]
@@ -43,7 +43,7 @@ __all__ = ["compare"]
     "--sizes-m",
     type=Range(),
     default=DEFAULT_SIZES_M,
-    show_default="25,100",
+    show_default=SIZES_SHOWN,
     help="Smallest and largest side of the squares, in metres.",
 )
 @click.option(

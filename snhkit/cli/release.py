@@ -5,7 +5,7 @@ import click
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file
-from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile, Range
+from snhkit.cli.types import INPUT_FILE, SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.files import refuse_unwritable, write_whole
 
@@ -23,7 +23,7 @@ __all__ = ["release"]
     "--sizes-m",
     type=Range(),
     default=DEFAULT_SIZES_M,
-    show_default="25,100",
+    show_default=SIZES_SHOWN,
     help="Smallest and largest side of the boxes to prepare for, in metres.",
 )
 @click.option(

@@ -6,11 +6,13 @@ from pathlib import Path
 import click
 
 from snhkit.cli.output import STANDARD_OUTPUT
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.files import refuse_unwritable
 
 __all__ = [
     "INPUT_FILE",
+    "SIZES_SHOWN",
     "CellWidth",
     "Epsilons",
     "LatLon",
@@ -18,6 +20,9 @@ __all__ = [
     "OutputFile",
     "Range",
 ]
+
+SIZES_SHOWN = ",".join(f"{side_m:g}" for side_m in DEFAULT_SIZES_M)
+"""The default box sizes as they are typed, for the help of the commands."""
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 """A file that exists and can be read."""
@@ -83,7 +88,9 @@ class Range(click.ParamType):
             return value
         numbers = _numbers(value)
         if numbers is None or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1]:
-            self.fail(f"{value!r} is not L,U in metres with 0 < L <= U, like 25,100.", param, ctx)
+            self.fail(
+                f"{value!r} is not L,U in metres with 0 < L <= U, like {SIZES_SHOWN}.", param, ctx
+            )
         return numbers
 
 

@@ -1,4 +1,4 @@
-"""Stay points: where somebody stayed a while, found in a trace of fixes."""
+"""Stay points: places at which a user stayed for a while, found in a trace of fixes."""
 
 from typing import TYPE_CHECKING, Any
 

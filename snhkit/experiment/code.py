@@ -1,4 +1,4 @@
-"""The Python that makes the same releases and asks the same boxes."""
+"""Python code that repeats releases and their answers to boxes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -27,7 +27,7 @@ _TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
 
 
 def from_synthetic_city(key: str, n: int) -> str:
-    """Lines that make the ``records`` and ``public`` of a synthetic city."""
+    """Return lines of code that make the ``records`` and ``public`` of a synthetic city."""
     return (
         f'records = snh.synthetic_points("{key}", {n})\n'
         f'public = snh.synthetic_points("{key}", world="public")'
@@ -35,7 +35,7 @@ def from_synthetic_city(key: str, n: int) -> str:
 
 
 def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
-    """Lines that read ``records`` and ``public`` from files, whose names are to be filled in."""
+    """Return lines of code that read ``records`` and ``public`` from files to be named."""
     user = ', user="user"' if unit.kind == "user" else ""
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
     theirs = 'snh.read_points("public.csv", region)' if public else "None"
@@ -49,7 +49,7 @@ def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
 def code(
     source: str, dataset: PrivateDataset, releases: Mapping[str, Release], degrees: Degrees
 ) -> str:
-    """A program that builds the releases again and asks them about the boxes.
+    """Return a program that builds releases again and prints their counts of boxes.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _builder(release: Release) -> str:
 
 
 def _call(name: str, told: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """Return a call with the arguments that differ from the usual ones."""
+    """Return a call as code, with the arguments that differ from the defaults."""
     differing = {key: value for key, value in told.items() if value != usual.get(key)}
     return f"{name}({', '.join(f'{key}={_value(key, v)}' for key, v in differing.items())})"
 
@@ -150,7 +150,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _part(name: str, value: Mapping[str, Any]) -> Any:
-    """Return a default part of the type that has these hyperparameters."""
+    """Return a default instance of the type whose hyperparameters have these names."""
     if name == "network":
         return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
     return {"networks": Networks(), "prior": Prior()}[name]

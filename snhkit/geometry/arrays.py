@@ -1,4 +1,4 @@
-"""Arrays from callers: numbers with gaps as nan, and copies that nobody else can change."""
+"""Conversion of callers' arrays: floats with nan for missing values, and read-only copies."""
 
 from typing import Any
 

@@ -51,7 +51,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
 def runs_on_curve(
     order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
 ) -> Int[np.ndarray, "4 c"]:
-    """Return the rectangles that runs of 2^level cells fill, each begun at a multiple of that.
+    """Return the rectangles that runs of 2^level consecutive cells along the curve fill.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ __all__ = ["Level", "levels"]
 
 
 class Level(NamedTuple):
-    """One bit of the ranks, as ``levels`` meets the bits from the highest to the lowest.
+    """One level of a wavelet matrix, which sorts the items by one bit of their ranks.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def levels(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Iterator[Level]:
-    """Find the items ``first`` to ``last`` whose rank is below ``limit``, in log2(n) levels.
+    """Yield the levels of a wavelet matrix that find each query's items of a rank below ``limit``.
 
     Every item that a query looks for is in ``first`` to ``last`` of exactly one level with
     ``below``. One level is held in memory at a time.

@@ -30,7 +30,7 @@ class GridModel:
         The cells.
     values : ndarray, shape (m, m)
         Estimated counts, in records.
-    noise : GridNoise, optional
+    noise_model : GridNoise, optional
         The covariance of the noise in ``values``; unknown by default.
 
     Examples
@@ -45,7 +45,7 @@ class GridModel:
 
     grid: Grid
     values: NDArray
-    noise: GridNoise | None = None
+    noise_model: GridNoise | None = None
     kind: ClassVar[str] = "grid"
 
     @property
@@ -71,28 +71,28 @@ class GridModel:
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
-        if self.noise is None:
+        if self.noise_model is None:
             return unknown_variance(queries)
         # Where terms cancel, rounding may leave a negative number.
-        return np.maximum(self.noise.variance(self.grid, queries), 0)
+        return np.maximum(self.noise_model.variance(self.grid, queries), 0)
 
     @property
     def separate(self) -> bool:
         """Whether the cells are known to have independent noise."""
-        return self.noise is not None and self.noise.separate(self.grid)
+        return self.noise_model is not None and self.noise_model.separate(self.grid)
 
     def arrays(self) -> dict[str, NDArray]:
         """Return the counts, in 32 bits where they fit, and the arrays of the noise."""
         whole = np.issubdtype(self.values.dtype, np.integer)
         fits = whole and np.abs(self.values).max(initial=0) < 2**31
         values = self.values.astype(np.int32) if fits else self.values
-        return {"values": values} | ({} if self.noise is None else self.noise.arrays())
+        return {"values": values} | ({} if self.noise_model is None else self.noise_model.arrays())
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
-        if self.noise is None:
+        if self.noise_model is None:
             return {}
-        return {"noise": {"kind": self.noise.kind} | self.noise.settings()}
+        return {"noise": {"kind": self.noise_model.kind} | self.noise_model.settings()}
 
     @classmethod
     def restore(

@@ -25,7 +25,7 @@ _AREA = 2 ** (2 * _BITS)  # parts of a cell
 
 
 class PackedCounts:
-    """Whole numbers of the cells of a grid, and their sums over boxes.
+    """Compressed whole-number counts of a grid's cells, and their sums over boxes.
 
     The edges of a box are taken to a millionth of a cell, or so, and each sum is the floating-point
     number nearest to the exact one. So a box never holds less than a box inside it. Only the bands
@@ -100,11 +100,11 @@ class PackedCounts:
         return int(self._below[-1, -1])
 
     def counts(self) -> NDArray:
-        """Return all counts, shape (m, m): for small grids."""
+        """Return all counts uncompressed, shape (m, m)."""
         return np.concatenate([self._rows(band) for band in range(len(self._edges) - 1)])
 
     def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the sum over each box, shape (q,); what lies outside the region counts nothing.
+        """Return the sum over each box, shape (q,); parts outside the region count as 0.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Cells and parts of their widths below both ends along an axis, each of shape (2, q)."""
+        """Return the cell of both ends along an axis and the part below, each of shape (2, q)."""
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)
@@ -141,7 +141,7 @@ class PackedCounts:
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
     def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sums over all cells below and left of the corners of cells (i, j), shape (4, 2, 2, q)."""
+        """Return the sums below and left of the corners of cells (i, j), shape (4, 2, 2, q)."""
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
         for k in np.unique(band):
@@ -152,7 +152,7 @@ class PackedCounts:
         return found
 
     def _table(self, band: int) -> NDArray[np.int64]:
-        """Sums over all cells below and left of the corners of a band's cells."""
+        """Return the sums below and left of a band's corners, shape (rows + 1, m + 1)."""
         if band not in self._tables:
             rows = self._rows(band)
             table = np.empty((len(rows) + 1, self.grid.m + 1), np.int64)
@@ -174,13 +174,13 @@ class PackedCounts:
 
 
 def _packed(rows: NDArray) -> bytes:
-    """Return compressed bytes: the lowest byte of every number first, then the next."""
+    """Return numbers as compressed bytes: the lowest byte of each number, then the next bytes."""
     parts = np.ascontiguousarray(rows).reshape(-1, 1).view(np.uint8).T
     return zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """The numbers of so many bytes each; no more is unpacked than they need."""
+    """Return numbers of ``size`` bytes, unpacked; InputError if there are more or fewer bytes."""
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:

@@ -40,7 +40,7 @@ class PackedGridModel(UnknownNoise):
 
     @classmethod
     def of(
-        cls, region: Region, values: NDArray[np.float64], noise: float, total: int
+        cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
     ) -> "PackedGridModel":
         """Return the model of counts, rounded so that they add up to the total.
 
@@ -54,12 +54,12 @@ class PackedGridModel(UnknownNoise):
         values : ndarray, shape (m, m)
             Estimated counts, not negative. They are scaled to the total; if all are 0, the total is
             spread evenly.
-        noise : float
+        noise_scale : float
             Scale of the noise of a cell, in records, of which a unit is about a sixteenth.
         total : int
             What all counts add up to, in records; not negative.
         """
-        unit = max(noise / _UNITS, 2 * total / MOST)
+        unit = max(noise_scale / _UNITS, 2 * total / MOST)
         many = max(round(total / unit), 1) if total else 0
         if not values.any():
             values = np.ones_like(values)
@@ -82,7 +82,7 @@ class PackedGridModel(UnknownNoise):
         return self.counts.grid
 
     def additive(self) -> "PackedGridModel":
-        """Return this model."""
+        """Return this model, whose answers add up."""
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
@@ -101,7 +101,7 @@ class PackedGridModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PackedGridModel":
-        """Return the model of a file; no more is unpacked at a time than a band of rows needs."""
+        """Return the model of a file, whose counts are checked band by band in bounded memory."""
         told = {name: (a.dtype.name, a.ndim) for name, a in arrays.items()}
         if told != {"counts": ("uint8", 1), "ends": ("int64", 1)}:
             raise InputError(
@@ -116,7 +116,7 @@ class PackedGridModel(UnknownNoise):
 
 
 def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Whole numbers in proportion to the values, band after band; in all they are so many."""
+    """Yield bands of whole numbers in proportion to the values; their total is ``many``."""
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
@@ -128,7 +128,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
 
 
 def _running_sums(values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Return the running sums over all cells up to each cell of a band, row after row."""
+    """Yield for each band the running sums over all cells up to each of its cells, by rows."""
     before = 0.0
     for first in range(0, len(values), BAND):
         running = before + np.cumsum(values[first : first + BAND], dtype=float)

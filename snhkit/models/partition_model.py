@@ -28,7 +28,7 @@ class PartitionModel:
         The c cells; they may depend on records only through noise.
     values : ndarray, shape (c,)
         Estimated counts, in records.
-    noise : CellNoise, optional
+    noise_model : CellNoise, optional
         The noise in ``values``; unknown by default.
 
     Examples
@@ -42,7 +42,7 @@ class PartitionModel:
 
     partition: Partition
     values: NDArray
-    noise: CellNoise | None = None
+    noise_model: CellNoise | None = None
     kind: ClassVar[str] = "partition"
 
     @property
@@ -68,25 +68,25 @@ class PartitionModel:
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
-        if self.noise is None:
+        if self.noise_model is None:
             return unknown_variance(queries)
-        return self.noise.of(self.partition, queries)
+        return self.noise_model.of(self.partition, queries)
 
     @property
     def separate(self) -> bool:
         """Whether the cells are known to have independent noise."""
-        return self.noise is not None and self.noise.coarse is None
+        return self.noise_model is not None and self.noise_model.coarse is None
 
     def arrays(self) -> dict[str, NDArray]:
         """Return the edges x0, y0, x1, y1 in metres, shape (c, 4), the counts and the noise."""
         p = self.partition
         edges = np.stack([p.x0, p.y0, p.x1, p.y1], axis=1)
-        told = {} if self.noise is None else self.noise.arrays()
+        told = {} if self.noise_model is None else self.noise_model.arrays()
         return {"edges": edges, "values": self.values} | told
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
-        return {} if self.noise is None else {"noise": self.noise.settings()}
+        return {} if self.noise_model is None else {"noise": self.noise_model.settings()}
 
     @classmethod
     def restore(
@@ -104,5 +104,5 @@ class PartitionModel:
             raise InputError(
                 f"edges must have shape (c, 4) and values (c,), not {edges.shape}, {values.shape}."
             )
-        noise = None if told is None else CellNoise.restore(others, told)
-        return cls(Partition(region, *edges.T), values, noise)
+        noise_model = None if told is None else CellNoise.restore(others, told)
+        return cls(Partition(region, *edges.T), values, noise_model)

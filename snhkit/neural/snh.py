@@ -128,7 +128,7 @@ class SNH:
             learned_from, spends = SummedArea(grid, noisy.astype(float)), (spend,)
         else:
             levels, spends = bought_levels(records, grid, left, coarse)
-            noise_scale = levels.noise
+            noise_scale = levels.noise_scale
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # From here on, nothing looks at the records.

@@ -1,4 +1,4 @@
-"""Polygons of frames on a region's plane, and what is wrong with those that are not there."""
+"""Checked polygons of frames, projected to a region's plane."""
 
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -126,7 +126,7 @@ def _full_turn(crs: "CRS") -> float:
 def _cut(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float
 ) -> NDArray[Any]:
-    """Return the parts of shapes in a box, in whatever turn of longitude they lie."""
+    """Return the parts of shapes inside a box, after shifting longitudes by whole turns."""
     west, south, east, north = nearby
     found = shapely.intersection(shapes, shapely.box(*nearby))
     for shift in (-turn, turn) if turn else ():

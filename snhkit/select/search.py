@@ -53,7 +53,7 @@ class Search:
         return _replaced(self.builder, self.parameter, value)
 
     def settings(self) -> str:
-        """Return all that errors depend on, but for an experiment's own numbers, as one line."""
+        """Return the settings that all experiments of a search share, as one line of text."""
         others = _parameters(self.builder)
         del others[self.parameter]
         given = ", ".join(f"{name}={value!r}" for name, value in others.items())

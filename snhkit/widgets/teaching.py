@@ -58,21 +58,21 @@ def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float
 
 @lru_cache(maxsize=256)
 def _errors(
-    session: Session, one: Built, sizes_m: tuple[tuple[float, float], ...], count: int
+    session: Session, one: Built, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[float, ...]:
     """Return the mean relative error for each range of sizes."""
-    boxes, truth = _boxes(session, sizes_m, count)
+    boxes, truth = _boxes(session, bands_m, count)
     errors = relative_errors(one.release.answer(boxes), truth, len(session.invented_records))
     return tuple(errors.reshape(-1, count).mean(axis=1).tolist())
 
 
 @lru_cache(maxsize=16)
 def _boxes(
-    session: Session, sizes_m: tuple[tuple[float, float], ...], count: int
+    session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
     """Return ``count`` boxes for each range of sizes, in turn, and their true counts."""
     records = session.invented_records
-    each = [RangeQueries.sample(records, count, range_m) for range_m in sizes_m]
+    each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]
     parts = ("x", "y", "width", "height")
     sides = (np.concatenate([getattr(boxes, part) for boxes in each]) for part in parts)
     boxes = RangeQueries(session.region, *sides)

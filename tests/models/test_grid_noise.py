@@ -97,7 +97,7 @@ class TestFile:
 
     def test_restored_it_is_the_same(self):
         again = GridModel.restore(CITY, self.model.arrays(), self.model.settings())
-        assert again.noise == self.noise
+        assert again.noise_model == self.noise
 
     @pytest.mark.parametrize(
         "change",

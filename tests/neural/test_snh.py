@@ -45,6 +45,7 @@ class TestSettings:
         ],
         ids=str,
     )
+    @pytest.mark.usefixtures("unchecked")
     def test_parts_of_another_kind(self, changes):
         """Told at once: by the time they are used, epsilon is spent."""
         with pytest.raises(InputError, match=r"must be a (Prior or None|Networks), not"):
@@ -56,6 +57,7 @@ class TestSettings:
             SNH(sizes_m=sizes_m)
 
     @pytest.mark.parametrize("cell_m", [0, -1, float("nan"), "wide", True])
+    @pytest.mark.usefixtures("unchecked")
     def test_widths(self, cell_m):
         with pytest.raises(InputError, match="cell_m"):
             SNH(cell_m)
@@ -123,6 +125,7 @@ class TestTogether:
     ],
     ids=["both", "networks"],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_a_file_says_how_it_was_made(prior, networks, records, tmp_path, monkeypatch):
     monkeypatch.setattr(Prior, "clean", lambda _, levels, *__: np.abs(levels.cells))
     monkeypatch.setattr(

@@ -51,8 +51,8 @@ def measured(
     relative_variances = [float(share) ** -2 for share in shares]
     values = consistent(counts, relative_variances)
     variances = [noise_variance(spend.epsilon, sensitivity) for spend in spends]
-    noise = BlockNoise.consistent(sides, relative_variances, variances)
-    return GridModel(grids[-1], values, noise), spends
+    noise_model = BlockNoise.consistent(sides, relative_variances, variances)
+    return GridModel(grids[-1], values, noise_model), spends
 
 
 def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:

@@ -74,7 +74,7 @@ def from_other_frame(
 
 
 def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None) -> Table:
-    """Take the points of a GeoDataFrame, in whatever CRS, and perhaps users.
+    """Take the points of a GeoDataFrame in any CRS, and perhaps users.
 
     Raises
     ------

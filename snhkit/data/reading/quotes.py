@@ -1,4 +1,4 @@
-"""Quotation marks in delimited text that take whole rows into one field."""
+"""Detection of quoted fields that contain whole rows of delimited text."""
 
 from collections.abc import Callable, Iterable
 

@@ -190,7 +190,7 @@ def _is_number(text: str) -> bool:
 
 
 class _Watched(io.RawIOBase):
-    """A stream of limited size that counts lines and ends in a row by which it is recognised."""
+    """A stream of limited size that counts lines and appends a row that marks the end."""
 
     def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
         self._source, self._stream, self._limit = source, stream, limit

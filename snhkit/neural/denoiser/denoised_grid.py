@@ -110,5 +110,5 @@ class DenoisedGrid:
         levels, spends = bought_levels(records, grid, left, share)
         # From here on, nothing looks at the records.
         values = self.prior.clean(levels, max(smoothing(n), 1.0), self.sizes_m, n)
-        model = PackedGridModel.of(grid.region, values, levels.noise, n)
+        model = PackedGridModel.of(grid.region, values, levels.noise_scale, n)
         return publish(self, terms, (*bought, *width_spends, *spends), model, n)

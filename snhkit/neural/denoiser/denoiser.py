@@ -1,21 +1,22 @@
-"""The network behind ``Prior``: noisy counts in, denoised counts on twice as fine a grid out."""
+"""The convolutional network of ``Prior``, which maps noisy counts to denoised counts."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Key, Num
 
 __all__ = ["ABOUT", "OPINIONS", "PLANES", "SPLIT", "Weights", "denoise", "peaks", "start"]
 
-Weights = dict[str, dict[str, jax.Array]]
+Weights = dict[str, dict[str, Float[Array, "..."]]]
 
 SPLIT = 2
 """Output cells along a side of an input cell."""
 
 ABOUT = 8
-"""Numbers of a grid: log(psi / noise), log(cell / 40 m), log(box / cell), log(noise), ``peaks``;
-for small and for large blocks the logarithm of the noise of their sums over that of their cells
-alone; and log(block / 10 cells)."""
+"""Numbers that describe a grid: the logarithms of psi / noise scale, of cell width / 40 m, of box
+side / cell width and of the noise scale in records; ``peaks``; for small and for large blocks, the
+logarithm of the noise of their sums over that of the sum of their cells; and the logarithm of
+block side / 10 cells."""
 
 PLANES = 5
 """Numbers of a cell: its count; the sum over its small block in units of the noise of that sum,
@@ -37,7 +38,7 @@ _BEND = 0.1  # how far from 0 the output's lower bound begins to round off
 _FINER = 8.0  # means over blocks are small numbers
 
 
-def start(key: jax.Array) -> Weights:
+def start(key: Key[Array, ""]) -> Weights:
     """Return He-normal weights with which the network at first answers a mean of local means."""
     keys = iter(jax.random.split(key, 32))
 
@@ -68,8 +69,10 @@ def start(key: jax.Array) -> Weights:
     return weights
 
 
-def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return denoised counts, and how sure the network is of them.
+def denoise(
+    weights: Weights, planes: Float[Array, "b m m 5"], about: Float[Array, "b 8"]
+) -> tuple[Float[Array, "b 2*m 2*m"], Float[Array, "b m m 3"]]:
+    """Return denoised counts on a grid twice as fine, and three further outputs for each cell.
 
     Each count becomes a weighted mean of itself, of local means, of its blocks' and of 0, plus
     something; then it is dealt out to the four quarters of its cell. A U-shaped convolutional
@@ -125,7 +128,7 @@ def denoise(weights: Weights, planes: jax.Array, about: jax.Array) -> tuple[jax.
     return _unfolded(counts, SPLIT)[..., 0], opinion
 
 
-def peaks(noisy: NDArray, psi: float) -> float:
+def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
     """Return the logarithm of the share of records above what noise explains, from -5 to 0.
 
     The share is that of the records left after every cell is reduced by the largest count that
@@ -143,8 +146,10 @@ def peaks(noisy: NDArray, psi: float) -> float:
     return float(np.log(np.clip(above / (1000 * psi), *_PEAKS)))
 
 
-def _blocks(weights: Weights, way: str, level: int, h: jax.Array, told: jax.Array) -> jax.Array:
-    """Convolutions beside their input, scaled and shifted by what is told of the grid (FiLM)."""
+def _blocks(
+    weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
+) -> Float[Array, "b r r c"]:
+    """Return the output of residual convolutions modulated by features of the grid (FiLM)."""
     for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
         film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
         scale, shift = jnp.split(film, 2, axis=-1)
@@ -152,11 +157,13 @@ def _blocks(weights: Weights, way: str, level: int, h: jax.Array, told: jax.Arra
     return h
 
 
-def _dense(layer: dict[str, jax.Array], h: jax.Array) -> jax.Array:
+def _dense(layer: dict[str, Float[Array, "..."]], h: Float[Array, "b i"]) -> Float[Array, "b o"]:
     return h @ layer["w"] + layer["b"][None]
 
 
-def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Array:
+def _conv(
+    layer: dict[str, Float[Array, "..."]], h: Float[Array, "b r r i"], stride: int = 1
+) -> Float[Array, "b s s o"]:
     order = ("NHWC", "HWIO", "NHWC")
     strides = (stride, stride)
     return (
@@ -165,8 +172,10 @@ def _conv(layer: dict[str, jax.Array], h: jax.Array, stride: int = 1) -> jax.Arr
     )
 
 
-def _local_mean(noisy: jax.Array, side: int) -> tuple[jax.Array, np.ndarray]:
-    """Means over squares of cells cut at the borders, and the roots of how many cells these are."""
+def _local_mean(
+    noisy: Float[Array, "b m m"], side: int
+) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
+    """Return means over windows, cut at the borders, and the roots of their numbers of cells."""
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
     cells = np.minimum(at + half, m - 1) - np.maximum(at - half, 0) + 1
@@ -181,15 +190,15 @@ def _local_mean(noisy: jax.Array, side: int) -> tuple[jax.Array, np.ndarray]:
     return sums / cells, np.sqrt(cells)
 
 
-def _folded(h: jax.Array) -> jax.Array:
-    """Squares of 2 by 2 cells as channels of one: wide and small is quicker than the reverse."""
+def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
+    """Return each square of 2 by 2 cells as one cell with four times the channels, for speed."""
     b, m, _, c = h.shape
     h = h.reshape(b, m // _FOLD, _FOLD, m // _FOLD, _FOLD, c).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m // _FOLD, m // _FOLD, _FOLD**2 * c)
 
 
-def _unfolded(h: jax.Array, side: int) -> jax.Array:
-    """Return the channels of each cell, spread over ``side`` by ``side`` cells."""
+def _unfolded(h: Float[Array, "b m m c"], side: int) -> Float[Array, "b s s d"]:
+    """Return each cell as ``side`` by ``side`` cells, among which its channels are divided."""
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m * side, m * side, c // side**2)

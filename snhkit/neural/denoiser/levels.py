@@ -1,4 +1,4 @@
-"""Noisy counts of the cells of a grid and of two levels of blocks of them, and what they say."""
+"""Noisy counts of a grid's cells and of two levels of blocks, and estimates from them."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int, Shaped
 
 from snhkit.builders.base import Terms
 from snhkit.defaults import DEFAULT_SIZES_M
@@ -53,9 +53,9 @@ class Blocks(NamedTuple):
         Of their noise, in squares of these units.
     """
 
-    first: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    first: Int[np.ndarray, " b"]
+    sums: Float[np.ndarray, "b b"]
+    variance: Float[np.ndarray, "b b"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Levels:
     ----------
     grid : Grid
         The cells.
-    noise : float
+    noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
         Noisy counts of the cells.
@@ -75,8 +75,8 @@ class Levels:
     """
 
     grid: Grid
-    noise: float
-    cells: NDArray[np.float64]
+    noise_scale: float
+    cells: Float[np.ndarray, "m m"]
     small: Blocks
     large: Blocks
 
@@ -109,7 +109,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 
 
 def share_of_large(n: int, epsilon: float) -> Fraction:
-    """Return what part of the epsilon for blocks is for the large ones.
+    """Return the share of the blocks' epsilon that buys counts of large blocks.
 
     From 0.65 where n epsilon is small down to 0.3: the more is known, the finer the blocks that
     are told from noise.
@@ -143,7 +143,7 @@ def least_width(sizes_m: tuple[float, float]) -> float:
 def bought_levels(
     records: Points, grid: Grid, terms: Terms, share: float
 ) -> tuple[Levels, tuple[Spend, ...]]:
-    """Buy noisy counts of cells and of blocks for all that ``terms`` still allow.
+    """Buy noisy counts of cells and blocks for all of ``terms.epsilon``; return counts and costs.
 
     Parameters
     ----------
@@ -175,12 +175,13 @@ def bought_levels(
             bought.append((noisy.reshape(len(first), len(first)), part))
     left = terms.epsilon - coarse
     cells, spend = noisy_histogram(counts, left, *how)
-    noise = float(how[0] / left)
-    told = [(noisy / noise, 2 * float(left / part) ** 2) for noisy, part in bought]
-    return estimates(grid, noise, cells / noise, *(told or (None, None))), (*spends, spend)
+    noise_scale = float(how[0] / left)
+    told = [(noisy / noise_scale, 2 * float(left / part) ** 2) for noisy, part in bought]
+    levels = estimates(grid, noise_scale, cells / noise_scale, *(told or (None, None)))
+    return levels, (*spends, spend)
 
 
-def blocks(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def blocks(grid: Grid) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, " l"]]:
     """Return the first cells along either axis of the small blocks, and of the large ones."""
     side = min(max(BLOCK_M / grid.cell_m, _CELLS[0]), _CELLS[1])
     large = max(1, round(grid.m / (_WIDER * side)))
@@ -189,10 +190,10 @@ def blocks(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def estimates(
     grid: Grid,
-    noise: float,
-    cells: NDArray[np.float64],
-    large: tuple[NDArray[np.float64], float] | None,
-    small: tuple[NDArray[np.float64], float] | None,
+    noise_scale: float,
+    cells: Float[np.ndarray, "m m"],
+    large: tuple[Float[np.ndarray, "l l"], float] | None,
+    small: tuple[Float[np.ndarray, "s s"], float] | None,
 ) -> Levels:
     """Return the best linear estimates of the blocks' sums, given all noisy counts.
 
@@ -204,7 +205,7 @@ def estimates(
     ----------
     grid : Grid
         The cells.
-    noise : float
+    noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
         Noisy counts, in units of the noise.
@@ -222,16 +223,18 @@ def estimates(
     part = variance / spread(before, many)
     sums = sums + variance * lead
     variance = variance * (1 - part * (1 - kept))
-    return Levels(
-        grid, noise, cells, Blocks(of_small, sums, variance), Blocks(of_large, wide_sums, after)
+    small_blocks, large_blocks = (
+        Blocks(of_small, sums, variance),
+        Blocks(of_large, wide_sums, after),
     )
+    return Levels(grid, noise_scale, cells, small_blocks, large_blocks)
 
 
 def _weighed(
-    sums: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    other: tuple[NDArray[np.float64], float] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sums: Float[np.ndarray, "b b"],
+    variance: Float[np.ndarray, "b b"],
+    other: tuple[Float[np.ndarray, "b b"], float] | None,
+) -> tuple[Float[np.ndarray, "b b"], Float[np.ndarray, "b b"]]:
     """Return the inverse-variance mean of two measurements, and its variance."""
     if other is None:
         return sums, variance
@@ -240,23 +243,27 @@ def _weighed(
     return (sums * theirs + counts * variance) / total, variance * theirs / total
 
 
-def _merged(counts: Histogram, first: NDArray[np.int64]) -> Histogram:
-    """The counts of blocks that start at these cells along either axis."""
+def _merged(counts: Histogram, first: Int[np.ndarray, " b"]) -> Histogram:
+    """Return the counts of blocks, given their first cells along either axis."""
     block = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts.counts)))
     return counts.merged(block[:, None] * len(first) + block)
 
 
-def block_starts(m: int, blocks: int) -> NDArray[np.int64]:
-    """Return the first of m cells in each of the blocks, which are as equal as they can be."""
+def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
+    """Return the first cells of blocks of nearly equal width among m cells, shape (blocks,)."""
     return np.arange(blocks) * m // blocks
 
 
-def block_sums(values: NDArray, first: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return sums over blocks that start at these cells along either axis."""
+def block_sums(
+    values: Shaped[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
+) -> Float[np.ndarray, "b b"]:
+    """Return the sums over blocks, given their first cells along either axis."""
     rows = np.add.reduceat(values.astype(float, copy=False), first, axis=0)
     return np.add.reduceat(rows, first, axis=1)
 
 
-def spread(values: NDArray, cells: NDArray[np.int64]) -> NDArray:
-    """Return each block's number in each of its cells, of which there are so many a side."""
+def spread(
+    values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
+) -> Shaped[np.ndarray, "m m"]:
+    """Return for each cell the value of its block; ``cells`` are the blocks' widths in cells."""
     return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

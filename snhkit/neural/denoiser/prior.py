@@ -7,7 +7,7 @@ from importlib import resources
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Float32, Float64, Int
 from safetensors.numpy import load
 
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
@@ -70,7 +70,7 @@ class Prior:
 
     def clean(
         self, levels: Levels, smoothing: float, sizes_m: tuple[float, float], total: float
-    ) -> NDArray[np.float64]:
+    ) -> Float64[np.ndarray, "s s"]:
         """Return denoised counts of the cells cut into 2 by 2 parts, shape (2 m, 2 m).
 
         The cells of a very fine grid are left whole. No count is negative, and all add up to the
@@ -100,21 +100,23 @@ class Prior:
         split = SPLIT if SPLIT * m <= MAX_CELLS_PER_SIDE else 1
         turns = min(self.turns, max(1, round(_TURNED / m**2)))
         counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), turns, split)
-        return levels.noise * reconciled(counts, opinion, levels, total / levels.noise)
+        return levels.noise_scale * reconciled(counts, opinion, levels, total / levels.noise_scale)
 
 
-def about(levels: Levels, smoothing: float, sizes_m: tuple[float, float]) -> NDArray[np.float32]:
-    """Return the numbers that tell the network what kind of grid it sees (see ``ABOUT``)."""
-    noise, cell_m, box_m = levels.noise, levels.grid.cell_m, sum(sizes_m) / 2
+def about(
+    levels: Levels, smoothing: float, sizes_m: tuple[float, float]
+) -> Float32[np.ndarray, " 8"]:
+    """Return the network's inputs that describe a grid as a whole, shape (8,) (see ``ABOUT``)."""
+    noise_scale, cell_m, box_m = levels.noise_scale, levels.grid.cell_m, sum(sizes_m) / 2
     # Of boxes wider than any that it has seen it is told as if the city were smaller.
     told_m = cell_m * min(1.0, _WIDEST_M / box_m)
-    numbers = np.log([smoothing / noise, told_m / 40, box_m / cell_m, noise])
+    numbers = np.log([smoothing / noise_scale, told_m / 40, box_m / cell_m, noise_scale])
     small, large = levels.small, levels.large
     alike = levels.grid.m / len(small.first) / _ALIKE
     return np.array(
         [
             *np.clip(numbers, _LOW, _HIGH),
-            peaks(np.clip(levels.cells, -_LARGEST, _LARGEST), smoothing / noise),
+            peaks(np.clip(levels.cells, -_LARGEST, _LARGEST), smoothing / noise_scale),
             _gain(small, levels.grid.m),
             _gain(large, levels.grid.m),
             np.log(alike),
@@ -123,27 +125,29 @@ def about(levels: Levels, smoothing: float, sizes_m: tuple[float, float]) -> NDA
     )
 
 
-def _sizes(blocks: Blocks, m: int) -> NDArray[np.int64]:
+def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
     """Return the number of cells of each block."""
     cells = np.diff(blocks.first, append=m)
     return np.outer(cells, cells)
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Logarithm of the noise of a sum over that of its cells alone, of which each has 2."""
+    """Return the logarithm of how far blocks reduce the noise of a block's sum (median)."""
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
 
-def _drawn(blocks: Blocks, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each cell the sum over its block: in units of its own noise, and as a mean."""
+def _drawn(
+    blocks: Blocks, m: int
+) -> tuple[Float[np.ndarray, "{m} {m}"], Float[np.ndarray, "{m} {m}"]]:
+    """Return for each cell its block's sum in units of the sum's noise, and its block's mean."""
     cells = np.diff(blocks.first, append=m)
     mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
     return spread(blocks.sums / np.sqrt(blocks.variance), cells), spread(mean, cells)
 
 
 def _by_tiles(
-    planes: NDArray[np.float32], told: NDArray[np.float32], turns: int, split: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    planes: Float32[np.ndarray, "m m 5"], told: Float32[np.ndarray, " 8"], turns: int, split: int
+) -> tuple[Float64[np.ndarray, "{split}*m {split}*m"], Float64[np.ndarray, "m m 3"]]:
     """Return counts, shape (s m, s m), and the network's other outputs, shape (m, m, 3).
 
     The grid is processed in tiles of one shape, so that memory does not grow with the grid.
@@ -163,7 +167,7 @@ def _by_tiles(
                 part = around[i : i + side, j : j + side]
                 fine, lean = _denoised(_weights(), part, told, turns)
                 if split == 1:
-                    fine = block_sums(fine, SPLIT)
+                    fine = block_sums(np.asarray(fine), SPLIT)
                 (a, b), (c, d) = _kept(i, side, padded), _kept(j, side, padded)
                 opinion[a:b, c:d] = lean[a - i : b - i, c - j : d - j]
                 fine = fine[split * (a - i) : split * (b - i), split * (c - j) : split * (d - j)]
@@ -187,12 +191,12 @@ def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
 
 @partial(jax.jit, static_argnums=3)
 def _denoised(
-    weights: Weights, planes: jax.Array, told: jax.Array, turns: int
-) -> tuple[jax.Array, jax.Array]:
-    """The mean over turned and mirrored copies of a tile, one after another."""
+    weights: Weights, planes: Float[Array, "t t 5"], told: Float[Array, " 8"], turns: int
+) -> tuple[Float[Array, "2*t 2*t"], Float[Array, "t t 3"]]:
+    """Return the network's outputs, averaged over turned and mirrored copies of a tile."""
     turned = jnp.stack([_turned(planes, turn) for turn in range(turns)])
 
-    def one(part: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def one(part: Float[Array, "t t 5"]) -> tuple[jax.Array, jax.Array]:
         fine, lean = denoise(weights, part[None], told[None])
         return fine[0], lean[0]
 
@@ -204,12 +208,12 @@ def _denoised(
     return mean(fine), mean(lean)
 
 
-def _turned(grid: jax.Array, turn: int) -> jax.Array:
+def _turned(grid: Float[Array, "m m *c"], turn: int) -> Float[Array, "m m *c"]:
     grid = jnp.rot90(grid, turn % 4)
     return jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
 
 
-def _turned_back(grid: jax.Array, turn: int) -> jax.Array:
+def _turned_back(grid: Float[Array, "m m *c"], turn: int) -> Float[Array, "m m *c"]:
     grid = jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
     return jnp.rot90(grid, -(turn % 4))
 

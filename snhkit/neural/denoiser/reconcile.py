@@ -1,7 +1,7 @@
-"""Sums over blocks of cells are known well: let a denoised grid agree with them."""
+"""Adjustment of a denoised grid to the estimated sums over blocks of its cells."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
 from snhkit.neural.denoiser.levels import Blocks, Levels, block_sums, spread
 
@@ -16,9 +16,12 @@ _FLOOR = 1e-3  # scales of the noise: no block is quite empty
 
 
 def reconciled(
-    clean: NDArray[np.float64], opinion: NDArray[np.float64], levels: Levels, total: float
-) -> NDArray[np.float64]:
-    """Return denoised counts whose sums over blocks come near the noisy ones.
+    clean: Float[np.ndarray, "s s"],
+    opinion: Float[np.ndarray, "m m 3"],
+    levels: Levels,
+    total: float,
+) -> Float[np.ndarray, "s s"]:
+    """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
     First each cell, then each large block, then each small one moves towards its noisy sum: cells
     as far as noise does not explain the differences, blocks as far as the network says. What is too
@@ -55,12 +58,12 @@ def reconciled(
 
 
 def settled(
-    values: NDArray[np.float64],
-    first: NDArray[np.int64],
-    target: NDArray[np.float64],
-    evenness: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return values whose sums over blocks are the target.
+    values: Float[np.ndarray, "m m"],
+    first: Int[np.ndarray, " b"],
+    target: Float[np.ndarray, "b b"],
+    evenness: Float[np.ndarray, "b b"],
+) -> Float[np.ndarray, "m m"]:
+    """Return values, changed so that their sums over blocks equal a target.
 
     What is missing is added in proportion. Of what is too much, a share is taken off evenly, from
     no value more than it has, so that a spike among many little numbers keeps its height; the rest
@@ -87,7 +90,9 @@ def settled(
     return values / spread(block_sums(values, first), cells) * spread(target, cells)
 
 
-def _towards_cells(clean: NDArray[np.float64], cells: NDArray[np.float64]) -> NDArray[np.float64]:
+def _towards_cells(
+    clean: Float[np.ndarray, "s s"], cells: Float[np.ndarray, "m m"]
+) -> Float[np.ndarray, "s s"]:
     """Return counts moved towards the noisy counts of cells, whose noise has variance 2.
 
     The weight t / (t + 2) is that of a positive-part James-Stein estimate; t is the mean of the
@@ -104,9 +109,9 @@ def _towards_cells(clean: NDArray[np.float64], cells: NDArray[np.float64]) -> ND
 
 
 def _trusted(
-    x: NDArray[np.float64], opinion: NDArray[np.float64], blocks: Blocks, split: int
-) -> NDArray[np.float64]:
-    """Sums over blocks, moved towards the noisy ones as far as they are the surer."""
+    x: Float[np.ndarray, "s s"], opinion: Float[np.ndarray, "m m"], blocks: Blocks, split: int
+) -> Float[np.ndarray, "b b"]:
+    """Return sums over blocks, moved towards the noisy sums by inverse-variance weights."""
     ours = block_sums(x, blocks.first * split)
     lean = np.clip(_means(opinion, blocks.first), -_CLIP, _CLIP)
     ours_variance = np.exp(lean) * (0.3 + 0.5 * ours + 0.05 * ours**2)
@@ -114,21 +119,23 @@ def _trusted(
     return np.maximum(ours + weight * (blocks.sums - ours), _FLOOR)
 
 
-def _evenness(opinion: NDArray[np.float64], blocks: Blocks) -> NDArray[np.float64]:
+def _evenness(opinion: Float[np.ndarray, "m m 3"], blocks: Blocks) -> Float[np.ndarray, "b b"]:
     return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
 
 
-def _means(values: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+def _means(
+    values: Float[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
+) -> Float[np.ndarray, "b b"]:
     cells = np.diff(first, append=len(values))
     return block_sums(values, first) / np.outer(cells, cells)
 
 
 def _surplus(
-    values: NDArray[np.float64],
-    first: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    values: Float[np.ndarray, "m m"],
+    first: Int[np.ndarray, " b"],
+    sums: Float[np.ndarray, "b b"],
+    target: Float[np.ndarray, "b b"],
+) -> Float[np.ndarray, "b b"]:
     """Return the amount to subtract from each value of a block, found by Newton's method."""
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)

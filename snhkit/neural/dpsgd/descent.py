@@ -48,7 +48,7 @@ def descend(
     learning_rate: float,
     seed: int,
 ) -> tuple[dict[str, Float32[np.ndarray, "..."]], Float32[np.ndarray, " steps"]]:
-    """Return a network trained on squares and labels, one step for each row of noise.
+    """Train a network by noisy gradient descent, and return its parameters and losses.
 
     The gradients are clipped, summed, made noisy and averaged. Adam turns them into steps whose
     length does not grow with the noise; plain descent would be thrown out of all bounds by it.
@@ -58,7 +58,7 @@ def descend(
     network : MLP
         The architecture.
     squares : ndarray, shape (t, i)
-        What the network is told of each training square, in [0, 1].
+        The network's inputs for each training square, in [0, 1].
     labels : ndarray, shape (t,)
         Their counts in units of the output scale.
     noise : ndarray, shape (steps, p)
@@ -106,10 +106,12 @@ def _run(
     start, unravel = ravel_pytree(network.init(first, squares.shape[1]))
     adam = optax.scale_by_adam()
 
-    def predict(theta: jax.Array, x: jax.Array) -> jax.Array:
+    def predict(theta: Float[Array, " p"], x: Float[Array, "b i"]) -> Float[Array, " b"]:
         return network.apply(unravel(theta), x)
 
-    def loss(theta: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(
+        theta: Float[Array, " p"], x: Float[Array, " i"], y: Float[Array, ""]
+    ) -> Float[Array, ""]:
         return (predict(theta, x[None])[0] - y) ** 2
 
     def step(carry: tuple[jax.Array, optax.OptState], now: tuple[jax.Array, jax.Array]):

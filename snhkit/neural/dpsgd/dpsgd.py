@@ -1,10 +1,10 @@
-"""DP-SGD: the baseline whose every gradient is noisy. A demonstration, not to publish."""
+"""DP-SGD: a baseline that trains by noisy gradients, for demonstrations only."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float64
 
 from snhkit.builders.base import Extra, Terms, publish, sizes, with_n
 from snhkit.checks import positive, whole
@@ -27,7 +27,7 @@ _MOST_NOISE = 2**25  # numbers: 128 MB
 
 @dataclass(frozen=True)
 class DPSGD:
-    """A network trained on exact counts by noisy gradients: why SNH does not do that.
+    """A network trained on exact counts by noisy gradients, a baseline for demonstrations.
 
     Every step looks at the records anew, so all steps share epsilon. One record may lie in every
     square of a batch, so the noise of a step must hide a change in all gradients at once. The
@@ -156,7 +156,7 @@ class DPSGD:
 
 def exact_training_set(
     records: Points, n: int, sizes_m: tuple[float, float], samples: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+) -> tuple[Float64[np.ndarray, "t 3"], Float64[np.ndarray, " t"], float]:
     """Return training squares and their exact counts, which are as private as the records.
 
     Returns

@@ -1,4 +1,4 @@
-"""Answers from one network that is told a square's place and size."""
+"""Answers from one network whose inputs are a square's centre and side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -27,7 +28,7 @@ _MOST_WEIGHT = 1e5  # with these a network's answers stay finite
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel(UnknownNoise):
-    """One network for squares of all sizes.
+    """A model that answers boxes through one network for squares of all sizes.
 
     A box is cut to the region. The network is asked for a square around its centre, of its area
     where that lies between the sizes that were trained, and the answer is scaled by area.
@@ -50,7 +51,7 @@ class NetworkModel(UnknownNoise):
     sizes_m: tuple[float, float]
     scale: float
     network: MLP
-    params: Mapping[str, NDArray]
+    params: Mapping[str, Shaped[np.ndarray, "..."]]
     kind: ClassVar[str] = "dpsgd"
     warning: ClassVar[str] = (
         "a demonstration: (epsilon, delta) only, with floating-point noise. Not to publish."
@@ -64,7 +65,7 @@ class NetworkModel(UnknownNoise):
         """Return this model, whose answers do not add up exactly."""
         return self
 
-    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated counts of the boxes, shape (q,)."""
         whole = self.region.side_m
         low = np.clip(np.stack([queries.x, queries.y], 1), 0, whole)
@@ -122,12 +123,12 @@ class NetworkModel(UnknownNoise):
 
 
 def described(
-    centre: NDArray[np.float64],
-    side: NDArray[np.float64],
+    centre: Float[np.ndarray, "b 2"],
+    side: Float[np.ndarray, " b"],
     whole: float,
     sizes_m: tuple[float, float],
-) -> NDArray[np.float64]:
-    """Return what the network is told of squares, centre and side in [0, 1], shape (b, 3).
+) -> Float[np.ndarray, "b 3"]:
+    """Return the network's inputs: centres and sides of squares in [0, 1], shape (b, 3).
 
     Examples
     --------

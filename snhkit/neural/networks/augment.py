@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Array, Float, Float32
+from numpy.typing import ArrayLike
 
 from snhkit.geometry import RangeQueries, SummedArea
 from snhkit.neural.networks.squares import Batch, Scattered, Stored, relative_weights
@@ -43,7 +44,7 @@ class Augmentation:
     """
 
     table: SummedArea
-    sizes: NDArray[np.float64]
+    sizes: Float[np.ndarray, " k"]
     spread: float
     workload: RangeQueries | None
     floor: float
@@ -51,19 +52,19 @@ class Augmentation:
     smoothing: float
     clip: bool
 
-    def popularity(self, at: NDArray[np.float64], size: float) -> NDArray[np.float64]:
-        """Return ``overlaps`` of a lattice's squares over their average, shape (g * g,)."""
+    def popularity(self, at: Float[np.ndarray, " g"], size: float) -> Float[np.ndarray, " g*g"]:
+        """Return the ``overlaps`` of a lattice's squares, divided by their mean, shape (g * g,)."""
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
             found = overlaps(self.workload, at, size).ravel().astype(float)
         return found / (found.mean() or 1)
 
-    def worth(self, popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return weights, 1 on average."""
+    def worth(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
+        """Return the training weights of squares of a given popularity; their mean is 1."""
         return (popularity + self.floor) / (1 + self.floor)
 
 
-def query_sizes(low: float, high: float, k: int) -> NDArray[np.float64]:
+def query_sizes(low: float, high: float, k: int) -> Float[np.ndarray, " {k}"]:
     """Return the midpoints of k equal parts of [low, high] in metres: the paper's R.
 
     Examples
@@ -142,5 +143,6 @@ def scattered(given: Augmentation) -> Scattered:
     )
 
 
-def _single(numbers):
+def _single(numbers: ArrayLike) -> Float32[Array, "..."]:
+    """Return the numbers in 32 bits, on the device."""
     return jnp.asarray(numbers, jnp.float32)

@@ -1,4 +1,4 @@
-"""The quick encoder: learned counts of cells, averaged over a square, and learned features."""
+"""The quick encoder: sums of learned counts of cells, corrected by a small network."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from snhkit.checks import whole
 from snhkit.errors import InputError
@@ -19,7 +19,7 @@ _MOST_CELLS = 640  # a side: 820 kB in 16 bits
 
 @dataclass(frozen=True)
 class FeatureGrid:
-    """A map of learned counts that is summed over a square, and a correction by place.
+    """A network that sums learned counts of cells over a square and corrects the sum.
 
     A fully connected network needs very many steps before it can tell one street from the next.
     Here the answer for a square is the sum of a map of cells over exactly that square, as a grid
@@ -81,7 +81,7 @@ class FeatureGrid:
         """Return how many cells a side the shared map has."""
         return self.cells or _MOST_CELLS
 
-    def init(self, key: jax.Array, inputs: int) -> dict[str, Float[Array, "..."]]:
+    def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
         """Return the parameters of one network, whose correction is nearly 0 at first."""
         width = self.features * len(self.levels) + inputs - 2
         keys = iter(jax.random.split(key, len(self.levels) + 2))

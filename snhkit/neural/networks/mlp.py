@@ -8,7 +8,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from snhkit.checks import positive, whole
 from snhkit.errors import InputError
@@ -74,7 +74,7 @@ class MLP:
         """Return 0: the network has no map of cells."""
         return 0
 
-    def init(self, key: jax.Array, inputs: int) -> dict[str, Float[Array, "..."]]:
+    def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
         """Return He-uniform weights and zero biases, for ``inputs`` numbers a square."""
         ends = [inputs, *[self.width] * (self.depth - 1), 1]
         shapes = list(itertools.pairwise(ends))

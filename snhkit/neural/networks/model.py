@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32, Float64
+from jaxtyping import Array, Float, Float32, Float64, Num, Shaped
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
@@ -32,7 +32,7 @@ _WIDE = 512  # units of a layer, above which a large batch would need hundreds o
 
 @dataclass(frozen=True, eq=False)
 class SNHModel(UnknownNoise):
-    """k networks, one for each query size; any rectangle is answered through them.
+    """A model that answers boxes through k networks, one for each query size.
 
     A box is cut to the region. Where whole blocks fit inside the box, their stored sums are added
     up: in large boxes the noise of a sum does less harm than the small biases of many networks'
@@ -75,9 +75,9 @@ class SNHModel(UnknownNoise):
     scale: float
     scaling: Literal["area", "linear", "learned"]
     network: MLP | FeatureGrid
-    params: Mapping[str, NDArray]
-    map: NDArray
-    blocks: NDArray
+    params: Mapping[str, Shaped[np.ndarray, "..."]]
+    map: Float[np.ndarray, "m m"]
+    blocks: Num[np.ndarray, "b b"]
     kind: ClassVar[str] = "snh"
 
     def cells(self) -> Grid:
@@ -90,7 +90,7 @@ class SNHModel(UnknownNoise):
             return GridModel(self._map_table.grid, self.map.astype(float) * self.scale)
         return GridModel(self._block_table.grid, self.blocks)
 
-    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+    def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated counts of the boxes, shape (q,)."""
         inside = queries.clipped()
         table = self._block_table
@@ -110,7 +110,7 @@ class SNHModel(UnknownNoise):
             return None
         return SummedArea(Grid(self.region, len(self.map)), self.map.astype(float) * self.scale)
 
-    def _answer_frame(self, boxes: RangeQueries) -> NDArray[np.float64]:
+    def _answer_frame(self, boxes: RangeQueries) -> Float[np.ndarray, " {len(boxes)}"]:
         if not len(boxes):
             return np.zeros(0)
         per_side = tiles_needed(boxes, *self.sizes_m)
@@ -125,7 +125,7 @@ class SNHModel(UnknownNoise):
             result[first:last] = np.bincount(tiles.box, parts, minlength=last - first)
         return result
 
-    def _answer_tiles(self, tiles: Tiles) -> NDArray[np.float64]:
+    def _answer_tiles(self, tiles: Tiles) -> Float[np.ndarray, " {len(tiles.box)}"]:
         sizes = np.asarray(self.query_sizes_m)
         side = np.sqrt(tiles.area)
         nearest = np.searchsorted((sizes[1:] + sizes[:-1]) / 2, side)
@@ -148,7 +148,7 @@ class SNHModel(UnknownNoise):
         return counts * self.scale * (ratio if self.scaling == "linear" else ratio**2)
 
     def _spread(self) -> float:
-        """Return how far from its own size a network is told sizes, in metres."""
+        """Return how far from its own size a network's input sizes may be, in metres."""
         low, high = self.sizes_m
         return (high - low) / (2 * len(self.query_sizes_m)) if self.scaling == "learned" else 0.0
 
@@ -218,7 +218,7 @@ def blocks_along(region: Region, least_m: float) -> int:
 def evaluate(
     network: MLP | FeatureGrid, params: Params, at: Float64[np.ndarray, "b i"]
 ) -> Float32[np.ndarray, " b"]:
-    """Return what a network says of squares, shape (b,), in few compiled shapes."""
+    """Return the network's outputs for squares, shape (b,), in batches of two compiled shapes."""
     widest = max(a.shape[-1] for a in params.values())
     batch = _BATCHES[len(at) > _BATCHES[0] and widest <= _WIDE]
     padded = np.zeros((-(-len(at) // batch) * batch, at.shape[1]), np.float32)

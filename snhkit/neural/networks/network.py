@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import Any, ClassVar, Protocol
 
 import jax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from snhkit.errors import InputError
 from snhkit.neural.networks.feature_grid import FeatureGrid
@@ -27,7 +27,7 @@ class Network(Protocol):
     name: ClassVar[str]
 
     def bound(self, side_m: float, cells: int) -> "Network":
-        """Return the network whose open settings suit a region and a grid of so many cells."""
+        """Return the network with its open settings chosen for a region and a grid of cells."""
         ...
 
     @property
@@ -35,8 +35,8 @@ class Network(Protocol):
         """Return how many cells a side the map has that the k networks share; 0 without a map."""
         ...
 
-    def init(self, key: jax.Array, inputs: int) -> Params:
-        """Return the parameters to start from."""
+    def init(self, key: Key[Array, ""], inputs: int) -> Params:
+        """Return random initial parameters."""
         ...
 
     def apply(self, params: Params, at: Float[Array, "b i"]) -> Float[Array, " b"]:
@@ -64,15 +64,16 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
 
 
 def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
-    """Return the network that ``network_settings`` described."""
+    """Return the network that has settings as ``network_settings`` returns them."""
     kind, rest = settings["name"], {k: v for k, v in settings.items() if k != "name"}
+    rest = {k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}
     if kind not in _NETWORKS:
         raise InputError(f"network {kind!r} is unknown; there are {sorted(_NETWORKS)}.")
     return _NETWORKS[kind](**rest)
 
 
 def network_settings(network: MLP | FeatureGrid) -> dict[str, Any]:
-    """Return a network as JSON values."""
+    """Return the name and the settings of a network as JSON values."""
     return {"name": network.name} | {
         k: list(v) if isinstance(v, tuple) else v for k, v in asdict(network).items()
     }

@@ -1,4 +1,4 @@
-"""The paper's learners: one network for each of k query sizes, trained on squares."""
+"""Training of k networks, one for each query size, on squares of one grid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Literal
 import jax
 import numpy as np
 import optax
-from numpy.typing import NDArray
+from jaxtyping import Float, Float32, Float64
 
 from snhkit.checks import positive, whole
 from snhkit.errors import InputError
@@ -163,7 +163,7 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Return networks trained on squares of a noisy grid: post-processing of its counts.
+        """Train networks on squares of a noisy grid (post-processing), and return the model.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Networks:
 
 def start_map(
     table: SummedArea, cells: int, noise_scale: float, smoothing: float
-) -> NDArray[np.float64]:
+) -> Float64[np.ndarray, "{cells} {cells}"]:
     """Return the counts that the shared map starts from, shape (cells, cells).
 
     The noisy counts of the map's cells are drawn towards the average of the block around them, the
@@ -273,7 +273,7 @@ def start_map(
     return averages + gain * (counts - averages)
 
 
-def reconciled(counts: NDArray[np.floating], table: SummedArea) -> NDArray[np.float64]:
+def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
     """Return a map, shape (m, m), whose sum is within 3 % of that of the noisy grid.
 
     Training does not keep sums, above all where labels are cut at 0. What large blocks have too
@@ -302,14 +302,14 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
     return squares.draw(jax.random.fold_in(jax.random.key(seed), 1), _HELD_OUT)
 
 
-def _blocks(table: SummedArea, least_m: float) -> np.ndarray:
+def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
     """Return sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
     region = table.grid.region
     grid = Grid(region, blocks_along(region, least_m))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
-def _half(array: NDArray) -> NDArray[np.floating]:
+def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
     """Return the numbers in 16 bits, which are far finer than the noise, if they fit."""
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Int32, UInt32
+from jaxtyping import Array, Float, Int, Int32, Key, UInt32
 
 from snhkit.neural.networks.boxes import table_sums
 
@@ -15,7 +15,7 @@ __all__ = ["Batch", "Scattered", "Stored", "relative_weights"]
 
 
 class Batch(NamedTuple):
-    """Squares, b of them for each of k networks.
+    """A batch of training squares: b squares for each of k networks.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Batch(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A set of squares for each network.
+    """A stored set of training squares for each network.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class Stored:
     squares: Batch
     count: Int[Array, " k"]
 
-    def draw(self, key: jax.Array, batch: int) -> Batch:
-        """Return some of the squares or, if ``batch`` is at least their number, all."""
+    def draw(self, key: Key[Array, ""], batch: int) -> Batch:
+        """Return ``batch`` random squares for each network, or all squares if there are no more."""
         k, most = self.squares.labels.shape
         if batch >= most:
             return self.squares
@@ -67,7 +67,7 @@ class Stored:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Scattered:
-    """Squares at any place inside the region, more of them where queries are expected.
+    """A sampler of training squares at any place, more of them where queries are expected.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ class Scattered:
     clip: bool = field(metadata={"static": True})
     sized: bool = field(metadata={"static": True})
 
-    def draw(self, key: jax.Array, batch: int) -> Batch:
-        """Return new squares."""
+    def draw(self, key: Key[Array, ""], batch: int) -> Batch:
+        """Return ``batch`` new squares for each network, at random places."""
         shape = (len(self.own), batch)
         # One call: each takes a second to compile.
         x, y, size_ticket, ticket = jax.random.bits(key, (4, *shape))

@@ -1,9 +1,9 @@
-"""Any rectangle as whole blocks of the noisy grid, and tiles that the networks can answer."""
+"""Division of rectangles into whole blocks of the noisy grid, and tiles for the networks."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
 from snhkit.geometry import RangeQueries, Region
 
@@ -12,7 +12,7 @@ __all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Equal parts of boxes.
+    """Tiles: the equal parts into which boxes are divided.
 
     Parameters
     ----------
@@ -26,19 +26,19 @@ class Tiles:
         Width and height in metres.
     """
 
-    box: NDArray[np.int64]
-    centre: NDArray[np.float64]
-    area: NDArray[np.float64]
-    size: NDArray[np.float64]
+    box: Int[np.ndarray, " t"]
+    centre: Float[np.ndarray, "t 2"]
+    area: Float[np.ndarray, " t"]
+    size: Float[np.ndarray, "t 2"]
 
     def boxes(self, region: Region) -> RangeQueries:
-        """Return the parts themselves."""
+        """Return the tiles as boxes."""
         return RangeQueries(region, *(self.centre - self.size / 2).T, *self.size.T)
 
 
 def core_and_frame(
-    queries: RangeQueries, edges: NDArray[np.float64]
-) -> tuple[RangeQueries, RangeQueries, NDArray[np.int64]]:
+    queries: RangeQueries, edges: Float[np.ndarray, " e"]
+) -> tuple[RangeQueries, RangeQueries, Int[np.ndarray, " f"]]:
     """Return the split of each box into the whole blocks inside it and the rest.
 
     Parameters
@@ -89,15 +89,15 @@ def core_and_frame(
 
 
 def _inner(
-    edges: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    edges: Float[np.ndarray, " e"], low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
+) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
     """Return the first edge at or after ``low`` and the last at or before ``high``."""
     first = np.minimum(np.searchsorted(edges, low), len(edges) - 1)
     last = np.maximum(np.searchsorted(edges, high, side="right") - 1, 0)
     return edges[first], edges[last]
 
 
-def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.int64]:
+def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
     """Return the number of tiles along x and y for each box, shape (q, 2).
 
     A tile is to be a square as wide as the box's shorter side, but no smaller than ``low`` and no
@@ -119,7 +119,7 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> NDArray[np.i
     return np.maximum(np.ceil(sides / target * (1 - 1e-9)), 1).astype(np.int64)
 
 
-def tile(queries: RangeQueries, per_side: NDArray[np.int64]) -> Tiles:
+def tile(queries: RangeQueries, per_side: Int[np.ndarray, "q 2"]) -> Tiles:
     """Return the tiles of boxes, each cut into ``per_side`` equal parts along x and y."""
     total = per_side.prod(axis=1)
     box = np.repeat(np.arange(len(queries)), total)

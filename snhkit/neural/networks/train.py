@@ -1,4 +1,4 @@
-"""Training: k networks at once, in one compiled program, on as many devices as divide the work."""
+"""Training of k networks at once, in one compiled program, on one or several devices."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -130,7 +130,7 @@ def train(
 def _placed(
     trained: tuple[Learned, optax.OptState], by_network: NamedSharding, everywhere: NamedSharding
 ) -> tuple[Learned, optax.OptState]:
-    """Return what is trained and Adam's state, networks' parts on their own devices."""
+    """Return parameters and Adam's state, with each network's part on its own device."""
 
     def put(part: Any) -> Any:
         if not isinstance(part, Learned):
@@ -141,7 +141,7 @@ def _placed(
 
 
 def _on_host(learned: Learned) -> Learned:
-    """Return copies: the next steps overwrite what is on the device."""
+    """Return copies on the host, because the next steps overwrite the device's arrays."""
     return jax.tree.map(np.array, learned)
 
 
@@ -159,7 +159,7 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return how many devices share the networks, and how many each network's batch.
+    """Return the numbers of devices that share the networks, and each network's batch.
 
     Examples
     --------

@@ -1,14 +1,16 @@
 """Workload weights of training squares: how many expected queries a square overlaps."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
 from snhkit.geometry import RangeQueries
 
 __all__ = ["overlaps"]
 
 
-def overlaps(workload: RangeQueries, at: NDArray[np.float64], size: float) -> NDArray[np.int64]:
+def overlaps(
+    workload: RangeQueries, at: Float[np.ndarray, " g"], size: float
+) -> Int[np.ndarray, "g g"]:
     """Return how many workload boxes each square of a lattice overlaps: w of Sec. 4.2.
 
     Parameters
@@ -44,7 +46,10 @@ def overlaps(workload: RangeQueries, at: NDArray[np.float64], size: float) -> ND
 
 
 def _reach(
-    at: NDArray[np.float64], low: NDArray[np.float64], width: NDArray[np.float64], size: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    at: Float[np.ndarray, " g"],
+    low: Float[np.ndarray, " q"],
+    width: Float[np.ndarray, " q"],
+    size: float,
+) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
     """Return half-open ranges of ``at`` from which a square reaches the intervals."""
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

@@ -64,7 +64,7 @@ def method_style(title: str) -> dict[str, Any]:
 
 
 def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
-    """Return the style of each method; names that are no method's get the styles that are free.
+    """Return the style of each method; names that are not known get unused styles.
 
     Parameters
     ----------

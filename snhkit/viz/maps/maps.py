@@ -38,7 +38,7 @@ _CSP = (
 
 
 class _Furniture(MacroElement):
-    """Graticule and legend of a map, and the styles and functions of every page that has one."""
+    """The graticule and the legend of a map, with the styles and scripts that they need."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}"
@@ -65,7 +65,7 @@ class _Furniture(MacroElement):
 
 
 class _LegendOfLayer(MacroElement):
-    """Shows the legend of the base layer that is chosen."""
+    """A script that shows the legend of the chosen base layer."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}snhkit.legendOfLayer("
@@ -345,6 +345,6 @@ def _add_boxes(
 
 
 def _snake(style: dict[str, Any]) -> dict[str, Any]:
-    """Return Leaflet's options under the names that folium's functions give them."""
+    """Return options of Leaflet, renamed as folium's functions name them."""
     spelt = {"fillOpacity": "fill_opacity", "className": "class_name"}
     return {spelt.get(name, name): value for name, value in style.items()} | {"fill": True}

@@ -31,6 +31,7 @@ def told(monkeypatch) -> list:
 
 
 @pytest.mark.parametrize("prior", [None, 8, Prior, {"turns": 8}], ids=str)
+@pytest.mark.usefixtures("unchecked")
 def test_a_prior_of_another_type_is_refused(prior):
     with pytest.raises(InputError, match="must be a Prior, not"):
         DenoisedGrid(prior=prior)
@@ -41,6 +42,7 @@ def test_the_default_averages_all_turns_on_cells_of_a_bought_width():
 
 
 @pytest.mark.parametrize("coarse", [-1, 1, "half", True])
+@pytest.mark.usefixtures("unchecked")
 def test_shares_that_are_none_are_refused(coarse):
     with pytest.raises(InputError, match="coarse must be a share of epsilon"):
         DenoisedGrid(coarse=coarse)
@@ -52,7 +54,7 @@ class TestPrior:
         release = released(records, DenoisedGrid(50, (30, 90), 0.5, ONE), epsilon=0.5)
         ((levels, smoothing, sizes_m, total),) = asked
         assert levels.cells.shape == (8, 8)
-        assert (levels.noise, smoothing, sizes_m) == (4.0, 1.0, (30.0, 90.0))
+        assert (levels.noise_scale, smoothing, sizes_m) == (4.0, 1.0, (30.0, 90.0))
         assert (levels.cells * 4 == np.rint(levels.cells * 4)).all()
         assert total == len(records)
         assert isinstance(release.model, PackedGridModel)
@@ -77,12 +79,12 @@ class TestPrior:
         asked = told(monkeypatch)
         person = {"unit": "user", "max_per_user": 3}
         released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, **person)
-        assert asked[0][0].noise == 6.0
+        assert asked[0][0].noise_scale == 6.0
 
     def test_an_unknown_n_makes_a_little_more_noise(self, records, monkeypatch):
         asked = told(monkeypatch)
         release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n="private")
-        assert asked[0][0].noise == pytest.approx(2 / 0.95)
+        assert asked[0][0].noise_scale == pytest.approx(2 / 0.95)
         assert asked[0][3] == release.n
 
     def test_smoothing_is_a_thousandth_of_n(self, city, monkeypatch):

@@ -117,7 +117,7 @@ class TestBought:
             "counts of 144 cells",
             "counts of 14,400 cells",
         ]
-        assert found.noise == pytest.approx(1.25)
+        assert found.noise_scale == pytest.approx(1.25)
 
     def test_no_share_buys_cells_only(self):
         found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0)
@@ -127,16 +127,16 @@ class TestBought:
 
     def test_a_person_with_three_records_makes_three_times_the_noise(self):
         given = terms(1, unit="user", max_per_user=3)
-        assert bought_levels(self.records(), Grid(CITY, 40), given, 0.5)[0].noise == 6
+        assert bought_levels(self.records(), Grid(CITY, 40), given, 0.5)[0].noise_scale == 6
 
     def test_without_noise_they_are_the_counts(self):
         records, grid = self.records(), Grid(CITY, 50)
         found, _ = bought_levels(records, grid, terms(10**9), 0.3)
         counts = grid.count(records).counts
-        np.testing.assert_allclose(found.cells * found.noise, counts, atol=1e-6)
+        np.testing.assert_allclose(found.cells * found.noise_scale, counts, atol=1e-6)
         for part in (found.small, found.large):
             np.testing.assert_allclose(
-                part.sums * found.noise, block_sums(counts, part.first), atol=1e-6
+                part.sums * found.noise_scale, block_sums(counts, part.first), atol=1e-6
             )
 
     def test_the_noise_of_blocks_is_that_of_their_shares(self):
@@ -150,13 +150,14 @@ class TestBought:
             left = Terms(Fraction(1), PrivacyUnit.of("record"), entropy, 500)
             found = bought_levels(records, grid, left, 0.4)[0]
             for part in (found.small, found.large):
-                off = part.sums - block_sums(counts, part.first) / found.noise
+                off = part.sums - block_sums(counts, part.first) / found.noise_scale
                 ratios.append(float(np.mean(off**2 / part.variance)))
         assert np.mean(ratios[::2]) == pytest.approx(1, abs=0.2)
         assert np.mean(ratios[1::2]) == pytest.approx(1, abs=0.4)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan"), True, "0.2"])
+@pytest.mark.usefixtures("unchecked")
 def test_shares_that_are_none(share):
     with pytest.raises(InputError, match="coarse must be a share"):
         levels.checked_share(share)

@@ -3,6 +3,7 @@
 from importlib import resources
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from safetensors.numpy import load
@@ -178,29 +179,33 @@ class TestAbout:
 class TestTurns:
     def test_there_are_eight_and_each_is_undone(self):
         grid = planes(5)
-        turned = [np.asarray(prior._turned(grid, turn)) for turn in range(8)]
+        turned = [np.asarray(prior._turned(jnp.asarray(grid), turn)) for turn in range(8)]
         assert len({a.tobytes() for a in turned}) == 8
         for turn, a in enumerate(turned):
-            assert (np.asarray(prior._turned_back(a, turn)) == grid).all()
+            assert (np.asarray(prior._turned_back(jnp.asarray(a), turn)) == grid).all()
 
     @pytest.mark.parametrize("turn", range(1, 8))
     def test_a_turned_grid_comes_out_turned(self, turn):
         """If all eight are averaged; and it is no other grid."""
         seen = planes(16)
-        turned = np.asarray(prior._turned(seen, turn))
+        turned = np.asarray(prior._turned(jnp.asarray(seen), turn))
         pairs = zip(*(prior._by_tiles(a, TOLD, 8, 2) for a in (seen, turned)), strict=True)
         for one, other in pairs:
-            back = np.asarray(prior._turned_back(other, turn))
+            back = np.asarray(prior._turned_back(jnp.asarray(other), turn))
             np.testing.assert_allclose(back, one, rtol=1e-3, atol=1e-3)
             assert np.abs(other - one).max() > 0.01
         one, other = (prior._by_tiles(a, TOLD, 1, 2)[0] for a in (seen, turned))
-        assert np.abs(np.asarray(prior._turned_back(other, turn)) - one).max() > 0.01
+        assert np.abs(np.asarray(prior._turned_back(jnp.asarray(other), turn)) - one).max() > 0.01
 
     def test_the_mean_of_all(self):
         seen = planes(32)
+
+        def turned(turn):
+            return np.asarray(prior._turned(jnp.asarray(seen), turn))
+
         one = [
             np.asarray(
-                prior._turned_back(prior._by_tiles(prior._turned(seen, t), TOLD, 1, 2)[0], t)
+                prior._turned_back(jnp.asarray(prior._by_tiles(turned(t), TOLD, 1, 2)[0]), t)
             )
             for t in range(8)
         ]
@@ -223,6 +228,7 @@ class TestTurns:
         assert asked == [turns, 1]
 
     @pytest.mark.parametrize("turns", [0, 9, 2.0, True, "8", None])
+    @pytest.mark.usefixtures("unchecked")
     def test_other_numbers_are_refused(self, turns):
         with pytest.raises(InputError, match="turns must be"):
             Prior(turns)

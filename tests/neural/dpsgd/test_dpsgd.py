@@ -62,7 +62,7 @@ class TestBuilder:
         def broken(*args, **options):
             raise MemoryError
 
-        monkeypatch.setitem(DPSGD.build.__globals__, "descend", broken)
+        monkeypatch.setattr("snhkit.neural.dpsgd.dpsgd.descend", broken)
         books = data(records)
         with pytest.raises(MemoryError):
             books.release(TINY, epsilon=1)
@@ -112,6 +112,7 @@ class TestBuilder:
         ],
         ids=str,
     )
+    @pytest.mark.usefixtures("unchecked")
     def test_what_cannot_be_is_refused(self, changes, told):
         with pytest.raises(InputError, match=told):
             DPSGD(**changes)

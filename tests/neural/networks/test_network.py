@@ -11,7 +11,7 @@ from snhkit.neural import MLP, FeatureGrid, Networks
 from snhkit.neural.networks.network import network_from, network_settings, parameter_count
 
 KEY = jax.random.key(0)
-AT = np.random.default_rng(1).uniform(0, 1, (50, 2)).astype(np.float32)
+AT = jnp.asarray(np.random.default_rng(1).uniform(0, 1, (50, 2)), jnp.float32)
 GRID = FeatureGrid((3, 5), cells=6, features=2, hidden=4)
 networks = pytest.mark.parametrize("network", [GRID, MLP(2, 8), MLP(4, 5)])
 pytestmark = pytest.mark.usefixtures("hasty_compiler")
@@ -34,7 +34,7 @@ def test_one_that_is_told_sizes_uses_them(network):
     shapes = started(network, 3)
     params = {k: jnp.asarray(rng.normal(0, 1, a.shape), jnp.float32) for k, a in shapes.items()}
     small, large = (
-        network.apply(params, np.column_stack([AT, np.full(50, size, np.float32)]))
+        network.apply(params, jnp.column_stack([AT, jnp.full(50, size, jnp.float32)]))
         for size in (0, 1)
     )
     assert small.shape == (50,)
@@ -70,6 +70,7 @@ def test_a_network_survives_json(network):
         {"name": "feature-grid", "hidden": "16"},
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_impossible_networks_are_refused(settings):
     with pytest.raises(InputError):
         network_from(settings)
@@ -118,7 +119,7 @@ class TestMLP:
         rng = np.random.default_rng(6)
         network = MLP(depth=4, width=5, span=7)
         p = {k: rng.normal(0, 1, a.shape) for k, a in started(network).items()}
-        h = np.sin((AT.astype(float) - 0.5) * 7 @ p["w0"] + p["b0"])
+        h = np.sin((np.asarray(AT, float) - 0.5) * 7 @ p["w0"] + p["b0"])
         for i in (1, 2):
             z = h @ p[f"w{i}"] + p[f"b{i}"]
             h = z / (1 + np.exp(-z))

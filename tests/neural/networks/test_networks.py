@@ -39,6 +39,7 @@ CITY = Region.around(lat=45, lon=7, side_m=1_600)
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("unchecked")
 def test_what_cannot_be_trained_is_refused_at_once(changes):
     with pytest.raises(InputError):
         Networks(**changes)

@@ -36,7 +36,7 @@ def losses(params, labels=LABELS, k=3):
     found = []
     for j in range(k):
         own = {name: jnp.asarray(a[j]) for name, a in params.items()}
-        found.append(float(np.mean((NETWORK.apply(own, AT[j]) - labels[j]) ** 2)))
+        found.append(float(np.mean((NETWORK.apply(own, jnp.asarray(AT[j])) - labels[j]) ** 2)))
     return np.array(found)
 
 
@@ -85,7 +85,7 @@ def test_the_heavier_of_two_labels_wins():
     at = np.full((1, 2, 2), 0.5)
     params = trained(at=at, labels=np.array([[0.0, 1.0]]), weights=np.array([[1.0, 3.0]]), k=1)
     own = {name: jnp.asarray(a[0]) for name, a in params.items()}
-    assert float(NETWORK.apply(own, at[0])[0]) == pytest.approx(0.75, abs=0.02)
+    assert float(NETWORK.apply(own, jnp.asarray(at[0]))[0]) == pytest.approx(0.75, abs=0.02)
 
 
 def test_a_seed_repeats_the_training(three):
