@@ -1,4 +1,4 @@
-"""What each part of SNH is worth: python benchmarks/ablation.py [--help].
+"""Errors of SNH without each of its parts: python benchmarks/ablation.py [--help].
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
 mean relative error of 5,000 squares of 25 to 100 m around records of San Francisco's taxis, and the
@@ -24,7 +24,7 @@ from snhkit.neural import MLP, Networks, Prior
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is computed."""
+    """Sizes of the experiments: epsilons, boxes, networks and training steps."""
 
     epsilons: tuple[float, ...] = (0.05, 0.2, 0.8)
     boxes: int = 5_000
@@ -42,7 +42,7 @@ QUICK = Effort(
 
 
 def rows(effort: Effort) -> dict[str, Builder]:
-    """Return what is compared, by name."""
+    """Return the compared builders, by the label of their row."""
     paper = Networks.paper(
         k=2,
         network=effort.mlp,

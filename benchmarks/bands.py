@@ -1,4 +1,4 @@
-"""Boxes of every size and shape, and boxes in boxes: python benchmarks/bands.py [--help].
+"""Errors for boxes of all sizes and shapes, and nested boxes: python benchmarks/bands.py [--help].
 
 Needs sf_cabs.npy. Prints, as Markdown, mean relative errors of the denoised grid, and of Identity
 with cells as wide as those that the denoised grid bought, for boxes from 10 m to the whole region,
@@ -21,7 +21,7 @@ ASPECTS = (1.0, 10.0)
 
 
 def boxes(near, band: tuple[float, float], aspect: float, count: int = 2_000) -> snh.RangeQueries:
-    """Return boxes with the area of squares of a band, ``aspect`` times as long as wide."""
+    """Return rectangles of a given aspect ratio whose areas are those of squares of a size band."""
     squares = snh.RangeQueries.sample(near, count, band)
     long, wide = squares.width * aspect**0.5, squares.height / aspect**0.5
     turned = np.arange(count) % 2 == 0
@@ -33,7 +33,7 @@ def boxes(near, band: tuple[float, float], aspect: float, count: int = 2_000) ->
 
 
 def inconsistent(release: snh.Release, outer: snh.RangeQueries) -> float:
-    """Return the share of boxes answered with less than a box drawn at random inside them."""
+    """Return the share of boxes whose answer is below that of a random box inside the box."""
     rng = np.random.default_rng(0)
     share = rng.uniform(0.1, 1, (2, len(outer)))
     at = rng.uniform(size=(2, len(outer))) * (1 - share)

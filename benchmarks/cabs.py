@@ -1,4 +1,4 @@
-"""Every method on San Francisco's taxis: python benchmarks/cabs.py [--help].
+"""Errors and costs of every method on San Francisco's taxis: python benchmarks/cabs.py [--help].
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
 mean relative error of squares of 25 to 100 m on records (the paper's experiment) and of squares of
@@ -43,7 +43,7 @@ class Task:
 
 
 def squares(folder: Path, sizes_m: tuple[float, float], count: int = 5_000) -> Task:
-    """Return a task of small squares on records, as in the paper, or of others anywhere."""
+    """Return a task: squares around records if their size is the paper's, else squares anywhere."""
     records = cabs(folder)
     public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     near = records if sizes_m == SMALL_M else CITY
@@ -98,7 +98,7 @@ def row(name: str, numbers) -> None:
 
 
 def cost_table(folder: Path, chosen: list[str]) -> None:
-    """Print what each method takes at epsilon 0.2, in a fresh process."""
+    """Print the time and memory of each method at epsilon 0.2, each in a process of its own."""
     print("\n| method | build, s | peak MB | one box, µs | 10,000 boxes, ms | file, kB |")
     print("|---" * 6 + "|")
     for key in ("", *chosen):
@@ -108,7 +108,7 @@ def cost_table(folder: Path, chosen: list[str]) -> None:
 
 
 def cost(folder: Path, key: str) -> None:
-    """Print one row of the table of costs; without a method, that of reading the records."""
+    """Print a method's row of the table of costs; without a method, the cost of reading records."""
     start = time.perf_counter()
     records = cabs(folder)
     name = "(reading the file)"
@@ -126,13 +126,13 @@ def cost(folder: Path, key: str) -> None:
 
 
 def warm(release: snh.Release, boxes: snh.RangeQueries) -> str:
-    """Return the columns on answers and the file."""
+    """Return the columns for the time of one answer, the time of all, and the size of the file."""
     one, many = (median_seconds(release, part) for part in (boxes[:1], boxes))
     return f" {one * 1e6:.0f} | {many * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
 
 
 def median_seconds(release: snh.Release, boxes: snh.RangeQueries) -> float:
-    """Return the median seconds of an answer after the first."""
+    """Return the median time of a call of ``release.answer``, in seconds."""
     seconds = []
     for _ in range(max(10, 10_000 // len(boxes) // 10)):
         start = time.perf_counter()

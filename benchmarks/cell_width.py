@@ -27,7 +27,7 @@ def plane() -> None:
 
 
 def sweep(name: str, records: snh.Points, epsilon: float) -> list[float]:
-    """Print a row; return the logarithms of its errors over the least of them."""
+    """Print a row of errors by cell width, and return the logarithms of error / least error."""
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 1_500)
     truth = snh.exact_counts(records, boxes)

@@ -1,4 +1,4 @@
-"""The denoised grid beside the others on many cities: python benchmarks/cities.py [--help].
+"""Errors of the denoised grid and others on many cities: python benchmarks/cities.py [--help].
 
 Needs a folder of public data sets, none of which its network was trained on. Prints, as Markdown,
 mean relative errors of squares of 25 to 100 m on records; the better of UG, AG, PrivTree and DAWA;
@@ -60,13 +60,13 @@ def records_of(place: Place, folder: Path) -> snh.Points:
 
 
 def sweep(n: int, epsilon: float) -> list[Builder]:
-    """Return Identity at widths around the default."""
+    """Return Identity builders with cell widths around the default."""
     width = default_cell_width(n, epsilon)
     return [snh.Identity(width * factor) for factor in (0.25, 0.35, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)]
 
 
 def table(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, float, float]]:
-    """Print a city's rows; return the errors of the best other, the best Identity and ours."""
+    """Print a city's rows; return errors of the best other, best Identity and DenoisedGrid."""
     records = records_of(place, folder)
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 5000)
@@ -95,7 +95,7 @@ def table(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float
 
 
 def means(name: str, tables: list[list[tuple[float, float, float]]]) -> None:
-    """Print the geometric means of ratios of one or more cities."""
+    """Print the geometric means of the ratios of errors over one or more cities."""
     others, oracle, ours = np.log(np.concatenate(tables)).T
     ratios = (oracle - others, ours - others, ours - oracle)
     print("| " + " | ".join([name, *(f"{np.exp(r.mean()):.3f}" for r in ratios)]) + " |")

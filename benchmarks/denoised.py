@@ -1,4 +1,4 @@
-"""The denoised grid beside the others: python benchmarks/denoised.py [--help].
+"""Errors of the denoised grid and of other methods: python benchmarks/denoised.py [--help].
 
 Needs the folder of public data sets that ``cities.py`` needs. Prints, as Markdown: on San
 Francisco's taxis the errors of squares of all sizes, of 508 m tiles, and how tiles add up, for each
@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders import Builder
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.experiment import relative_errors
 from snhkit.geometry import Grid
 
@@ -32,14 +33,14 @@ WAYS = tuple(COLUMNS[:7])
 
 
 class Task:
-    """Squares of all sizes, and what they hold."""
+    """Squares of all sizes with their true counts."""
 
     def __init__(self, records: snh.Points) -> None:
         self.n, region = len(records), records.region
         tiles = Grid(region, round(region.side_m / 508)).boxes()
         boxes = (
-            snh.RangeQueries.sample(records, 5_000, (25.0, 100.0)),
-            snh.RangeQueries.sample(region, 20_000, (25.0, 100.0)),
+            snh.RangeQueries.sample(records, 5_000, DEFAULT_SIZES_M),
+            snh.RangeQueries.sample(region, 20_000, DEFAULT_SIZES_M),
             snh.RangeQueries.sample(records, 3_000, (100.0, 300.0)),
             snh.RangeQueries.sample(region, 5_000, (100.0, 300.0)),
             snh.RangeQueries.sample(region, 5_000, (300.0, 1_000.0)),
@@ -50,7 +51,7 @@ class Task:
         self.tiles = [Grid.of_width(region, side).boxes() for side in TILES_M]
 
     def measured(self, release: snh.Release) -> list[float]:
-        """Return the errors, and the sums of tiles over n."""
+        """Return the mean errors of a release by column, and the sums of its tiles over n."""
         found = []
         for way, (boxes, truth) in zip(WAYS, self.asked, strict=True):
             answers = release.answer(boxes)
@@ -76,13 +77,13 @@ def row(name: str, epsilon: float, numbers: Sequence[float]) -> None:
 
 
 def mean(task: Task, data: snh.PrivateDataset, builder: Builder, epsilon: float, draws: int):
-    """Return the means over several draws of the noise."""
+    """Return the columns of a builder, averaged over several draws of the noise."""
     releases = (data.release(builder, epsilon=epsilon) for _ in range(draws))
     return np.mean([task.measured(release) for release in releases], axis=0)
 
 
 def cabs_table(folder: Path, draws: int) -> None:
-    """Print each method's errors."""
+    """Print the errors of each method on San Francisco's taxis."""
     records = cabs(folder)
     task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
     header("method")
@@ -94,7 +95,7 @@ def cabs_table(folder: Path, draws: int) -> None:
 
 
 def frontier_table(folder: Path, draws: int) -> None:
-    """Print what each share of epsilon for blocks is worth."""
+    """Print the errors for different shares of epsilon that buy counts of blocks."""
     records = cabs(folder)
     task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
     header("share")
@@ -105,7 +106,7 @@ def frontier_table(folder: Path, draws: int) -> None:
 
 
 def widths_table(folder: Path, draws: int) -> None:
-    """Print what wider and narrower cells are worth."""
+    """Print the errors for wider and narrower cells."""
     records = cabs(folder)
     task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
     header("width, m")
@@ -119,7 +120,7 @@ def widths_table(folder: Path, draws: int) -> None:
 
 
 def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, ...]]:
-    """Print one city's rows; return errors on records of the best others, Identity and ours."""
+    """Print a city's rows; return errors of the best other, best Identity and DenoisedGrid."""
     records = records_of(place, folder)
     n, region = len(records), records.region
     near = snh.RangeQueries.sample(records, 5_000)
@@ -155,7 +156,7 @@ def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[f
 
 
 def cities_table(folder: Path, draws: int) -> None:
-    """Print errors on other cities."""
+    """Print the errors on other cities, and the geometric means of their ratios."""
     print("\n| records | n | epsilon | best of four | best Identity | denoised | of the four "
           "| of Identity | best other anywhere | denoised anywhere | ratio |")  # fmt: skip
     print("|---" * 11 + "|", flush=True)

@@ -41,7 +41,7 @@ BLUR_M = 20.0
 
 
 def datasets(folder: Path) -> dict[str, snh.Points]:
-    """Return each city whole and thinned, by name.
+    """Return data sets by name: each city with all records, and thinned.
 
     Positions in the real data sets are those of streets or houses; so some data sets are blurred as
     well, as GPS fixes are.
@@ -66,7 +66,7 @@ def datasets(folder: Path) -> dict[str, snh.Points]:
 
 
 def public_of(name: str, cities: dict[str, snh.Points]) -> snh.Points:
-    """Return check-ins in the same city, or its own records."""
+    """Return the public points of a data set: check-ins in the city, else the records."""
     there = f"{name.split()[0]} foursquare checkins"
     return cities.get(there, cities[name])
 
@@ -79,9 +79,9 @@ def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def falling(logs: NDArray[np.float64]) -> list[int]:
-    """Return the index of the width for each epsilon; widths never grow with epsilon.
+    """Return the index of the best width for each epsilon, so that widths never grow with epsilon.
 
-    Of all such choices, the one with the least sum of ``logs``, shape (epsilon, width).
+    The choice has the least sum of ``logs``, shape (epsilon, width).
     """
     least, came = logs[0], []
     for row in logs[1:]:
@@ -105,7 +105,7 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
 
 
 def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
-    """Print the factor that loses least, with equal weights for all cities."""
+    """Print the fitted factor for the default width, with equal weights for all cities."""
     losses = smoothed(table.to_numpy())
     losses -= losses.min(axis=1, keepdims=True)
     even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T

@@ -1,4 +1,4 @@
-"""What the network is trained on: pieces of public cities with noisy counts, and boxes in them."""
+"""Training examples of the denoiser: crops of public cities with noisy counts, and boxes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import snhkit as snh
 from snhkit.builders.width.cell_width import chosen_grid
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser.denoiser import peaks
@@ -45,7 +46,7 @@ _LOW, _HIGH = np.array([-3.5, -2.0, -2.0, -0.4]), np.array([6.0, 2.8, 2.8, 3.5])
 
 
 class City(NamedTuple):
-    """A place to cut crops out of."""
+    """The points of a public or synthetic city, from which crops are cut."""
 
     xy: NDArray[np.float64]  # metres around the centre, sorted by x
     weight: float  # in the draw
@@ -71,7 +72,7 @@ class Crop(NamedTuple):
 
 
 def cities(folder: Path) -> list[City]:
-    """Return all places."""
+    """Return all cities with their weights in the draw."""
     found = []
     for file, centres in PLACES.items():
         for lat, lon in centres:
@@ -89,7 +90,7 @@ def cities(folder: Path) -> list[City]:
 
 
 def crops(places: list[City], seed: int) -> Iterator[Crop]:
-    """Return examples without end."""
+    """Yield training examples of random cities, without end."""
     rng = np.random.default_rng(seed)
     weights = np.array([place.weight for place in places])
     while True:
@@ -100,7 +101,7 @@ def crops(places: list[City], seed: int) -> Iterator[Crop]:
 
 
 def crop(rng: np.random.Generator, place: City) -> Crop | None:
-    """Return one example, or None if this piece of the city holds too little."""
+    """Return a random training example of a city, or None if the crop holds too few records."""
     city = place.xy
     n = int(np.exp(rng.uniform(*np.log([min(LEAST_RECORDS, len(city) * 0.6), len(city)]))))
     epsilon = float(np.exp(rng.uniform(np.log(0.03), np.log(1.5))))
@@ -112,7 +113,7 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
     left = epsilon * (1 - share)
     cell_m = width(blurred, n, left, rng)
     zoom = 1.0 if rng.random() < 0.65 else np.exp(rng.uniform(np.log(0.5), np.log(4)))
-    bounds_m, cell_m = np.array([25.0, 100.0]) * zoom, cell_m * np.sqrt(zoom)
+    bounds_m, cell_m = np.array(DEFAULT_SIZES_M) * zoom, cell_m * np.sqrt(zoom)
     if cell_m * CELLS / 4 > SIDE_M:
         return None
     low, high = borders(rng)
@@ -175,7 +176,10 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
 
 
 def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
-    """Return about the width in metres that would be bought; places are around the middle."""
+    """Return a cell width in metres near the one that "bought" would choose.
+
+    ``xy`` is in metres from the centre of the city.
+    """
     records = inside_city(xy)
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = snh.builders.Terms(exact(epsilon), PrivacyUnit.of("record"), entropy, n)
@@ -184,26 +188,26 @@ def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Genera
 
 
 def inside_city(xy: NDArray[np.float64]) -> snh.Points:
-    """Return those in the city's square of places in metres around its middle."""
+    """Return the points inside the city's square; ``xy`` is in metres from its centre."""
     kept = xy[np.abs(xy).max(axis=1) < SIDE_M / 2]
     return snh.Points(snh.Region.around(0, 0, SIDE_M), kept + SIDE_M / 2)
 
 
 class Sums(NamedTuple):
-    """Sums over blocks of the cells of a crop, of which each column and row has the number."""
+    """Blocks of a crop's cells, by the number of the block of each column and row."""
 
     i: NDArray[np.int64]
     j: NDArray[np.int64]
     many: int
 
     def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sums, shape (many, many); 0 for blocks that are not there."""
+        """Return the sums of values over blocks, shape (many, many); 0 for blocks without cells."""
         found = np.zeros((self.many, self.many))
         np.add.at(found, (self.i[:, None], self.j), values)
         return found
 
     def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the number of each cell's block."""
+        """Return for each cell the value of its block."""
         return values[self.i[:, None], self.j]
 
 
@@ -215,9 +219,9 @@ def estimated(
     of_small: tuple[NDArray[np.float64], float] | None,
     of_large: tuple[NDArray[np.float64], float] | None,
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return sums and variances of small and of large blocks, as ``snhkit``'s ``estimates`` does.
+    """Return estimated sums of small and large blocks and their variances, as ``estimates`` does.
 
-    Blocks that the border of the crop cuts are as large as what is left of them.
+    A block at the border of the crop counts as the part inside the crop.
     """
     sums, variance = _weighed(small.of(noisy), 2.0 * small.of(inside), of_small)
     up_i, up_j = np.zeros(small.many, int), np.zeros(small.many, int)
@@ -241,7 +245,7 @@ def _weighed(sums, variance, other):
 
 
 def laplace(rng: np.random.Generator, scale: float, shape) -> NDArray[np.int64]:
-    """Return discrete Laplace noise; for public data plain random numbers will do."""
+    """Return discrete Laplace noise from a seeded generator, for public data only."""
     stop = 1 - np.exp(-1 / scale)
     return rng.geometric(stop, shape) - rng.geometric(stop, shape)
 
@@ -249,7 +253,7 @@ def laplace(rng: np.random.Generator, scale: float, shape) -> NDArray[np.int64]:
 def axis_blocks(
     rng: np.random.Generator, side: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of small and large blocks of the cells along an axis, from 0."""
+    """Return the number of the small and of the large block of each cell along an axis."""
     edges = np.floor(rng.uniform(-3 * side, 0) + side * np.arange(int(CELLS / side) + 6))
     small = np.searchsorted(edges, np.arange(CELLS), side="right") - 1
     large = small // 3
@@ -257,7 +261,7 @@ def axis_blocks(
 
 
 def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which points lie beyond a coast: nobody is there, but it belongs to the region."""
+    """Return which points lie in the sea beyond a random coast, which is inside the region."""
     angle = rng.uniform(0, 2 * np.pi)
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
     coast = np.full(2, CELLS / 2) @ out + rng.uniform(-0.3, 0.3) * CELLS
@@ -268,7 +272,7 @@ def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.boo
 def noisy_city(
     rng: np.random.Generator, xy: NDArray[np.float64], cell_m: float, stop: float
 ) -> NDArray[np.int64]:
-    """Return noisy counts of cells; noise alone hardly stands out, so empty ones are left out."""
+    """Return noisy counts of the cells of a city that are not empty."""
     records = inside_city(xy)
     counts = Grid.of_width(records.region, cell_m).count(records).counts
     counts = counts[counts > 0]
@@ -276,7 +280,7 @@ def noisy_city(
 
 
 def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return where the region lies in the crop: often it ends on one side."""
+    """Return the lower and upper bounds of the region in the crop; often one side is cut off."""
     low, high = np.zeros(2), np.full(2, float(CELLS))
     if rng.random() < 0.4:
         axis, beyond = rng.integers(2), rng.integers(1, int(0.4 * CELLS))
@@ -290,7 +294,7 @@ def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.f
 def piece(
     rng: np.random.Generator, city: NDArray[np.float64], cell_m: float, blur_m: float
 ) -> NDArray[np.float64]:
-    """Return the surroundings of a record, or of any place, of a changed city, in cells."""
+    """Return the points around a random place in units of cells, randomly turned and zoomed."""
     turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
     zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
     reach = 1.2 * CELLS * cell_m / zoom
@@ -315,7 +319,7 @@ def boxes_in(
     bounds: NDArray[np.float64],
     cell_m: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return corners and sides of the squares of all groups, shapes (q, 2)."""
+    """Return lower-left corners and sides of random squares of all groups, each of shape (q, 2)."""
     corners, sides = [], []
     span = (high - low).min()
     zoom = bounds.mean() * cell_m / 62.5

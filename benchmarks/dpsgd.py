@@ -1,4 +1,4 @@
-"""The loss of DP-SGD does not fall: ``python benchmarks/dpsgd.py`` draws docs/figures/dpsgd.png.
+"""Loss curves of DP-SGD: ``python benchmarks/dpsgd.py`` draws docs/figures/dpsgd.png.
 
 On a synthetic city, whose losses are nobody's secret. Squares are 500 to 2,000 m wide: a network
 this small learns nothing of 25 to 100 m squares in so few steps even without noise.
@@ -36,14 +36,14 @@ LINES = {
 
 @cache
 def city(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Training squares and their exact counts."""
+    """Return training squares of a synthetic city, and their exact counts."""
     records = snh.synthetic_points("milwaukee", n=100_000)
     return exact_training_set(records, len(records), BUILDER.sizes_m, BUILDER.samples, seed)[:2]
 
 
 @cache
 def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
-    """For every step and parameter."""
+    """Return the gradient noise of every step and parameter; zeros if epsilon is None."""
     shape = (BUILDER.steps, parameter_count(BUILDER.network, INPUTS))
     if epsilon is None:
         return np.zeros(shape, np.float32)
@@ -52,7 +52,7 @@ def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
 
 
 def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
-    """Before each step, over the loss of always answering the mean label; shape (steps,)."""
+    """Return the loss before each step over that of answering the mean, shape (steps,)."""
     squares, labels = city(seed)
     _, found = descend(
         BUILDER.network,
@@ -68,7 +68,7 @@ def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Print the last losses, and draw."""
+    """Print the last losses, and draw the loss curves."""
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(9, 3.6), layout="constrained", gridspec_kw={"wspace": 0.05}
     )

@@ -1,4 +1,4 @@
-"""How quickly the explorer answers on screen: python benchmarks/explorer.py [--help].
+"""The explorer's response times in a browser: python benchmarks/explorer.py [--help].
 
 Starts JupyterLab and Chromium, builds five methods, and measures on the page's own clock: from
 letting the mouse go, when a box is drawn, to the table with its answers; and from choosing another
@@ -44,7 +44,7 @@ LOADED = (
 
 
 def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
-    """JupyterLab in ``folder``, once it answers."""
+    """Start JupyterLab in ``folder``, and return its process once the server answers."""
     options = [
         f"--ServerApp.port={port}",
         f"--ServerApp.root_dir={folder}",
@@ -72,7 +72,7 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
 
 
 def boxes(window: Page, frame: Frame, count: int) -> list[int]:
-    """Milliseconds from the end of each drawing to its answers."""
+    """Return the milliseconds from the end of drawing a box to its counts, for each box."""
     found = []
     for k in range(count):
         frame.locator(".leaflet-draw-draw-rectangle").click()
@@ -90,7 +90,7 @@ def boxes(window: Page, frame: Frame, count: int) -> list[int]:
 
 
 def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Milliseconds from each choice to its picture."""
+    """Return the milliseconds from choosing a layer to its picture, for each choice."""
     menu = explorer.get_by_label("On the map")
     names = menu.locator("option").all_inner_texts()[:-1]
     found = []
@@ -105,13 +105,13 @@ def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[in
 
 
 def told(what: str, times: list[int]) -> str:
-    """A line for the table."""
+    """Return a line of the table: the first, the median later and the largest later time."""
     first, *later = times
     return f"{what:44} {first:6} {statistics.median(later):7.0f} {max(later):6}"
 
 
 def main(chromium: str, count: int) -> None:
-    """Measure, and print a table."""
+    """Measure the response times, and print them as a table."""
     with tempfile.TemporaryDirectory() as place, sync_playwright() as play:
         folder, token = Path(place), secrets.token_hex(16)
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}

@@ -1,4 +1,4 @@
-"""How fast the paper's network learns a city: python benchmarks/paper_network.py [--help].
+"""Error of the paper's network against training time: python benchmarks/paper_network.py [--help].
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Trains k networks of the
 paper's kind on one noisy grid of San Francisco's taxis, in cells of the default width, on squares
@@ -31,17 +31,17 @@ SEED = 0
 
 
 class Enough(Exception):  # noqa: N818 - it ends the training, and is no error
-    """The time is over."""
+    """Raised to end the training when the time is over."""
 
 
 def error(release_or_model: snh.Release | SNHModel, task: Task) -> float:
-    """Mean relative error of the task's squares."""
+    """Return the mean relative error of the answers to the task's squares."""
     answers = release_or_model.answer(task.boxes)
     return float(relative_errors(answers, task.truth, task.data.n).mean())
 
 
 def follow(folder: Path, network: MLP, k: int, batch: int, epsilon: float, minutes: float) -> None:
-    """Train, and append a row to the curve after 25, 50, 100, 200, ... and every 500 steps."""
+    """Train networks, and append error and time to the csv file after chosen numbers of steps."""
     task = squares(folder, SMALL_M)
     plain = task.data.release(snh.Identity(), epsilon=epsilon, seed=SEED)
     zero = relative_errors(0 * task.truth, task.truth, task.data.n).mean()
@@ -80,7 +80,7 @@ def follow(folder: Path, network: MLP, k: int, batch: int, epsilon: float, minut
 
 
 def draw(folder: Path) -> None:
-    """Draw the curves of the csv file, beside those that need no training."""
+    """Draw the errors in the csv file against time, with lines for Identity and for answering 0."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,4 +1,4 @@
-"""How far ParamSelect's cell widths are from the best ones.
+"""Errors of ParamSelect's cell widths against the best ones.
 
 Usage: python benchmarks/paramselect.py [PARAMSELECT_CSV]
 
@@ -26,7 +26,7 @@ SIDE_M = 12_430
 
 
 def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:
-    """Mean absolute error over 3 x 5 folds of rows, and over cities left out, in metres."""
+    """Return mean absolute errors in metres: of 3 x 5 folds of rows, and of left-out cities."""
     phi = features(labels.n, labels.epsilon, labels.entropy if h else None)
     trees = unfitted(labels.cell_m.to_numpy())
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
@@ -39,7 +39,7 @@ def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:
 
 
 def on_others(labels: pd.DataFrame, other: pd.DataFrame, h: bool) -> float:
-    """Mean absolute error on other cities, in metres."""
+    """Return the mean absolute error in metres on the labels of other cities."""
     trees = fitted(
         features(labels.n, labels.epsilon, labels.entropy if h else None), labels.cell_m.to_numpy()
     )
@@ -48,13 +48,13 @@ def on_others(labels: pd.DataFrame, other: pd.DataFrame, h: bool) -> float:
 
 
 def of_ug(n: pd.Series, epsilon: pd.Series, best: pd.Series) -> float:
-    """Mean absolute error of UG's rule, in metres."""
+    """Return the mean absolute error in metres of the cell width that UG's rule chooses."""
     cells = [UniformGrid().cells_per_side(*row) for row in zip(n, epsilon, strict=True)]
     return float(np.abs(SIDE_M / np.array(cells) - best).mean())
 
 
 def main() -> None:
-    """Print the errors."""
+    """Print the errors of ParamSelect and of UG's rule."""
     labels = ParamSelect.pretrained().labels
     print(f"{len(labels)} published labels: mean absolute error, metres")
     for h in (True, False):

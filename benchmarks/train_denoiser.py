@@ -63,17 +63,17 @@ Axes = tuple[jax.Array, jax.Array]  # of blocks: 1 where a column or a row lies 
 
 
 def summed(x: jax.Array, axes: Axes) -> jax.Array:
-    """Return sums over blocks."""
+    """Return the sums of values over blocks of cells."""
     return axes[0] @ x @ axes[1].T
 
 
 def spread(values: jax.Array, axes: Axes) -> jax.Array:
-    """Return each block's number in each of its cells."""
+    """Return for each cell the value of its block."""
     return axes[0].T @ values @ axes[1]
 
 
 def settled(x: jax.Array, axes: Axes, target: jax.Array, evenness: jax.Array | None) -> jax.Array:
-    """Do what ``snhkit``'s ``settled`` does, with fewer steps."""
+    """Return what ``snhkit.neural.denoiser.reconcile.settled`` does, with fewer Newton steps."""
     if evenness is not None:
         between = target + (1 - evenness) * jnp.maximum(summed(x, axes) - target, 0)
         off = jnp.zeros_like(target)
@@ -88,7 +88,7 @@ def settled(x: jax.Array, axes: Axes, target: jax.Array, evenness: jax.Array | N
 
 
 def answered(x: jax.Array, opinion: jax.Array, crop: Crop) -> jax.Array:
-    """Return the counts of one crop as they are released, but for the step on single cells."""
+    """Return a crop's counts after the steps of ``reconciled``, without the one on single cells."""
 
     def axes(at: jax.Array, many: int) -> tuple[Axes, Axes, jax.Array]:
         cells = (jax.nn.one_hot(at[0], many, axis=0), jax.nn.one_hot(at[1], many, axis=0))
@@ -121,7 +121,7 @@ def answered(x: jax.Array, opinion: jax.Array, crop: Crop) -> jax.Array:
 
 
 def loss(weights: Weights, batch: Crop) -> tuple[jax.Array, jax.Array]:
-    """Return the weighted mean logarithm of errors, and that of each group."""
+    """Return the weighted mean of the logarithms of errors, and that of each group of boxes."""
     counts, opinion = denoise(weights, batch.planes, batch.about)
     counts = jax.vmap(answered)(counts, opinion, batch)
     found = jax.vmap(box_sums)(counts, SPLIT * batch.low, SPLIT * batch.high)
@@ -139,7 +139,7 @@ def loss(weights: Weights, batch: Crop) -> tuple[jax.Array, jax.Array]:
 
 @jax.jit
 def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
-    """One step of Adam, and the running mean of the weights."""
+    """Return weights, Adam's state, the running mean of the weights and losses after a step."""
     (_, groups), slope = jax.value_and_grad(loss, has_aux=True)(weights, batch)
     steep = optax.global_norm(slope)
     good = jnp.isfinite(steep) & (steep < _STEEPEST)
@@ -151,7 +151,7 @@ def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
 
 
 def batches(places: list[City], seed: int) -> Iterator[Crop]:
-    """Return batches without end."""
+    """Yield batches of training examples, without end."""
     examples = crops(places, seed)
     while True:
         drawn = zip(*(next(examples) for _ in range(BATCH)), strict=True)
@@ -160,7 +160,10 @@ def batches(places: list[City], seed: int) -> Iterator[Crop]:
 
 
 def train(weights: Weights, places: list[City], minutes: float, rate: float, seed: int, kept: Path):
-    """Return the running mean of the weights; crops are cut while a step runs."""
+    """Train for a number of minutes, and return the running mean of the weights.
+
+    The next batch is made while a step runs. ``kept`` is a checkpoint that training resumes from.
+    """
     mean, state, done, used = weights, _ADAM.init(weights), 0, 0.0
     tree = jax.tree.structure((weights, mean, state))
     if kept.exists():
@@ -194,7 +197,10 @@ def train(weights: Weights, places: list[City], minutes: float, rate: float, see
 
 
 def begun(path: Path | None, seed: int) -> Weights:
-    """Return new weights, or those of a file; of one that knew no blocks, with zeros for these."""
+    """Return random initial weights, or those of a file.
+
+    Weights that an earlier file lacks, because its network had no inputs for blocks, are 0.
+    """
     weights = jax.tree.map(np.array, start(jax.random.key(seed)))
     if path is None:
         return weights
@@ -212,7 +218,7 @@ def begun(path: Path | None, seed: int) -> Weights:
 
 
 def _matching(name: str, new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The part of new weights that the old ones go to."""
+    """Return the part of the new weights to overwrite, and the old weights of the same shape."""
     if name == "told.w":
         return new[:5], old
     if name == "in.w":
@@ -227,7 +233,7 @@ def _matching(name: str, new: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, 
 
 
 def check() -> None:
-    """Raise AssertionError unless training settles counts as a release does."""
+    """Raise AssertionError unless ``answered`` agrees with ``reconciled`` of the package."""
     rng = np.random.default_rng(0)
     grid = Grid(Region.around(lat=0, lon=0, side_m=3_840), 96)
     noisy = rng.gamma(0.3, 9, (96, 96)) + rng.laplace(0, 1, (96, 96))
@@ -254,7 +260,7 @@ def check() -> None:
 
 
 def write(weights: Weights, path: Path) -> None:
-    """Write the weights in 16 bits."""
+    """Write the weights to a safetensors file, in 16 bits."""
     half = {
         f"{layer}.{part}": np.asarray(array, np.float16)
         for layer, parts in weights.items()

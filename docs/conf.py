@@ -1,4 +1,4 @@
-"""Sphinx's settings for the documentation: sphinx-build -W docs docs/_build/html.
+"""Settings of Sphinx for the documentation: sphinx-build -W docs docs/_build/html.
 
 The site opens from a folder, without a network: the theme brings its fonts, formulas are MathML,
 and the lectures are pages with outputs (``extensions/lectures.py``).

@@ -1,4 +1,4 @@
-"""The pictures of the README, from the cells of the notebooks that are tagged "gallery".
+"""Take the pictures of the README from the notebooks' cells that are tagged "gallery".
 
     python docs/gallery.py [notebook ...]
 
@@ -32,7 +32,7 @@ MARKS = ("<!-- gallery -->", "<!-- /gallery -->")
 
 
 def main(names: list[str]) -> int:
-    """Make the pictures of these notebooks, or of all; return the exit code."""
+    """Take the pictures of some notebooks, or of all, and return the exit code."""
     notebooks = [Path(name) for name in names] or sorted(ROOT.glob("notebooks/*.ipynb"))
     chromium = os.environ.get("SNHKIT_CHROMIUM") or shutil.which("chromium")
     FOLDER.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def main(names: list[str]) -> int:
 
 
 def title(notebook: Path) -> str:
-    """The notebook's first heading, after making sure that one cell is tagged."""
+    """Return the notebook's first heading; raise ValueError unless one code cell is tagged."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     tagged = [cell for cell in cells if TAG in cell["metadata"].get("tags", [])]
     if len(tagged) != 1 or tagged[0]["cell_type"] != "code":
@@ -65,7 +65,7 @@ def title(notebook: Path) -> str:
 
 
 def photograph(browser: Browser, notebook: Path) -> bytes:
-    """The tagged cell's output as a PNG."""
+    """Return a picture of the tagged cell's output as PNG bytes."""
     title(notebook)
     with served(notebook) as url:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
@@ -88,7 +88,7 @@ def photograph(browser: Browser, notebook: Path) -> bytes:
 
 @contextmanager
 def served(notebook: Path) -> Iterator[str]:
-    """The address of Voila's page of a copy of the notebook."""
+    """Serve a copy of the notebook with Voila in a with statement, and yield the page's address."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(shutil.copy(notebook, folder))
         log = Path(folder) / "voila.log"
@@ -114,7 +114,7 @@ def served(notebook: Path) -> Iterator[str]:
 
 
 def small(png: bytes) -> bytes:
-    """The same picture in at most ``MOST_BYTES``: fewer colours first, then fewer pixels."""
+    """Return a picture of at most ``MOST_BYTES``, with fewer colours and, if need be, pixels."""
     image, scale = Image.open(io.BytesIO(png)).convert("RGB"), 1.0
     blank = Image.new("RGB", image.size, image.getpixel((image.width - 1, image.height - 1)))
     image = image.crop(ImageChops.difference(image, blank).getbbox())
@@ -132,7 +132,7 @@ def small(png: bytes) -> bytes:
 
 
 def show() -> None:
-    """Write the table of the pictures into the README."""
+    """Write the table of the pictures into the README, between its marks."""
     rows = []
     for notebook in sorted(ROOT.glob("notebooks/*.ipynb")):
         if (FOLDER / f"{notebook.stem}.png").exists():

@@ -1,4 +1,4 @@
-"""The lectures with their outputs: notebooks/*.ipynb run into docs/lectures/ before a build.
+"""Sphinx extension that runs notebooks/*.ipynb into docs/lectures/ before a build.
 
 A page has no kernel, so what a slider would draw is shown at the slider's first position, and in
 the place of the explorer stands its picture from the gallery. A lecture runs again when it or the
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def run_all(app: Sphinx) -> None:
-    """Run the lectures whose pages are older than what they are made of."""
+    """Run the lectures whose pages are older than the notebook or the package."""
     sources = [*ROOT.glob("snhkit/**/*.py"), *ROOT.glob("snhkit/**/*.safetensors")]
     newest = max(path.stat().st_mtime for path in sources)
     stale = []
@@ -42,7 +42,7 @@ def run_all(app: Sphinx) -> None:
 
 
 def run(notebook: Path, page: Path) -> Path:
-    """Run one lecture and write it, with outputs that need no kernel."""
+    """Run one lecture and write its page, with outputs that need no kernel; return the notebook."""
     content = nbformat.read(notebook, as_version=4)
     folder = {"metadata": {"path": os.fspath(page.parent)}}
     NotebookClient(content, timeout=LONGEST_S, kernel_name="python3", resources=folder).execute()
@@ -63,7 +63,7 @@ def run(notebook: Path, page: Path) -> Path:
 
 
 def without_kernel(output: Any, states: dict[str, dict], picture: Path) -> list[Any]:
-    """Return outputs that a page can show in the place of one of a notebook."""
+    """Return the outputs that a static page shows instead of a notebook's output."""
     if output["output_type"] == "stream" and output["name"] == "stderr":
         return []  # bars of progress
     if WIDGET not in output.get("data", {}):
@@ -75,7 +75,7 @@ def without_kernel(output: Any, states: dict[str, dict], picture: Path) -> list[
 
 
 def drawn_by(model: str, states: dict[str, dict]) -> list[Any]:
-    """Return what a widget and those inside it have put out."""
+    """Return the outputs of a widget and of the widgets inside it."""
     state = states[model]
     inside = [child.removeprefix("IPY_MODEL_") for child in state.get("children", [])]
     own = [nbformat.from_dict(output) for output in state.get("outputs", [])]
@@ -83,11 +83,11 @@ def drawn_by(model: str, states: dict[str, dict]) -> list[Any]:
 
 
 def said(text: str) -> Any:
-    """Return an output of Markdown."""
+    """Return a notebook output that shows Markdown text."""
     return new_output("display_data", {"text/markdown": text})
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Run the lectures before Sphinx looks for pages."""
+    """Register the extension, which runs the lectures before Sphinx reads pages."""
     app.connect("config-inited", lambda app, config: run_all(app))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

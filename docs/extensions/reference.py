@@ -1,4 +1,4 @@
-"""The API reference: a page for each module that is public, written from what it exports.
+"""Sphinx extension that writes the API reference: a page for each public module.
 
 The names of ``snhkit`` itself stand in the order of ``snhkit/__init__.pyi``, under the room that
 each comes from; the pages of the other modules have what only they export. So the reference lists
@@ -42,7 +42,7 @@ SECTIONS = {
 
 
 def write_all(app: Sphinx) -> None:
-    """Write docs/api, but for pages that are as they should be."""
+    """Write the pages of docs/api whose text has changed."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     pages = {"snhkit": front(), **{home: page(home) for home in HOMES}}
@@ -54,7 +54,7 @@ def write_all(app: Sphinx) -> None:
 
 
 def index() -> str:
-    """Return the page that lists the modules."""
+    """Return the text of the page that lists the modules."""
     rows = [f"| [{home}]({home}.md) | {sentence(home)} |" for home in ("snhkit", *HOMES)]
     tree = ["```{toctree}", ":hidden:", "", "snhkit", *HOMES, "```"]
     says = (
@@ -65,7 +65,7 @@ def index() -> str:
 
 
 def front() -> str:
-    """Return the page of ``snhkit``, in sections by the room that a name comes from."""
+    """Return the text of the page of ``snhkit``, in sections by the packages of its names."""
     rooms, lines = origins("snhkit", ".pyi"), ["# snhkit", ""]
     for title, parts in SECTIONS.items():
         names = [name for part in parts for name in rooms.pop(f"snhkit.{part}")]
@@ -76,7 +76,7 @@ def front() -> str:
 
 
 def page(home: str) -> str:
-    """Return the page of a module; a name that an earlier page has is a link to it."""
+    """Return the text of a module's page; names on earlier pages become links to these."""
     above = {"snhkit": set(import_module("snhkit").__all__)}
     for earlier in HOMES[: HOMES.index(home)]:
         above[earlier] = set(import_module(earlier).__all__)
@@ -99,7 +99,7 @@ def sentence(module: str) -> str:
 
 
 def listing(module: str, names: list[str]) -> list[str]:
-    """Return the lines that document names of a module."""
+    """Return the lines of a page that document names of a module."""
     if not names:
         return []
     objects = [name for name in names if documents_itself(getattr(import_module(module), name))]
@@ -114,12 +114,12 @@ def listing(module: str, names: list[str]) -> list[str]:
 
 
 def documents_itself(thing: object) -> bool:
-    """Whether a name is a class, a function or a module, which has a docstring of its own."""
+    """Return whether an object is a class, function or module, which has its own docstring."""
     return hasattr(thing, "__name__") and hasattr(thing, "__doc__")
 
 
 def comment(module: str, name: str) -> list[str]:
-    """Return the string that follows the assignment of a constant, in lines."""
+    """Return the lines of the string that documents a constant, below its assignment."""
     suffix = ".pyi" if module == "snhkit" else ".py"
     where = next(m for m, names in origins(module, suffix).items() if name in names)
     if where in HOMES:
@@ -139,6 +139,6 @@ def origins(module: str, suffix: str) -> dict[str, list[str]]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them."""
+    """Register the extension, which writes the pages before Sphinx reads them."""
     app.connect("config-inited", lambda app, config: write_all(app))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Links to pages that stand at the root of the project, where hosts look for them."""
+"""Sphinx extension that redirects links to files at the root of the project to site pages."""
 
 from sphinx.application import Sphinx
 
@@ -6,12 +6,12 @@ AT_ROOT = {"../CONTRIBUTING.md": "/contributing.md", "../CHANGELOG.md": "/change
 
 
 def to_site(app: Sphinx, page: str, source: list[str]) -> None:
-    """Point such links to the pages of the site that include them."""
+    """Replace links to files at the root by links to the pages that include these files."""
     for link, target in AT_ROOT.items():
         source[0] = source[0].replace(f"]({link}", f"]({target}")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Rewrite pages as they are read."""
+    """Register the extension, which rewrites pages as Sphinx reads them."""
     app.connect("source-read", to_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
