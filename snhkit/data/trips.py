@@ -69,4 +69,4 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
         chosen = np.append(changes & (occupied[:-1] == 1), False)
     else:
         chosen = np.append(False, changes & (occupied[1:] == 1))
-    return ordered[chosen].reset_index(drop=True)
+    return ordered.iloc[np.flatnonzero(chosen)].reset_index(drop=True)
