@@ -1,10 +1,13 @@
 """Readers of records, the paper's twelve cities, and synthetic records in them."""
 
 from snhkit.data.cities import CITIES, City, city
+from snhkit.data.reading.gowalla import gowalla
 from snhkit.data.reading.readers import read_points
 from snhkit.data.reading.report import ReadReport, ReadWarning
 from snhkit.data.stay_points import stay_points
 from snhkit.data.synthetic.synthetic import synthetic_points
+from snhkit.data.synthetic.traces import synthetic_trace
+from snhkit.data.trips import trip_points
 
 __all__ = [
     "CITIES",
@@ -12,7 +15,10 @@ __all__ = [
     "ReadReport",
     "ReadWarning",
     "city",
+    "gowalla",
     "read_points",
     "stay_points",
     "synthetic_points",
+    "synthetic_trace",
+    "trip_points",
 ]

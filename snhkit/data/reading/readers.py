@@ -26,7 +26,13 @@ __all__ = ["read_points"]
 
 _FIRST_ROWS = 5
 _LONGEST = 40  # characters of a value in a message
-_BY_NAME = {".npy": from_npy, ".csv": from_text, ".tsv": from_text, ".parquet": from_parquet}
+_BY_NAME = {
+    ".npy": from_npy,
+    ".csv": from_text,
+    ".tsv": from_text,
+    ".txt": from_text,
+    ".parquet": from_parquet,
+}
 _GEO = {".geojson": from_geojson, ".gpkg": from_gpkg}
 
 
@@ -44,8 +50,9 @@ def read_points(
     Parameters
     ----------
     source : path, ndarray, DataFrame, GeoDataFrame or another data frame
-        A .npy, .csv, .tsv, .csv.gz, .tsv.gz, .parquet, .geojson or .gpkg file, or its content as
-        an array or frame of pandas, geopandas, polars or Arrow. Without column names, latitude
+        A .npy, .csv, .tsv, .txt, .parquet, .geojson or .gpkg file (text also with .gz), or its
+        content as an array or frame of pandas, geopandas, polars or Arrow. SNAP's files of
+        check-ins, which have no header, are recognised. Without column names, latitude
         comes first. Geometries are converted to degrees from their CRS. Masked entries are
         missing.
     region : Region
@@ -209,7 +216,7 @@ def _read_file(
         if isinstance(failure, InputError):
             raise
         raise InputError(f"{path.name[:100]!r} cannot be read: {failure}.") from None
-    known = ", ".join([*_BY_NAME, ".csv.gz", ".tsv.gz", *_GEO])
+    known = ", ".join([*_BY_NAME, ".csv.gz", ".tsv.gz", ".txt.gz", *_GEO])
     raise InputError(f"{path.name}: only files named {known} can be read.")
 
 

@@ -1,7 +1,5 @@
 """Delimited text, compressed with gzip or not, read as a stream of limited size."""
 
-import codecs
-import csv
 import gzip
 import io
 from collections.abc import Iterator
@@ -13,31 +11,35 @@ import numpy as np
 
 from snhkit.data.reading import table as limits
 from snhkit.data.reading.columns import Columns, find_columns
+from snhkit.data.reading.first_row import MAX_HEADER, FirstRow, first_row, is_number, not_utf8
 from snhkit.data.reading.quotes import refuse_swallowed_rows
 from snhkit.data.reading.table import Table, parsing, refuse_rows
 from snhkit.errors import InputError
 
 __all__ = ["from_text"]
 
-_MAX_HEADER = 2**20
-_MAX_COLUMNS = 10_000
 _BLOCK = 2**22  # bytes; no row may be longer
 _FREE_BYTES = 2**26  # size to which every compressed file may unpack
 _MAX_RATIO = 200  # of unpacked to compressed size above that; positions reach about 10
 _MAX_MALFORMED = 1_000
-_NUMBERING = "rows are numbered as in a spreadsheet: the header is row 1"
 _END = "-end-of-file-"
 
 
 def from_text(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read a text file whose first row names the columns, divided by comma, ; | or tab."""
+    """Read a text file divided by comma, ; | or tab, with a first row that names the columns.
+
+    The check-ins that SNAP publishes have no such row; they are recognised.
+    """
     import pyarrow as pa
 
     source = path.name
     with parsing(source, "text"), path.open("rb") as raw, _unpacked(raw) as stream:
-        names, delimiter = _header(source, stream.readline(_MAX_HEADER + 1))
+        head = first_row(source, stream.readline(MAX_HEADER + 1))
+        names, delimiter = head.names, head.delimiter
+        if head.is_record:
+            stream.seek(0)
         at = find_columns(source, names, lat, lon, user)
         wanted = [i for i in at if i is not None]
         size = path.stat().st_size
@@ -47,7 +49,7 @@ def from_text(
         malformed: dict[int, str] = {}
         parts: list[list[pa.Array]] = [[] for _ in wanted]
         rows = 0
-        for batch in _batches(source, watched, len(names), delimiter, wanted, malformed):
+        for batch in _batches(source, watched, head, wanted, malformed):
             rows += batch.num_rows
             refuse_rows(source, rows + len(malformed))
             for part, column in zip(parts, batch.columns, strict=True):
@@ -61,27 +63,27 @@ def from_text(
             raise InputError(f"{source}: its last row is not complete.")
         if rows == 1 and malformed:
             raise InputError(f"{source}: rows have {next(iter(malformed.values()))}.")
-        return _table(source, names, at, [c.slice(0, rows - 1) for c in columns], malformed)
+        return _table(source, head, at, [c.slice(0, rows - 1) for c in columns], malformed)
 
 
 def _table(
-    source: str, names: list[str], at: Columns, columns: list, malformed: dict[int, str]
+    source: str, head: FirstRow, at: Columns, columns: list, malformed: dict[int, str]
 ) -> Table:
     from snhkit.data.reading.arrow import from_arrow
 
-    table = from_arrow(source, names, at, columns)
-    numbers = np.arange(2, len(table.lat) + len(malformed) + 2)
+    table = from_arrow(source, head.names, at, columns)
+    numbers = np.arange(len(table.lat) + len(malformed)) + head.first_record
     return replace(
         table,
         numbers=np.setdiff1d(numbers, list(malformed)),
-        numbering=_NUMBERING,
+        numbering=head.numbering,
         malformed=malformed,
     )
 
 
 def _refuse_swallowed_rows(path: Path, delimiter: str, width: int, at: Columns) -> None:
     def is_row(fields: list[str]) -> bool:
-        return len(fields) == width and _is_number(fields[at.lat]) and _is_number(fields[at.lon])
+        return len(fields) == width and is_number(fields[at.lat]) and is_number(fields[at.lon])
 
     with path.open("rb") as raw, _unpacked(raw) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
@@ -94,35 +96,10 @@ def _unpacked(raw: BinaryIO) -> BinaryIO:
     return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
 
 
-def _header(source: str, line: bytes) -> tuple[list[str], str]:
-    """Return the names of the columns, and the delimiter."""
-    if not line:
-        raise InputError(f"{source}: it is empty.")
-    if len(line) > _MAX_HEADER:
-        raise InputError(f"{source}: its first row is longer than {_MAX_HEADER:,} bytes.")
-    try:
-        text = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise _not_utf8(source) from None
-    delimiter = max(",;\t|", key=text.count)
-    names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
-    if len(names) > _MAX_COLUMNS:
-        raise InputError(
-            f"{source}: it has {len(names):,} columns; at most {_MAX_COLUMNS:,} are read."
-        )
-    if names and all(_is_number(name) for name in names):
-        raise InputError(
-            f"{source}: its first row has numbers where the names of the columns should be; "
-            "add a first row such as lat,lon."
-        )
-    return names, delimiter
-
-
 def _batches(
     source: str,
     stream: "_Watched",
-    width: int,
-    delimiter: str,
+    head: FirstRow,
     wanted: list[int],
     malformed: dict[int, str],
 ) -> Iterator:
@@ -130,11 +107,13 @@ def _batches(
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    width, delimiter = len(head.names), head.delimiter
+
     def put_aside(row: arrow_csv.InvalidRow) -> str:
-        told = f"{row.actual_columns} fields, the header {width}"
+        told = f"{row.actual_columns} fields, the {head.what} {width}"
         if row.actual_columns == width + 1:
             told += _one_field_more(row.text, delimiter)
-        malformed[row.number + 1] = told
+        malformed[row.number + head.first_record - 1] = told
         return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
 
     names = [str(i) for i in range(width)]
@@ -165,7 +144,7 @@ def _batches(
                 f"and more are like that. Are fields divided by {delimiter!r}?"
             ) from None
         if "UTF8" in str(failure):
-            raise _not_utf8(source) from None
+            raise not_utf8(source) from None
         if "straddl" in str(failure):
             raise InputError(f"{source}: a row is longer than {_BLOCK:,} bytes.") from None
         raise
@@ -175,18 +154,6 @@ def _one_field_more(row: str, delimiter: str) -> str:
     if row.rstrip().endswith(delimiter):
         return f" (rows end in {delimiter!r}, the header does not)"
     return " (if the first field is the name of the row, give its column a name in the header)"
-
-
-def _not_utf8(source: str) -> InputError:
-    return InputError(f"{source}: its text is not in UTF-8; save it in UTF-8.")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 class _Watched(io.RawIOBase):

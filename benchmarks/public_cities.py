@@ -1,0 +1,114 @@
+"""The public data sets on which errors are calibrated, and those that are kept to test it.
+
+Nothing to run: ``plan_table.py``, ``interval_table.py``, ``coverage.py`` and others read it.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import snhkit as snh
+from snhkit.experiment import Place
+
+SIDES_M = (13_200.0, 6_600.0)
+
+
+class Source(NamedTuple):
+    """A file, the centre of the region, a file of public points, and what its rows are."""
+
+    file: str
+    lat: float
+    lon: float
+    public: str | None = None
+    kind: str = "events"
+
+
+CALIBRATION = {
+    "Boston, check-ins": Source(
+        "boston_foursquare_checkins.csv.gz", 42.36, -71.06, "boston_incidents.csv.gz", "check-ins"
+    ),
+    "Boston, incidents": Source(
+        "boston_incidents.csv.gz", 42.33, -71.08, "boston_foursquare_checkins.csv.gz"
+    ),
+    "Chicago, assaults": Source(
+        "chicago_assaults.parquet", 41.88, -87.70, "chicago_foursquare_checkins.csv.gz"
+    ),
+    "Chicago, check-ins": Source(
+        "chicago_foursquare_checkins.csv.gz", 41.89, -87.64, "chicago_assaults.parquet", "check-ins"
+    ),
+    "Houston, check-ins": Source(
+        "houston_foursquare_checkins.csv.gz",
+        29.75,
+        -95.4,
+        "houston_incidents_2010.csv.gz",
+        "check-ins",
+    ),
+    "Houston, incidents": Source(
+        "houston_incidents_2010.csv.gz", 29.747, -95.365, "houston_foursquare_checkins.csv.gz"
+    ),
+    "London, accidents": Source("london_road_accidents.csv.gz", 51.51, -0.12),
+    "Los Angeles, check-ins": Source(
+        "los_angeles_foursquare_checkins.csv.gz", 34.05, -118.30, kind="check-ins"
+    ),
+    "Miami, check-ins": Source("miami_foursquare_checkins.csv.gz", 25.78, -80.2, kind="check-ins"),
+    "Minneapolis, stops": Source("minneapolis_stops_2017.csv.gz", 44.97, -93.27),
+    "New York, cabs": Source(
+        "nyc_cab_pickups.csv.gz", 40.75, -73.98, "nyc_uber_2014_sample.parquet", "trips"
+    ),
+    "San Francisco, check-ins": Source(
+        "san_francisco_gowalla_checkins.csv.gz",
+        37.7637,
+        -122.4337,
+        "san_francisco_foursquare_checkins.csv.gz",
+        "check-ins",
+    ),
+    "St Louis, incidents": Source("st_louis_incidents.csv.gz", 38.63, -90.24),
+}
+"""Public data sets that the tables shipped with snhkit were measured on."""
+
+HELD_OUT = {
+    "San Francisco, taxis": Source(
+        "sf_cabs.npy", 37.7637, -122.4337, "san_francisco_gowalla_checkins.csv.gz", "trips"
+    ),
+    "New York, Uber": Source(
+        "nyc_uber_2014_sample.parquet", 40.75, -73.98, "nyc_cab_pickups.csv.gz", "trips"
+    ),
+    "Milwaukee, check-ins": Source(
+        "milwaukee_foursquare_checkins.csv.gz", 43.038, -87.91, kind="check-ins"
+    ),
+    "Kansas City, check-ins": Source(
+        "kansas_city_gowalla_checkins.csv.gz", 39.09, -94.59, kind="check-ins"
+    ),
+    "San Francisco, check-ins (Foursquare)": Source(
+        "san_francisco_foursquare_checkins.csv.gz",
+        37.7637,
+        -122.4337,
+        "san_francisco_gowalla_checkins.csv.gz",
+        "check-ins",
+    ),
+}
+"""Data sets that no table of snhkit was measured on, and no network trained on."""
+
+TRAINED_ON = ("Chicago", "London", "Minneapolis", "St Louis", "Houston", "Miami")
+"""Cities that the denoised grid's network was trained on: its errors there prove nothing."""
+
+
+def place(source: Source, folder: Path, side_m: float = SIDES_M[0]) -> Place:
+    """Return the records of a source, with its public points, in the square around its centre."""
+    region = snh.Region.around(source.lat, source.lon, side_m)
+    public = None
+    if source.public is not None:
+        public = snh.read_points(folder / source.public, region, report=_quiet)
+    return Place(snh.read_points(folder / source.file, region, report=_quiet), public)
+
+
+def places(sources: dict[str, Source], folder: Path, sides_m=SIDES_M[:1]) -> dict[str, Place]:
+    """Return the places of several sources, by name and side in metres."""
+    return {
+        f"{name}, {side:,.0f} m": place(source, folder, side)
+        for name, source in sources.items()
+        for side in sides_m
+    }
+
+
+def _quiet(report: object) -> None:
+    """Show nothing about the rows that are left out: these data are public."""

@@ -1,0 +1,110 @@
+"""The first row of a text file: the names of the columns, or already a record."""
+
+import codecs
+import csv
+import re
+from typing import NamedTuple
+
+from snhkit.errors import InputError
+
+__all__ = ["MAX_HEADER", "FirstRow", "first_row", "is_number", "not_utf8"]
+
+MAX_HEADER = 2**20
+"""Bytes of the longest first row."""
+
+_MAX_COLUMNS = 10_000
+_SNAP_NAMES = ("user", "time", "lat", "lon", "venue")
+_SNAP_ROW = re.compile(
+    r"\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t-?\d+(\.\d*)?\t-?\d+(\.\d*)?\t[0-9a-f]+"
+)
+
+
+class FirstRow(NamedTuple):
+    """What the first row of a text file tells about the rows.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the columns.
+    delimiter : str
+        The character between fields.
+    is_record : bool
+        Whether the first row is a record, so that the file has no header.
+    """
+
+    names: list[str]
+    delimiter: str
+    is_record: bool = False
+
+    @property
+    def first_record(self) -> int:
+        """The number of the row with the first record."""
+        return 1 if self.is_record else 2
+
+    @property
+    def what(self) -> str:
+        """The first row by name, for messages."""
+        return "first row" if self.is_record else "header"
+
+    @property
+    def numbering(self) -> str:
+        """A sentence on how rows are numbered, for messages."""
+        if self.is_record:
+            return "rows count from 1; the file has no header"
+        return "rows are numbered as in a spreadsheet: the header is row 1"
+
+
+def first_row(source: str, line: bytes) -> FirstRow:
+    """Return the columns that the first line of a file describes.
+
+    Check-ins as SNAP publishes them (user, time, latitude, longitude and venue, with tabs between)
+    have no header, and are known by the form of the line.
+
+    Raises
+    ------
+    InputError
+        If the line is empty, too long or not in UTF-8, or consists of numbers.
+
+    Examples
+    --------
+    >>> first_row("trips.csv", b"lat,lon")
+    FirstRow(names=['lat', 'lon'], delimiter=',', is_record=False)
+    >>> first_row("x.txt", b"0\\t2010-10-19T23:55:27Z\\t30.23\\t-97.79\\t22847").names
+    ['user', 'time', 'lat', 'lon', 'venue']
+    """
+    if not line:
+        raise InputError(f"{source}: it is empty.")
+    if len(line) > MAX_HEADER:
+        raise InputError(f"{source}: its first row is longer than {MAX_HEADER:,} bytes.")
+    try:
+        text = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise not_utf8(source) from None
+    if _SNAP_ROW.fullmatch(text):
+        return FirstRow(list(_SNAP_NAMES), "\t", is_record=True)
+    delimiter = max(",;\t|", key=text.count)
+    names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    if len(names) > _MAX_COLUMNS:
+        raise InputError(
+            f"{source}: it has {len(names):,} columns; at most {_MAX_COLUMNS:,} are read."
+        )
+    if names and all(is_number(name) for name in names):
+        raise InputError(
+            f"{source}: its first row has numbers where the names of the columns should be; "
+            "add a first row such as lat,lon."
+        )
+    return FirstRow(names, delimiter)
+
+
+def not_utf8(source: str) -> InputError:
+    """Return the error for text that is not in UTF-8."""
+    return InputError(f"{source}: its text is not in UTF-8; save it in UTF-8.")
+
+
+def is_number(text: str) -> bool:
+    """Return whether a field is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

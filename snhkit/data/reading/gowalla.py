@@ -1,0 +1,98 @@
+"""The Gowalla check-ins that SNAP publishes, cut to the paper's cities."""
+
+import json
+import os
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+
+from snhkit.data.cities import City, city
+from snhkit.data.reading.readers import read_points
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+
+__all__ = ["gowalla"]
+
+
+def gowalla(
+    name: str | City,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    url: str | None = None,
+    checksum: str | None = None,
+) -> Points:
+    """Return the Gowalla check-ins in the region of one of the paper's cities.
+
+    Parameters
+    ----------
+    name : str or City
+        One of the twelve cities.
+    path : str or path, optional
+        The file of SNAP, as .txt or .txt.gz: rows of user, time, latitude, longitude and venue,
+        with tabs between and without a header. By default the file is downloaded once into the
+        user's cache folder (105 MB), which needs the extra ``download``.
+    url, checksum : str, optional
+        Another address of the file, and its checksum such as "sha256:...". By default SNAP's.
+
+    Returns
+    -------
+    Points
+        The check-ins, with users.
+
+    Raises
+    ------
+    InputError
+        If the city is unknown, the file cannot be downloaded or has another checksum, or it holds
+        no check-in in the city.
+
+    Notes
+    -----
+    Cho, Myers and Leskovec, "Friendship and mobility: user movement in location-based social
+    networks", KDD 2011. 6.4 million check-ins from February 2009 to October 2010: the paper's GW
+    data set, and the public data of its other experiments (Sec. 6.1).
+    """
+    place = city(name)
+    if path is None:
+        address = _published()
+        path = _downloaded(url or address["url"], checksum or address["hash"])
+    elif url is not None or checksum is not None:
+        raise InputError("gowalla: give a path, or a url and its checksum, not both.")
+    # Almost all rows lie elsewhere, which is no defect of the file.
+    return read_points(path, place.region, report=lambda told: None)
+
+
+def _downloaded(url: str, checksum: str) -> Path:
+    """Return the file in the cache; download it if it is not there, and compare the checksum."""
+    if find_spec("pooch") is None:
+        raise InputError(
+            'the package pooch is not installed: pip install "snhkit[download]". Or download '
+            f"{url} by other means, and give its path."
+        )
+    import platformdirs
+    import pooch
+    import requests
+
+    folder = Path(platformdirs.user_cache_dir("snhkit")) / "gowalla"
+    try:
+        return Path(
+            pooch.retrieve(
+                url, checksum, fname=url.rpartition("/")[2], path=folder, progressbar=True
+            )
+        )
+    except (requests.RequestException, OSError) as error:
+        reason = type(error).__name__
+        raise InputError(
+            f"{url}: could not be downloaded ({reason}). Download it by other means, and give its "
+            "path: gowalla(city, path)."
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{url}: the file has another checksum than {checksum}; it was not kept."
+        ) from None
+
+
+@cache
+def _published() -> dict[str, str]:
+    text = resources.files("snhkit.data.reading").joinpath("gowalla.json").read_text("utf-8")
+    return json.loads(text)

@@ -1,0 +1,66 @@
+"""Synthetic traces: what stay point detection finds in them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import snhkit as snh
+from snhkit.data import city, stay_points, synthetic_trace
+from snhkit.data.synthetic.traces import _numbered, _times
+from snhkit.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def trace() -> pd.DataFrame:
+    return synthetic_trace("tulsa", visits=600, seed=3)
+
+
+def test_fixes_follow_each_other_inside_the_city(trace):
+    assert list(trace.columns) == ["user", "lat", "lon", "time"]
+    for _, fixes in trace.groupby("user"):
+        assert (np.diff(fixes.time) >= 0).all()
+    region = city("tulsa").region
+    assert region.contains(region.to_xy(trace.lat, trace.lon)).all()
+
+
+def test_people_move_no_faster_than_they_can(trace):
+    region = city("tulsa").region
+    xy = region.to_xy(trace.lat, trace.lon)
+    same = np.diff(trace.user) == 0
+    apart, seconds = np.hypot(*np.diff(xy, axis=0).T)[same], np.diff(trace.time)[same]
+    assert (apart <= 6 * (seconds + 1) + 60).all()  # and the error of two fixes
+
+
+def test_stay_points_finds_the_visits_of_half_an_hour(trace):
+    points = snh.synthetic_points("tulsa", 600, seed=3)
+    order = np.argsort(points.user, kind="stable")
+    region, xy = points.region, points.xy[order]
+    found = stay_points(trace)
+    there = region.to_xy(found.lat, found.lon)
+    nearest = np.hypot(*(there[:, None] - xy[None]).transpose(2, 0, 1)).min(axis=1)
+    assert np.quantile(nearest, 0.9) < 30
+    assert 0.45 < len(found) / 600 < 0.75  # P(lognormal > 30 min) = 0.63, near ones merge
+    assert (found.left - found.arrived >= 1_800).all()
+
+
+def test_each_users_clock_starts_in_the_morning():
+    rng = np.random.default_rng(0)
+    user = np.array([0, 0, 1, 2, 2])
+    arrived, left = _times(rng, rng.uniform(0, 5_000, (5, 2)), user)
+    first = arrived[[0, 2, 3]]
+    assert ((first >= 6 * 3600) & (first <= 10 * 3600)).all()
+    assert (arrived[[1, 4]] - left[[0, 3]] >= 120).all()
+    assert (left - arrived >= 240).all()
+
+
+def test_numbered_counts_within_groups():
+    group, nth = _numbered(np.array([2, 0, 3]))
+    assert group.tolist() == [0, 0, 2, 2, 2]
+    assert nth.tolist() == [0, 1, 0, 1, 2]
+
+
+def test_the_same_seed_draws_the_same_trace(trace):
+    pd.testing.assert_frame_equal(synthetic_trace("tulsa", 600, seed=3), trace)
+    assert not synthetic_trace("tulsa", 600, seed=4).equals(trace)
+    with pytest.raises(InputError, match="n must lie in"):
+        synthetic_trace("tulsa", 0)
