@@ -82,7 +82,7 @@ def sums(builder: Builder, task: Task, seed: int, epsilon: float) -> float:
 
 
 def main(folder: Path, effort: Effort, draws: int) -> None:
-    """Print the table."""
+    """Print the table of errors."""
     start = time.perf_counter()
     task = squares(folder, SMALL_M, effort.boxes)
     print(f"\n{effort.boxes:,} squares of 25 to 100 m, {draws} draws\n")

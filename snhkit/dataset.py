@@ -150,10 +150,12 @@ class PrivateDataset:
             later, the price stays paid.
         """
         if isinstance(builder, (str, type)):
-            raise InputError(f"builder must be one such as UniformGrid(), not {builder!r}.")
+            raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
         price = exact(epsilon)
         if self.unit.sensitivity / price > _MAX_SCALE:
-            raise InputError(f"epsilon = {written(price)} is too small for any noise.")
+            raise InputError(
+                f"epsilon = {written(price)} is too small: its noise would exceed 64-bit integers."
+            )
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)

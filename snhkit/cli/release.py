@@ -92,7 +92,7 @@ def release(
     if ledger == STANDARD_OUTPUT:
         raise click.UsageError("--ledger is read again later; it cannot be standard output.")
     if sign is not None and out == STANDARD_OUTPUT:
-        raise click.UsageError("--sign needs the name of a file, not standard output, as --out.")
+        raise click.UsageError("--sign needs --out with the name of a file, not standard output.")
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
     from snhkit.dataset import PrivateDataset

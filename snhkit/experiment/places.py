@@ -71,7 +71,7 @@ def thinned(points: Points, n: int, seed: int = 0) -> Points:
     """
     n = whole("n", n, least=1)
     if n > len(points):
-        raise InputError(f"n: {n:,} records are more than there are; give a smaller n.")
+        raise InputError(f"n = {n:,} is more than the number of records; give a smaller n.")
     kept = np.random.default_rng([seed, 0x7417]).permutation(len(points))[:n]
     return Points(
         points.region, points.xy[kept], None if points.user is None else points.user[kept]

@@ -56,7 +56,7 @@ def runs_on_curve(
     Parameters
     ----------
     order : int
-        Of the curve.
+        Order of the curve, from 0 to 13.
     start, level : ndarray of int, shape (c,)
         The first cell of each run, and the binary logarithm of its length.
 

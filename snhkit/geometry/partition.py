@@ -196,4 +196,6 @@ class _Corners:
         at, left = self.sums(np.ones(self.order.size // 4, np.int64))
         expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
         if np.column_stack([at, left]).tolist() != expected:
-            raise InputError("Partition: the cells leave a gap, overlap or stick out.")
+            raise InputError(
+                "Partition: the cells leave a gap, overlap, or reach out of the region."
+            )

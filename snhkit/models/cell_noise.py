@@ -69,9 +69,11 @@ class CellNoise:
         """Return the noise that the arrays and settings of a file describe."""
         variance, coarse = float(settings["variance"]), arrays.get("noise")
         if set(arrays) - {"noise"}:
-            raise InputError(f"noise of cells has one array, 'noise', not {sorted(arrays)}.")
+            raise InputError(f"noise of cells has one array, 'noise'; there are {sorted(arrays)}.")
         if not 0 <= variance < np.inf:
-            raise InputError(f"the variance of noise must be a number from 0, not {variance}.")
+            raise InputError(
+                f"the variance of noise must be a finite number of at least 0, not {variance}."
+            )
         if coarse is not None and not (coarse.ndim == 2 and 0 < len(coarse) == coarse.shape[1]):
             raise InputError(f"the coarse weights of noise must be square, not {coarse.shape}.")
         return cls(variance, coarse)

@@ -100,7 +100,9 @@ class GridModel:
     ) -> "GridModel":
         """Return the model that the arrays and settings of a file describe."""
         if "values" not in arrays:
-            raise InputError(f"a grid has an array 'values', not only {sorted(arrays)}.")
+            raise InputError(
+                f"a grid must have an array 'values'; there are only {sorted(arrays)}."
+            )
         values = arrays["values"]
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
             raise InputError(f"the array of a grid must be square, not {values.shape}.")
@@ -109,7 +111,9 @@ class GridModel:
         told = settings.get("noise")
         if told is None:
             if others:
-                raise InputError(f"a grid has one array, 'values', not also {sorted(others)}.")
+                raise InputError(
+                    f"a grid without noise has one array, 'values'; remove {sorted(others)}."
+                )
             return cls(grid, values)
         if not isinstance(told, dict):
             raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")

@@ -148,8 +148,10 @@ class BlockNoise:
     ) -> "BlockNoise":
         """Return the noise that the settings of a file describe."""
         if arrays:
-            raise InputError(f"noise of blocks has no arrays, not {sorted(arrays)}.")
+            raise InputError(f"noise of blocks has no arrays; there are {sorted(arrays)}.")
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
-            raise InputError(f"blocks of noise must divide the grid's {grid.m} a side.")
+            raise InputError(
+                f"the numbers of blocks of noise must divide the grid's {grid.m} cells a side."
+            )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

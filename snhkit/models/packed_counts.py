@@ -65,7 +65,7 @@ class PackedCounts:
         bands = -(-grid.m // BAND)
         edges = [0, *(int(end) for end in ends)]
         if len(edges) != bands + 1 or edges != sorted(edges) or edges[-1] != len(packed):
-            raise InputError(f"the ends of bands are not those of {grid.m:,} rows of cells.")
+            raise InputError(f"the ends of bands do not fit {grid.m:,} rows of cells.")
         self.grid, self.size, self.packed, self.ends = grid, size, packed, ends
         self._edges = edges
         self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
@@ -112,7 +112,7 @@ class PackedCounts:
             If the boxes are given in another region.
         """
         if queries.region != self.grid.region:
-            raise InputError("the boxes are given in another region than the one asked.")
+            raise InputError("the boxes lie in another region than the cells.")
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -189,7 +189,7 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
         raise InputError(f"the bytes of counts cannot be unpacked ({error}).") from None
     if len(data) != length or not unzip.eof or unzip.unused_data:
         raise InputError(
-            f"the bytes of counts are not those of {shape[0]:,} by {shape[1]:,} cells."
+            f"the bytes of counts do not hold the counts of {shape[0]:,} by {shape[1]:,} cells."
         )
     parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
     return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)

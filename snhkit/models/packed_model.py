@@ -111,7 +111,9 @@ class PackedGridModel(UnknownNoise):
             )
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
         if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
-            raise InputError(f"counts of {size!r} bytes, in units of {unit}, are not possible.")
+            raise InputError(
+                f"counts must have 1, 2, 4 or 8 bytes and a unit above 0, not {size!r} and {unit}."
+            )
         return cls(PackedCounts(grid, size, arrays["counts"], arrays["ends"]), unit)
 
 

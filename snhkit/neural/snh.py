@@ -97,8 +97,8 @@ class SNH:
         low, high = self.sizes_m
         if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
-                f"SNH: squares of {low:g} to {high:g} m do not suit a region of "
-                f"{region.side_m:g} m; smaller ones, but at least a {MOST_TILES:,}th of it, do."
+                f"SNH: sizes_m must lie between {region.side_m / MOST_TILES:g} m and the region's "
+                f"side of {region.side_m:g} m, not be {low:g} to {high:g} m."
             )
         grid, networks = given_grid(region, self.cell_m), self.networks
         if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:

@@ -77,7 +77,7 @@ class Journal:
     def append(self, event: dict[str, Any]) -> None:
         """Write one event to the disk; to be called inside ``locked`` only."""
         if self._descriptor is None:
-            raise RuntimeError("append is for use inside locked()")
+            raise RuntimeError("append must be called inside a with statement of locked()")
         text = json.dumps(event)
         checksum = _next(self._checksum, text)
         line = f"{checksum} {text}\n".encode()

@@ -155,7 +155,7 @@ class Ledger:
             if used > charged:
                 raise BudgetExceeded(
                     f"{entry.who}: used {name}{written(used)} of {written(charged)} charged, "
-                    f"{written(used - charged)} too much; its result must not be released."
+                    f"{written(used - charged)} too much; the result must not be released."
                 )
         return self._close(entry, replace(entry, state="settled", spends=spends, checksum=checksum))
 

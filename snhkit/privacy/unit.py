@@ -124,7 +124,7 @@ class PrivacyUnit:
         if points.user is None:
             raise InputError(
                 "unit='user' needs the user of each record, and these points have none: "
-                "read them with their user column, or promise less with unit='record'."
+                "read them with their user column, or hide single records only, with unit='record'."
             )
         key = entropy.words(len(points))
         shuffled = np.lexsort((key, points.user))

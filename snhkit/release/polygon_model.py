@@ -138,7 +138,9 @@ class PolygonModel:
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise InputError("the labels of the districts must be a list of texts.")
         if not 0 <= variance < math.inf:
-            raise InputError(f"the variance of noise must be a number from 0, not {variance}.")
+            raise InputError(
+                f"the variance of noise must be a finite number of at least 0, not {variance}."
+            )
         counts = arrays["counts"]
         shapes = {name: array for name, array in arrays.items() if name != "counts"}
         if counts.shape != (len(labels) + 1,) or counts.dtype.kind != "i":

@@ -60,7 +60,9 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     ring = gpd.GeoSeries.from_xy(lon, lat, crs=4326).to_crs(crs)
     west, south, east, north = ring.total_bounds
     if not np.isfinite(ring.total_bounds).all():
-        raise InputError(f"answer: the frame's CRS cannot show the region; use another: {region}.")
+        raise InputError(
+            f"answer: the frame's CRS does not cover {region}; convert the frame to another."
+        )
     pad_x, pad_y = (east - west) / 10, (north - south) / 10
     nearby = west - pad_x, south - pad_y, east + pad_x, north + pad_y
     turn = _full_turn(crs)

@@ -101,7 +101,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
         raise InputError(f"{source.name}: its text is not in UTF-8.") from None
     if len(data) > _MAX_BYTES:
         raise InputError(
-            f"{source.name}: it is larger than {_MAX_BYTES:,} bytes, so it is not such a table."
+            f"{source.name}: larger than {_MAX_BYTES:,} bytes, the most for a table of labels."
         )
     return text
 
@@ -147,7 +147,7 @@ def number(
         value = math.nan
     fits = least <= value <= most and math.isfinite(value) and not (open_below and value == least)
     if not fits or (whole and not isinstance(value, int)):
-        raise InputError(f"{source}: row {line}: {column} cannot be {text[:40]!r}.")
+        raise InputError(f"{source}: row {line}: {column} = {text[:40]!r} is out of range.")
     return value
 
 

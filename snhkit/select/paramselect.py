@@ -206,7 +206,7 @@ class ParamSelect:
         As ``predict``, for what was learnt about ``cell_m``.
         """
         if self.parameter != "cell_m":
-            raise InputError(f"this ParamSelect has learnt about {self.parameter}, not cell_m.")
+            raise InputError(f"this ParamSelect predicts {self.parameter}, not cell_m.")
         return self._value(n, epsilon, public)
 
     def _value(self, n: int, epsilon: float, public: Points | None) -> float:
@@ -231,8 +231,8 @@ class ParamSelect:
                 beyond.append(f"{name} = {value:,.6g} is not in {low:,.6g} to {high:,.6g}")
         if beyond:
             warnings.warn(
-                f"ParamSelect: {', '.join(beyond)}, which is all it has learnt from; "
-                f"the {self.parameter} for the nearest is used.",
+                f"ParamSelect: {', '.join(beyond)}, the range of the labels; "
+                f"the {self.parameter} for the nearest value in the range is used.",
                 OutOfRangeWarning,
                 stacklevel=4,
             )

@@ -41,7 +41,7 @@ class Search:
 
     def __post_init__(self) -> None:
         if not dataclasses.is_dataclass(self.builder) or isinstance(self.builder, type):
-            raise InputError("fit: give the builder itself, such as Identity().")
+            raise InputError("fit: builder must be a builder such as Identity(), not a class.")
         if self.parameter not in (names := _parameters(self.builder)):
             raise InputError(
                 f"{type(self.builder).__name__} has no parameter {self.parameter!r}; "

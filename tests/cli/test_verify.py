@@ -100,7 +100,7 @@ def test_a_wrong_key_is_found_before_anything_is_spent(run, tmp_path):
     run("keygen owner.key")
     for out, key, told in (
         ("a.snh", "owner.key.pub", "not a private key"),
-        ("-", "owner.key", "--sign needs the name of a file"),
+        ("-", "owner.key", "--sign needs --out with the name of a file"),
     ):
         code, _, err = run(f"{RELEASE}{out} --sign {key}")
         assert code == 2

@@ -40,7 +40,7 @@ def test_one_edge_moved_by_one_bit_is_no_partition(seed, count, which, up):
     moved = edges(cut(rng, count))
     row = rng.integers(count)
     moved[which][row] = np.nextafter(moved[which][row], np.inf if up else -np.inf)
-    with pytest.raises(InputError, match="gap, overlap or stick out"):
+    with pytest.raises(InputError, match="gap, overlap, or reach out"):
         Partition(CITY, *moved)
 
 

@@ -23,7 +23,7 @@ def test_a_file_must_hold_a_partition(model, city):
     over = arrays["edges"].copy()
     over[0] += 1
     for edges, values, match in (
-        (over, arrays["values"], "gap, overlap or stick out"),
+        (over, arrays["values"], "gap, overlap, or reach out"),
         (arrays["edges"][:, :3], arrays["values"], r"shape \(c, 4\)"),
         (arrays["edges"], arrays["values"][1:], r"values \(c,\)"),
         (arrays["edges"][:0], arrays["values"][:0], "equal lengths"),

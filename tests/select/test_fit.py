@@ -214,7 +214,7 @@ class TestRefusals:
         ("changes", "words"),
         [
             ({"parameter": "depth"}, "Identity has no parameter 'depth'; it has cell_m"),
-            ({"builder": Identity}, "give the builder itself"),
+            ({"builder": Identity}, "must be a builder such as Identity"),
             ({"datasets": {}}, "datasets is empty"),
             ({"epsilons": []}, "epsilons is empty"),
             ({"grid": []}, "grid is empty"),

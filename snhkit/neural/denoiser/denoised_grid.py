@@ -84,7 +84,7 @@ class DenoisedGrid:
         if self.sizes_m[1] >= region.side_m:
             raise InputError(
                 f"DenoisedGrid: boxes of {self.sizes_m[1]:g} m do not fit into a region of "
-                f"{region.side_m:g} m; smaller ones do."
+                f"{region.side_m:g} m; give smaller sizes_m."
             )
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):

@@ -124,7 +124,7 @@ class DPSGD:
         if high >= region.side_m:
             raise InputError(
                 f"DPSGD: squares of {low:g} to {high:g} m do not fit a region of "
-                f"{region.side_m:g} m; smaller ones do."
+                f"{region.side_m:g} m; give smaller sizes_m."
             )
         Grid.of_width(region, high)
         require_jax("DPSGD")

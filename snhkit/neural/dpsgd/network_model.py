@@ -118,7 +118,10 @@ class NetworkModel(UnknownNoise):
             raise InputError("the parameters do not fit the network that the file describes.")
         for name, a in arrays.items():
             if a.dtype != np.float32 or (a.size and np.abs(a).max() > _MOST_WEIGHT):
-                raise InputError(f"array {name} is not of numbers that training can have found.")
+                raise InputError(
+                    f"array {name} must hold 32-bit floats from {-_MOST_WEIGHT:,.0f} to "
+                    f"{_MOST_WEIGHT:,.0f}."
+                )
         return cls(region, (low, high), scale, network, dict(arrays))
 
 

@@ -192,13 +192,15 @@ class SNHModel(UnknownNoise):
         params = {name: a for name, a in arrays.items() if name not in ("blocks", "map")}
         blocks, counts = arrays["blocks"], arrays["map"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
-            raise InputError(f"the blocks must be square, not {blocks.shape}.")
+            raise InputError(f"the array 'blocks' must be square, not of shape {blocks.shape}.")
         if counts.shape != (network.map_cells,) * 2:
-            raise InputError(f"the map must have {network.map_cells} cells a side.")
+            raise InputError(f"the array 'map' must have {network.map_cells} cells a side.")
         Grid(region, len(blocks))  # refuses what no grid can be
         if len(blocks) != blocks_along(region, high):
             # Wider blocks would leave a frame of more tiles than memory holds.
-            raise InputError(f"there must be {blocks_along(region, high):,} blocks a side.")
+            raise InputError(
+                f"the array 'blocks' must have {blocks_along(region, high):,} blocks a side."
+            )
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2
         expected = jax.eval_shape(partial(network.init, inputs=inputs), jax.random.key(0))

@@ -65,8 +65,10 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
 
 def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
     """Return the network that has settings as ``network_settings`` returns them."""
-    kind, rest = settings["name"], {k: v for k, v in settings.items() if k != "name"}
-    rest = {k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()}
+    kind = settings["name"]
+    rest: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in settings.items() if k != "name"
+    }
     if kind not in _NETWORKS:
         raise InputError(f"network {kind!r} is unknown; there are {sorted(_NETWORKS)}.")
     return _NETWORKS[kind](**rest)

@@ -235,7 +235,9 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
         return [str(name) for name in districts.index]
     columns = list(getattr(districts, "columns", []))
     if not columns:
-        raise InputError("label: a GeoSeries has no columns; pass a GeoDataFrame or leave it out.")
+        raise InputError(
+            "label: a GeoSeries has no columns; pass a GeoDataFrame, or leave label out."
+        )
     found = [i for i, name in enumerate(columns) if name == label]
     if len(found) != 1:
         there = f"{len(found)} columns are called" if found else "there is no column"

@@ -103,5 +103,5 @@ def _card(release: "Release") -> Markup:
 
 
 def _own_html(thing: "Release | Ledger") -> Markup:
-    """Return the table that a release or a ledger draws of itself, which is escaped already."""
+    """Return the HTML table of a release or a ledger, whose texts are escaped already."""
     return Markup(thing._repr_html_())  # noqa: S704
