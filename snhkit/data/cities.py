@@ -19,19 +19,19 @@ class City:
     Parameters
     ----------
     key : str
-        Its name in code, like ``"kansas_city"``.
+        The name of the city in code, like ``"kansas_city"``.
     name : str
-        Its name for people.
+        The name of the city in text.
     lat, lon : float
         Centre in degrees (the paper's table of cities, Sec. 6.1).
     density : {"low", "medium", "high"}
         The paper's class of population density: below 1,000, up to 4,000, or more people a
         square mile.
     published_as : str
-        Its name in the figures that the paper's authors published.
+        The name of the city in the figures that the paper's authors published.
     entropy_512_nats : float
-        Their Shannon entropy, in nats, of the Gowalla check-ins on a 512 by 512 histogram over
-        the check-ins' own extent.
+        The published Shannon entropy, in nats, of the Gowalla check-ins on a 512 by 512
+        histogram over the check-ins' own extent.
     n_at_entropy : int
         The number of check-ins that this entropy was computed from.
     side_m : float

@@ -73,7 +73,7 @@ def _ranked_below(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Return the number of values below ``limit`` in ranks[first:last], shape (q,)."""
+    """Return for each query the number of ranks[first:last] below ``limit``, shape (q,)."""
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)

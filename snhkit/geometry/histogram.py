@@ -66,7 +66,7 @@ class Histogram:
         Returns
         -------
         Histogram
-            With ``counts`` of shape (groups,).
+            The counts of the unions; ``counts`` has shape (groups,).
 
         Raises
         ------

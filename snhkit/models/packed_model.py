@@ -112,7 +112,8 @@ class PackedGridModel(UnknownNoise):
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
         if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
             raise InputError(
-                f"counts must have 1, 2, 4 or 8 bytes and a unit above 0, not {size!r} and {unit}."
+                f"counts must have 1, 2, 4 or 8 bytes, not {size!r}, "
+                f"and a unit in (0, 2**128], not {unit}."
             )
         return cls(PackedCounts(grid, size, arrays["counts"], arrays["ends"]), unit)
 

@@ -86,7 +86,7 @@ class SNH:
         Parameters
         ----------
         cell_m, sizes_m
-            As those of ``SNH``.
+            The same parameters as those of ``SNH``.
         **changes
             Other values for the parameters of ``Networks.paper``.
         """

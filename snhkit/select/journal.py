@@ -36,9 +36,9 @@ class Journal:
     Parameters
     ----------
     path : Path or None
-        Of a csv file whose first line says the settings.
+        The path of a csv file whose first line holds the settings.
     errors : dict
-        Of the experiments made so far.
+        The errors measured so far, by experiment.
     """
 
     path: Path | None

@@ -124,13 +124,13 @@ class ParamSelect:
             private one, and also says where queries are expected, as public points do: networks
             are trained with that workload.
         epsilons : sequence of float
-            Per record.
+            Values of epsilon per record.
         builder : Builder
-            Any method, with the other parameters as they shall be.
+            The method, with its other parameters set.
         parameter : str
-            The name of the one to vary, such as "cell_m" or "networks.k".
+            The name of the parameter to vary, such as "cell_m" or "networks.k".
         grid : sequence of numbers
-            Its values to try.
+            The values of the parameter to try.
         path : str or path, optional
             A csv file to which each measured error is appended. Called again with it, what is
             there is not run again, and more datasets, epsilons, values or repeats can be asked
@@ -203,7 +203,7 @@ class ParamSelect:
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
         """Return the cell width in metres that suits n records at an epsilon per record.
 
-        As ``predict``, for what was learnt about ``cell_m``.
+        The same as ``predict``, for a ParamSelect whose parameter is ``cell_m``.
         """
         if self.parameter != "cell_m":
             raise InputError(f"this ParamSelect predicts {self.parameter}, not cell_m.")

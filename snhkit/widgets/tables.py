@@ -56,7 +56,7 @@ def districts_table(
     names : sequence of str, length q
         Names of the districts.
     columns, truth
-        As for ``answers_table``.
+        The same parameters as those of ``answers_table``.
     """
     heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
     table = _table(

@@ -172,8 +172,8 @@ class TestFile:
     @pytest.mark.parametrize(
         ("settings", "told"),
         [
-            ({"m": 3}, "not those of 3 by 3 cells"),
-            ({"m": 1}, "not those of 1 by 1 cells"),
+            ({"m": 3}, "do not hold the counts of 3 by 3 cells"),
+            ({"m": 1}, "do not hold the counts of 1 by 1 cells"),
             ({"m": 0}, "from 1 to 8,192"),
             ({"m": 8_193}, "from 1 to 8,192"),
             ({"m": 10**9}, "from 1 to 8,192"),
@@ -181,23 +181,23 @@ class TestFile:
             ({"m": True}, "whole number"),
             ({"m": "2"}, "whole number"),
             ({"m": None}, "whole number"),
-            ({"bytes": 1}, "not those of 2 by 2 cells"),
-            ({"bytes": 4}, "not those of 2 by 2 cells"),
-            ({"bytes": 3}, "counts of 3 bytes"),
-            ({"bytes": 0}, "counts of 0 bytes"),
-            ({"bytes": -2}, "counts of -2 bytes"),
-            ({"bytes": 16}, "counts of 16 bytes"),
-            ({"bytes": 2.0}, "counts of 2.0 bytes"),
-            ({"bytes": "2"}, "counts of '2' bytes"),
-            ({"bytes": [2]}, "counts of [2] bytes"),
-            ({"bytes": None}, "counts of None bytes"),
-            ({"unit": 0}, "in units of 0"),
-            ({"unit": -1}, "in units of -1"),
+            ({"bytes": 1}, "do not hold the counts of 2 by 2 cells"),
+            ({"bytes": 4}, "do not hold the counts of 2 by 2 cells"),
+            ({"bytes": 3}, "bytes, not 3"),
+            ({"bytes": 0}, "bytes, not 0,"),
+            ({"bytes": -2}, "bytes, not -2,"),
+            ({"bytes": 16}, "bytes, not 16,"),
+            ({"bytes": 2.0}, "bytes, not 2.0,"),
+            ({"bytes": "2"}, "bytes, not '2',"),
+            ({"bytes": [2]}, "bytes, not [2],"),
+            ({"bytes": None}, "bytes, not None,"),
+            ({"unit": 0}, "2**128], not 0"),
+            ({"unit": -1}, "2**128], not -1"),
             ({"unit": float("inf")}, "not finite"),
             ({"unit": float("nan")}, "not finite"),
             ({"unit": 1e300}, "above 2**128"),
-            ({"unit": "1e300"}, "in units of 1e+300"),
-            ({"unit": "nan"}, "in units of nan"),
+            ({"unit": "1e300"}, "2**128], not 1e+300"),
+            ({"unit": "nan"}, "2**128], not nan"),
             ({"unit": 10**400}, "above 2**128"),
             ({"unit": None}, "damaged"),
         ],
@@ -253,7 +253,7 @@ class TestFile:
             assert "bytes of counts cannot be unpacked" in said
         for data in (*(whole[:end] for end in range(len(whole))), np.append(whole, whole[:1])):
             said = refusal(written(tmp_path, arrays=parts(data)))
-            assert "not those of 2 by 2 cells" in said
+            assert "do not hold the counts of 2 by 2 cells" in said
 
     def test_counts_that_floating_point_cannot_add_up(self, tmp_path):
         for most, good in ((2**51, True), (2**51 + 1, False), (2**64 - 1, False)):

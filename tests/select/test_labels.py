@@ -55,7 +55,7 @@ def test_a_width_stays_a_float(tmp_path):
         (GOOD + "b\x1b[2J,10,0.1,2.5,3\n", "row 1 .* is invalid"),
         (GOOD.replace("cell_m", "cell m"), "and the parameter's name"),
         (GOOD + '"b,10,0.1,2.5,30\n', "not a table"),
-        (GOOD + f"b,{'9' * 30},0.1,2.5,3\n", "row 3: n cannot be"),
+        (GOOD + f"b,{'9' * 30},0.1,2.5,3\n", "row 3: n = '9999"),
     ],
 )
 def test_what_cannot_be_is_named(tmp_path, text, words):

@@ -13,14 +13,14 @@ SPLIT = 2
 """Output cells along a side of an input cell."""
 
 ABOUT = 8
-"""Numbers that describe a grid: the logarithms of psi / noise scale, of cell width / 40 m, of box
+"""Inputs that describe a grid: the logarithms of psi / noise scale, of cell width / 40 m, of box
 side / cell width and of the noise scale in records; ``peaks``; for small and for large blocks, the
 logarithm of the noise of their sums over that of the sum of their cells; and the logarithm of
 block side / 10 cells."""
 
 PLANES = 5
-"""Numbers of a cell: its count; the sum over its small block in units of the noise of that sum,
-and divided by the number of cells; the same of its large block."""
+"""Inputs of a cell: its count; the sum over its small block, in units of the noise of that sum, and
+divided by the number of cells; the same two of its large block."""
 
 OPINIONS = 3
 """Outputs of the network for each cell beside its counts (see ``reconciled``)."""
@@ -74,26 +74,26 @@ def denoise(
 ) -> tuple[Float[Array, "b 2*m 2*m"], Float[Array, "b m m 3"]]:
     """Return denoised counts on a grid twice as fine, and three further outputs for each cell.
 
-    Each count becomes a weighted mean of itself, of local means, of its blocks' and of 0, plus
-    something; then it is dealt out to the four quarters of its cell. A U-shaped convolutional
-    network says how.
+    The denoised count of a cell is a weighted mean of the noisy count, of local means, of the means
+    of the cell's blocks and of 0, plus a positive term. It is divided among the four quarters of
+    the cell. A U-shaped convolutional network computes the weights, the term and the division.
 
     Parameters
     ----------
     weights : Weights
-        Of the network.
+        The trained weights of the network.
     planes : Array, shape (b, m, m, 5)
-        What is known of each cell (see ``PLANES``), in units of the noise's scale; 8 divides m.
+        The inputs of each cell (see ``PLANES``), in units of the noise scale; 8 divides m.
         Cells outside the region are 0.
     about : Array, shape (b, 8)
-        What describes each grid (see ``ABOUT``).
+        The inputs that describe each grid (see ``ABOUT``).
 
     Returns
     -------
     counts : Array, shape (b, 2 m, 2 m)
-        In units of the noise, never negative.
+        Denoised counts in units of the noise scale, never negative.
     opinion : Array, shape (b, m, m, 3)
-        See ``reconciled``.
+        Three further outputs for each cell, which ``reconciled`` uses.
     """
     noisy = planes[..., 0]
     means, seen = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]

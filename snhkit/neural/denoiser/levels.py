@@ -48,9 +48,9 @@ class Blocks(NamedTuple):
     first : ndarray of int, shape (b,)
         The blocks' first cells along either axis.
     sums : ndarray, shape (b, b)
-        In units of the noise of a cell.
+        Estimated sums, in units of the noise scale of a cell.
     variance : ndarray, shape (b, b)
-        Of their noise, in squares of these units.
+        Variances of the noise in the sums, in squares of these units.
     """
 
     first: Int[np.ndarray, " b"]
@@ -84,9 +84,9 @@ class Levels:
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon that buys counts of blocks.
 
-    A fifth or less for the usual sizes (``benchmarks/denoised.py`` prints what other shares give):
-    the less, the larger n epsilon is; less too where noise hides whole blocks; and more for wider
-    boxes.
+    The share is at most a fifth for the default sizes (``benchmarks/denoised.py`` prints the errors
+    of other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is
+    larger for wider boxes.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 def share_of_large(n: int, epsilon: float) -> Fraction:
     """Return the share of the blocks' epsilon that buys counts of large blocks.
 
-    From 0.65 where n epsilon is small down to 0.3: the more is known, the finer the blocks that
-    are told from noise.
+    The share falls from 0.65 to 0.3 as n epsilon grows, because finer blocks then stand out from
+    the noise.
 
     Examples
     --------
@@ -148,18 +148,18 @@ def bought_levels(
     Parameters
     ----------
     records : Points
-        Private.
+        The private records.
     grid : Grid
         The cells, in the records' region.
     terms : Terms
-        What may be spent.
+        The epsilon to spend, the unit of privacy and the source of randomness.
     share : float
-        Of epsilon, from 0 to below 1, for the blocks; 0 buys counts of cells only.
+        The share of epsilon for the blocks, from 0 to below 1; 0 buys counts of cells only.
 
     Returns
     -------
     levels : Levels
-        The noisy counts, put together.
+        The noisy counts of cells, and the estimated sums of blocks.
     spends : tuple of Spend
         Large blocks first, cells last.
     """
@@ -197,9 +197,9 @@ def estimates(
 ) -> Levels:
     """Return the best linear estimates of the blocks' sums, given all noisy counts.
 
-    Sums of cells, and counts of small and of large blocks measure the same records. Each block has
-    the mean weighted by inverse variances; then what is known of a large block is passed on to the
-    small ones in it, by their variances.
+    Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
+    block's sum is the mean of its measurements, weighted by inverse variances. The correction of a
+    large block is then divided among its small blocks, in proportion to their variances.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def estimates(
     cells : ndarray, shape (m, m)
         Noisy counts, in units of the noise.
     large, small : (ndarray, float), optional
-        Noisy counts of the blocks in these units, and the variance of the noise of each.
+        Noisy counts of the blocks in these units, and the variance of the noise in each count.
     """
     of_small, of_large = blocks(grid)
     inside = np.searchsorted(of_small, of_large)  # the first small block of each large one

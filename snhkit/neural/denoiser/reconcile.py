@@ -23,27 +23,27 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    First each cell, then each large block, then each small one moves towards its noisy sum: cells
-    as far as noise does not explain the differences, blocks as far as the network says. What is too
-    much is taken off, what is missing is added, and all counts add up to the total. Training goes
-    through the same steps (``benchmarks/train_denoiser.py``).
+    The counts of cells, then the sums over large blocks, then those over small blocks are moved
+    towards the noisy ones: cells by as much as the noise does not explain, blocks by weights that
+    the network gives. In the end all counts add up to the total. Training applies the same steps
+    (``benchmarks/train_denoiser.py``).
 
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
         Counts of cells cut into s by s parts, not negative, in units of the noise.
     opinion : ndarray, shape (m, m, 3)
-        Of the network: the logarithm of how uncertain it is of sums over small blocks and over
-        large ones, and how evenly to take off what is too much; means over a block count.
+        Further outputs of the network, averaged over each block: the logarithms of its relative
+        uncertainty about sums over small and over large blocks, and how evenly to reduce counts.
     levels : Levels
         The noisy counts.
     total : float
-        Of all counts, in units of the noise; not negative.
+        The sum of all counts, in units of the noise; not negative.
 
     Returns
     -------
     ndarray, shape (s * m, s * m)
-        Not negative.
+        The adjusted counts, none negative.
     """
     split = len(clean) // levels.grid.m
     small, large = levels.small, levels.large
@@ -65,20 +65,20 @@ def settled(
 ) -> Float[np.ndarray, "m m"]:
     """Return values, changed so that their sums over blocks equal a target.
 
-    What is missing is added in proportion. Of what is too much, a share is taken off evenly, from
-    no value more than it has, so that a spike among many little numbers keeps its height; the rest
-    in proportion.
+    Values of a block below its target are increased in proportion. For a block above its target, a
+    share of the difference is subtracted evenly, but no value becomes negative, so that a peak
+    among many small values keeps its height; the rest is subtracted in proportion.
 
     Parameters
     ----------
     values : ndarray, shape (m, m)
-        Not negative.
+        The values, none negative.
     first : ndarray of int, shape (b,)
         The blocks' first cells along either axis.
     target : ndarray, shape (b, b)
-        Not negative.
+        The sums over blocks to reach, none negative.
     evenness : ndarray, shape (b, b)
-        The share that is taken off evenly, from 0 to 1.
+        The share of a difference that is subtracted evenly, from 0 to 1.
     """
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)

@@ -60,22 +60,22 @@ def descend(
     squares : ndarray, shape (t, i)
         The network's inputs for each training square, in [0, 1].
     labels : ndarray, shape (t,)
-        Their counts in units of the output scale.
+        The squares' counts, in units of the output scale.
     noise : ndarray, shape (steps, p)
-        Added to the sums, in units of the gradient.
+        Noise that is added to the sums, in units of the gradient.
     batch : int
         Squares drawn for each step: the paper's abs(S).
     clip : float
         The L2 norm B that each square's gradient is cut to.
     learning_rate : float
-        Adam's.
+        Adam's learning rate.
     seed : int
-        Public; of the start and of the batches.
+        Public seed of the initial parameters and of the batches.
 
     Returns
     -------
     params : dict of ndarray
-        As private as ``noise`` makes them.
+        The trained parameters, which are as private as ``noise`` makes them.
     losses : ndarray, shape (steps,)
         The mean squared error over all the squares before each step. They are computed from the
         labels without noise: for public or synthetic labels only.

@@ -51,11 +51,11 @@ class DPSGD:
     clip : float
         The paper's B: the L2 norm a square's gradient is cut to, from 0.001 to 1,000.
     learning_rate : float
-        Adam's, at most 1.
+        Adam's learning rate, at most 1.
     delta : number
-        The chance, roughly, that the promise of epsilon fails; far below 1 / n.
+        The delta of (epsilon, delta)-differential privacy; far below 1 / n.
     seed : int
-        Public; of the squares and of the training, not of the noise.
+        Public seed of the squares and of the training; the noise does not depend on the seed.
 
     Raises
     ------
@@ -162,11 +162,11 @@ def exact_training_set(
     Returns
     -------
     squares : ndarray, shape (samples, 3)
-        As ``described``; public.
+        The network's inputs, as ``described`` returns them; public.
     labels : ndarray, shape (samples,)
         True counts in units of ``scale``.
     scale : float
-        The count of the largest square if ``n`` records lay evenly: of public numbers only.
+        The count of the largest square if ``n`` records were uniform; from public numbers only.
 
     Examples
     --------

@@ -38,13 +38,13 @@ class NetworkModel(UnknownNoise):
     region : Region
         The region in which boxes can be answered.
     sizes_m : (float, float)
-        The smallest and the largest side it was trained for, in metres.
+        The smallest and the largest side that the network was trained for, in metres.
     scale : float
         How many records one unit of the network's output is.
     network : MLP
         The architecture.
     params : mapping of ndarray
-        Its parameters.
+        The trained parameters of the network.
     """
 
     region: Region

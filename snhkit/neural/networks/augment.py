@@ -29,8 +29,8 @@ class Augmentation:
     sizes : ndarray, shape (k,)
         The networks' own query sizes in metres.
     spread : float
-        How far from its own size a network's squares may be, in metres; it is told sizes if this
-        is not 0.
+        How far from its own size a network's squares may be, in metres; if not 0, the size is an
+        input of the network.
     workload : RangeQueries or None
         Q_W; without a workload all squares weigh the same.
     floor : float
@@ -78,8 +78,8 @@ def query_sizes(low: float, high: float, k: int) -> Float[np.ndarray, " {k}"]:
 def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
     """Return squares at the lower-left corner of every cell, as in the paper.
 
-    Squares without weight are left out. A network that is told sizes gets one at random at each
-    corner; ``rng`` is public.
+    Squares of weight 0 are left out. For networks with the size as an input, each square has a
+    random size, drawn from the public ``rng``.
     """
     grid, region = given.table.grid, given.table.grid.region
     corners = grid.corners()

@@ -40,7 +40,7 @@ class SNHModel(UnknownNoise):
     network whose size is nearest to the side of a square of the tile's area, asked for the square
     around the tile's centre. An ``MLP`` answers with a count, which is scaled by area. With a
     ``FeatureGrid`` the answer is the sum of the shared map over the tile itself, times 1 plus
-    what the network says.
+    the network's output.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class SNHModel(UnknownNoise):
     scale : float
         How many records one unit of a network's output, or of the map, is.
     scaling : "area", "linear" or "learned"
-        Scale a count by the ratio of areas, or by that of sides as the paper writes; or networks
-        have learned how counts change with the size, which they are told (the paper's SNH+QS).
+        "area": a count is scaled by the ratio of areas. "linear": by the ratio of sides, as the
+        paper writes. "learned": the networks have the size as an input (the paper's SNH+QS).
     network : Network
         The architecture.
     params : mapping of ndarray

@@ -18,10 +18,12 @@ Params = dict[str, Float[Array, "..."]]
 
 
 class Network(Protocol):
-    """A function of position with parameters; frozen, to be a static argument of jitted code.
+    """The interface of a network: a function of position that has trainable parameters.
 
-    A network for one size is told i = 2 numbers, a place in [0, 1). A network for a range of sizes
-    is told i = 3 numbers: also where the size lies in the range, from 0 to 1.
+    Networks are frozen and hashable, so that they can be static arguments of jitted code.
+
+    A network for one size has i = 2 inputs, a place in [0, 1). A network for a range of sizes has
+    i = 3 inputs: the third is where the size lies in the range, from 0 to 1.
     """
 
     name: ClassVar[str]

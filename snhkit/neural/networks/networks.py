@@ -46,7 +46,8 @@ class Networks:
     network : FeatureGrid or MLP
         The architecture.
     positions : "scattered" or "aligned"
-        Training squares anywhere, new ones in every step; or on the corners of cells only.
+        "scattered": new training squares in every step, at any place. "aligned": one training
+        square at the lower-left corner of each cell, as in the paper.
     workload_floor : float
         Weight of a training square that overlaps no expected query, in units of the average
         weight; at 0 such squares are not trained on, as in the authors' code.
@@ -54,8 +55,9 @@ class Networks:
         Whether negative counts of training squares count as 0; for a ``FeatureGrid`` only if
         public points say where queries are expected.
     scaling : "area", "linear" or "learned"
-        How the answer of the nearest size is scaled; or each network learns a range of sizes and
-        is told them: the paper's SNH+QS (see ``SNHModel``).
+        How the answer of the network of the nearest size is scaled to the box. With "learned",
+        each network learns a range of sizes and has the size as an input: the paper's SNH+QS (see
+        ``SNHModel``).
     steps, batch : int
         Adam steps, and squares a network sees in each.
     learning_rate : float
@@ -67,10 +69,10 @@ class Networks:
         a ``FeatureGrid``, the larger of ten times the scale of the noise and a twentieth of psi;
         for an ``MLP``, the larger of the two themselves.
     patience : int or None
-        If given, training may end early: after so many looks in a row, one every 25 steps, at
-        squares of the noisy grid that were held out, in which their error fell by less than 1 %.
+        If given, training ends early when the error on held-out squares of the noisy grid, which
+        is measured every 25 steps, has fallen by less than 1 % over this many measurements.
     seed : int
-        Public; of the training, not of the noise.
+        Public seed of the training; the noise does not depend on the seed.
 
     Raises
     ------
@@ -170,18 +172,18 @@ class Networks:
         table : SummedArea
             The counts to learn from.
         cell_m : float
-            Width of the cells that were bought, in metres.
+            Width of the noisy grid's cells, in metres.
         sizes_m : (float, float)
             l and u, in metres.
         smoothing : float
-            psi of the error that is to be small, in records.
+            psi of the relative error that is minimised, in records.
         noise_scale : float
             Scale of the noise of one cell, in records.
         public : Points or None
             Public points where queries are expected.
         watch : callable, optional
-            Is given how many steps were made, and the model as it was then: at the start and after
-            every 25.
+            A function that is called with the number of steps and the current model, before
+            training and after every 25 steps.
         """
         sizes = query_sizes(*sizes_m, self.k)
         region = table.grid.region
@@ -258,8 +260,8 @@ def start_map(
 ) -> Float64[np.ndarray, "{cells} {cells}"]:
     """Return the counts that the shared map starts from, shape (cells, cells).
 
-    The noisy counts of the map's cells are drawn towards the average of the block around them, the
-    more, the larger the noise is against psi: where no square is trained on, the map stays so.
+    The noisy count of each cell is moved towards the average of the block around the cell, by more
+    where the noise is large against psi. The map keeps these counts where no square is trained on.
     """
     if not cells:
         return np.zeros((0, 0))
@@ -276,8 +278,8 @@ def start_map(
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
     """Return a map, shape (m, m), whose sum is within 3 % of that of the noisy grid.
 
-    Training does not keep sums, above all where labels are cut at 0. What large blocks have too
-    much or too little is spread evenly over their cells, as far as the whole sum is further off.
+    Training does not preserve sums, above all where labels are clipped at 0. The difference of each
+    large block's sum is spread evenly over its cells, as far as the whole sum differs by more.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class Batch(NamedTuple):
     Parameters
     ----------
     at : Array, shape (k, b, i)
-        What a network is told: the centre in sides of the region and, if i is 3, where the size
+        The network's inputs: the centre in sides of the region and, if i is 3, where the size
         lies in the network's range, from 0 to 1.
     side : Array, shape (k, b)
         Sides, in sides of the region.
@@ -89,7 +89,7 @@ class Scattered:
     clip : bool
         Whether negative labels count as 0.
     sized : bool
-        Whether networks are told sizes.
+        Whether the size is an input of the networks.
     """
 
     table: Int32[Array, "e e"]

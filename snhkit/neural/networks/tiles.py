@@ -17,11 +17,11 @@ class Tiles:
     Parameters
     ----------
     box : ndarray of int, shape (t,)
-        Which box each is part of.
+        The number of the box that each tile is part of.
     centre : ndarray, shape (t, 2)
-        In metres.
+        Centres of the tiles in metres.
     area : ndarray, shape (t,)
-        In square metres.
+        Areas of the tiles in square metres.
     size : ndarray, shape (t, 2)
         Width and height in metres.
     """

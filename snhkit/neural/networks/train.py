@@ -69,27 +69,27 @@ def train(
     start_map : ndarray, shape (m, m)
         The shared map at the start, in units of the output scale; m is ``network.map_cells``.
     squares : Stored or Scattered
-        What is learned.
+        The training squares.
     steps, batch : int
         Adam steps, and squares a network sees in each.
     rates : Schedule
         Adam's learning rate at each step.
     seed : int
-        Public; of the start and of the batches.
+        Public seed of the initial parameters and of the batches.
     held_out : Batch, optional
-        Squares that are not learned. Their loss is looked at every 25 steps, and the parameters
-        with the smallest loss are kept.
+        Squares that are not trained on. Their loss is measured every 25 steps, and the parameters
+        with the smallest loss are returned.
     patience : int
-        After so many looks in a row that together bring the loss down by less than 1 %, training
-        ends.
+        Training ends when the held-out loss has fallen by less than 1 % over this many
+        measurements.
     watch : callable, optional
-        Is given how many steps were made, and the parameters then: at the start and after every
-        25 steps.
+        A function that is called with the number of steps and the current parameters, before
+        training and after every 25 steps.
 
     Returns
     -------
     Learned
-        As arrays of numpy.
+        The trained parameters, as numpy arrays.
     """
     mesh = _mesh(k, batch)
     everywhere = NamedSharding(mesh, PartitionSpec())

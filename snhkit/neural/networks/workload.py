@@ -16,16 +16,16 @@ def overlaps(
     Parameters
     ----------
     workload : RangeQueries
-        Q_W.
+        The expected queries, the paper's Q_W.
     at : ndarray, shape (g,)
-        Where squares begin along either axis, ascending, in metres.
+        Lower edges of the squares along either axis, ascending, in metres.
     size : float
-        Their side in metres.
+        Side of the squares in metres.
 
     Returns
     -------
     ndarray of int, shape (g, g)
-        For the square from (at[i], at[j]).
+        The entry (i, j) is for the square whose lower-left corner is (at[i], at[j]).
 
     Examples
     --------

@@ -112,7 +112,7 @@ def district_overlay(
     Parameters
     ----------
     release, districts, label
-        As for ``district_map``.
+        The same parameters as those of ``district_map``.
     title : str
         The title of the legend.
 
