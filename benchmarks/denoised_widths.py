@@ -3,9 +3,9 @@
 Runs ``DenoisedGrid`` at several widths on the public and synthetic cities that its network was
 trained on, whole and thinned. Prints the factor of ``narrowing`` that loses least, for all cities
 and with each city left out; and writes the table from which ``DenoisedGrid(cell_m="auto")`` takes
-its widths, for real cities only. Where a city has check-ins, these are its public points, as they
-will be for private records; elsewhere the records themselves are. It takes an hour on two cores. If
-it is interrupted, the next run continues.
+its widths, for real cities only. The public points of a city are its check-ins if there are any,
+else the records themselves. The program takes an hour on two cores; after an interruption, the next
+run continues.
 """
 
 import argparse

@@ -52,7 +52,7 @@ def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
 
 
 def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
-    """Return the loss before each step over that of answering the mean, shape (steps,)."""
+    """Return the loss before each step, divided by that of answering the mean, shape (steps,)."""
     squares, labels = city(seed)
     _, found = descend(
         BUILDER.network,

@@ -82,7 +82,9 @@ class PrivateDataset:
         if ledger is not None:
             self._ledger: Ledger = StoredLedger(ledger, records, self._unit, budget)
         elif budget is None:
-            raise InputError("budget is missing: the most epsilon that all releases may spend.")
+            raise InputError(
+                "budget is missing; give the most epsilon that all releases together may spend."
+            )
         else:
             self._ledger = Ledger(budget)
         self._records = self.unit.bound(records, SystemEntropy())
@@ -90,7 +92,7 @@ class PrivateDataset:
 
     @property
     def unit(self) -> PrivacyUnit:
-        """The privacy unit: whose presence every release hides."""
+        """The unit of privacy, whose presence or absence every release hides."""
         return self._unit
 
     @property

@@ -90,4 +90,4 @@ def _kind(name: str) -> type[Model]:
                 "SNH. Release the records again with DenoisedGrid (--method denoised)."
             )
         case _:
-            raise InputError(f"kind {name!r} is unknown to this version of snhkit.")
+            raise InputError(f"the kind of model {name!r} is unknown to this version of snhkit.")

@@ -1,4 +1,4 @@
-"""Types of the command line's options, where click has none."""
+"""Parameter types of the command line that click lacks."""
 
 import math
 from pathlib import Path

@@ -81,7 +81,9 @@ def _parsed(
         key, digest = json.dumps(told["cell"]), str(told["records"])
         rows = [[float(value) for value in row] for row in told["rows"]]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError(f"{source}: line {number} is not a finished cell.") from None
+        raise InputError(
+            f"{source}: line {number} does not hold the results of one cell of the sweep."
+        ) from None
     if (len(rows), *{len(row) for row in rows}) != width or not all(
         math.isfinite(value) for row in rows for value in row
     ):

@@ -119,5 +119,7 @@ class GridModel:
             raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
         kind = str(told.get("kind"))
         if kind not in _NOISES:
-            raise InputError(f"noise {kind[:60]!r} is unknown to this version of snhkit.")
+            raise InputError(
+                f"the kind of noise {kind[:60]!r} is unknown to this version of snhkit."
+            )
         return cls(grid, values, _NOISES[kind].restore(grid, others, told))

@@ -251,7 +251,7 @@ class Release:
         return f"sha256:{hashlib.sha256(self.to_bytes()).hexdigest()}"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the release to one safetensors file; nothing in it can run."""
+        """Write the release to one safetensors file, which contains no code."""
         return write_whole(path, self.to_bytes())
 
     def card(self) -> dict[str, str]:

@@ -60,7 +60,7 @@ def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> ND
     n : array, shape (q,)
         Numbers of records; less than 1 counts as 1.
     epsilon : array, shape (q,)
-        Per record.
+        Epsilon per record.
     h : array, shape (q,), optional
         Entropy of public points, in nats.
 

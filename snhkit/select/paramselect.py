@@ -172,7 +172,7 @@ class ParamSelect:
 
     @property
     def parameter(self) -> str:
-        """Return the name of the parameter that the labels are about."""
+        """The name of the parameter that is predicted."""
         return str(self.labels.columns[-1])
 
     def predict(self, n: int, epsilon: float, public: Points | None = None) -> float:

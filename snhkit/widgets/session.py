@@ -52,7 +52,7 @@ class Built:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Session:
-    """A dataset under its budget, and its releases.
+    """A dataset with its budget, and the releases built from the dataset.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class TestItsDescription:
         ("changes", "told"),
         [
             ({"format": 2}, "format 2 is not one that this version reads"),
-            ({"kind": "os.system"}, "kind 'os.system' is unknown"),
+            ({"kind": "os.system"}, "model 'os.system' is unknown"),
             ({"kind": "snhkit.models.grid_model.GridModel"}, "is unknown"),
             ({"kind": "prior"}, "Release the records again with DenoisedGrid"),
             ({"kind": "snh"}, "damaged"),

@@ -93,7 +93,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record.
+        Epsilon per record.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres.
 

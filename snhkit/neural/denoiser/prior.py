@@ -178,7 +178,7 @@ def _by_tiles(
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Return the starts of tiles that overlap by twice the seam, at multiples of 8."""
+    """Return the first cells of tiles that overlap by twice ``_SEAM``, as multiples of 8."""
     return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
 
 

@@ -30,8 +30,9 @@ _MOST_WEIGHT = 1e5  # with these a network's answers stay finite
 class NetworkModel(UnknownNoise):
     """A model that answers boxes through one network for squares of all sizes.
 
-    A box is cut to the region. The network is asked for a square around its centre, of its area
-    where that lies between the sizes that were trained, and the answer is scaled by area.
+    The part of a box inside the region is answered through a square with the same centre. The
+    square has the same area, unless its side would lie outside the trained sizes; then the
+    network's answer is scaled by the ratio of areas.
 
     Parameters
     ----------

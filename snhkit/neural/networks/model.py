@@ -213,7 +213,7 @@ class SNHModel(UnknownNoise):
 
 
 def blocks_along(region: Region, least_m: float) -> int:
-    """Return the number of blocks a side that are at least ``least_m`` metres wide."""
+    """Return the largest number of blocks a side whose width is at least ``least_m`` metres."""
     return max(1, int(region.side_m // least_m))
 
 

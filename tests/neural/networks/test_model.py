@@ -140,7 +140,8 @@ def test_with_a_map_polygons_are_put_together_from_the_map():
 
 def test_l_may_be_u_for_many_networks(tmp_path):
     """Each of them has the same size; the file can be read again."""
-    model = dataclasses.replace(slopes(), query_sizes_m=(30.0, 30.0, 30.0), sizes_m=(30.0, 30.0))
+    one_size = {"query_sizes_m": (30.0,) * 3, "sizes_m": (30.0, 30.0)}
+    model = dataclasses.replace(slopes(), **one_size, blocks=np.ones((13, 13)))
     again = load(TestDistrust.file(tmp_path, model=model)).model
     assert again.query_sizes_m == (30, 30, 30)
 
