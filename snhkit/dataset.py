@@ -83,7 +83,7 @@ class PrivateDataset:
             self._ledger: Ledger = StoredLedger(ledger, records, self._unit, budget)
         elif budget is None:
             raise InputError(
-                "budget is missing; give the most epsilon that all releases together may spend."
+                "budget is missing; give the most epsilon that all releases may spend."
             )
         else:
             self._ledger = Ledger(budget)

@@ -39,7 +39,7 @@ class DoneCells:
         Raises
         ------
         InputError
-            If the file was begun with other settings, or a line is not one of a sweep.
+            If the file was begun with other settings, or a line does not hold results of a sweep.
         """
         if path is None:
             return cls(None, {})

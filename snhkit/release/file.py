@@ -143,7 +143,7 @@ def decoded_spend(epsilon: str, what: str, composition: Any, delta: str = "0") -
 
 
 def fraction(name: str, text: str) -> Fraction:
-    """Return the fraction that a file writes as text; raise InputError if the text is another."""
+    """Return the fraction that a file writes as text; raise InputError if the text is not one."""
     # Fraction("1e999999999") would take unbounded time and memory.
     if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
         raise InputError(f"{name} must be written as p or p/q with at most 60 digits each.")

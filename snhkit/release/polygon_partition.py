@@ -264,8 +264,8 @@ class PolygonPartition:
         coordinates = arrays["coordinates"]
         if coordinates.ndim != 2 or coordinates.shape[1] != 2 or coordinates.dtype != np.float64:
             raise InputError(
-                f"coordinates must be 64-bit floats of shape (v, 2), not {coordinates.dtype} of shape "
-                f"{coordinates.shape}."
+                f"coordinates must be 64-bit floats of shape (v, 2), not "
+                f"{coordinates.dtype} of shape {coordinates.shape}."
             )
         length = len(coordinates)
         for name, least in zip(_ARRAYS[1:], (4, 1, 1), strict=True):

@@ -96,7 +96,7 @@ class Exam:
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
-        """Return the exam of squares around a data set's points."""
+        """Return squares around a data set's points, with their true counts."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
