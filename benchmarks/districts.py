@@ -2,7 +2,8 @@
 
 Needs a folder with sf_cabs.npy. Prints, as Markdown, the mean absolute error in records of the
 counts of square districts of one size that cover the region, and the sum of these counts over the
-number of records. The first two methods are told the districts; the others are not.
+number of records. The first two methods count the districts themselves; the others do not know the
+districts.
 """
 
 import argparse

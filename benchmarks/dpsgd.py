@@ -1,7 +1,8 @@
 """Loss curves of DP-SGD: ``python benchmarks/dpsgd.py`` draws docs/figures/dpsgd.png.
 
-On a synthetic city, whose losses are nobody's secret. Squares are 500 to 2,000 m wide: a network
-this small learns nothing of 25 to 100 m squares in so few steps even without noise.
+The records are synthetic, because losses are computed from true counts. Squares are 500 to 2,000 m
+wide: a network this small learns nothing about squares of 25 to 100 m in so few steps, even without
+noise.
 """
 
 from fractions import Fraction

@@ -84,7 +84,10 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
         good &= value > 0
     good &= np.array([isinstance(t, str) and t.isprintable() for t in labels["dataset"]])
     if not good.all():
-        raise InputError(f"labels: row {int(np.argmin(good))} (counting from 0) is invalid.")
+        raise InputError(
+            f"labels: row {int(np.argmin(good))} (counting from 0) is invalid: the name must be "
+            "printable, and numbers must be finite and in their ranges."
+        )
     return labels.reset_index(drop=True).copy()
 
 
