@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import snhkit as snh
-from snhkit.builders import Terms
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.builders.width.evenness import bought_evenness
 from snhkit.geometry import Grid
 from snhkit.neural import Prior
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact
 from snhkit.select import entropy
 
 WIDTHS_M = (12, 16, 21, 28, 37, 50, 66, 88, 117, 156, 210)
@@ -99,8 +98,9 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
     """Return the bought evenness, log(n epsilon), and the logarithm of the default width."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
-    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), ReplayableEntropy(0), n)
-    evenness = bought_evenness(records, Grid.of_width(records.region, usual / 2), terms)[0]
+    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
+    private = Measurements(PointSource(records), terms, ReplayableEntropy(0))
+    evenness = bought_evenness(private, Grid.of_width(records.region, usual / 2))
     return evenness, np.log(n * epsilon), np.log(usual)
 
 

@@ -13,7 +13,7 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser.denoiser import peaks
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact
 
 SIDE_M = 13_200.0
 CELLS = 96
@@ -182,8 +182,9 @@ def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Genera
     """
     records = inside_city(xy)
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
-    terms = snh.builders.Terms(exact(epsilon), PrivacyUnit.of("record"), entropy, n)
-    bought = chosen_grid(records, terms, "bought")[0].cell_m * np.exp(rng.normal(-0.04, 0.3))
+    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
+    private = Measurements(PointSource(records), terms, entropy)
+    bought = chosen_grid(private, "bought").cell_m * np.exp(rng.normal(-0.04, 0.3))
     return float(np.clip(bought, 6, 350))
 
 

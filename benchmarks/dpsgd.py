@@ -5,10 +5,13 @@ wide: a network this small learns nothing about squares of 25 to 100 m in so few
 noise.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import matplotlib
 
 matplotlib.use("Agg")
@@ -17,10 +20,9 @@ import numpy as np
 
 import snhkit as snh
 from snhkit.neural.dpsgd.descent import descend
-from snhkit.neural.dpsgd.dpsgd import exact_training_set
 from snhkit.neural.dpsgd.network_model import INPUTS
 from snhkit.neural.networks.network import parameter_count
-from snhkit.privacy import ReplayableEntropy, exact, gradient_noise
+from snhkit.privacy import NoisyGradients, ReplayableEntropy, exact, gradient_noise
 
 OUT = Path(__file__).parents[1] / "docs" / "figures" / "dpsgd.png"
 BUILDER = snh.DPSGD(sizes_m=(500, 2000))
@@ -37,35 +39,42 @@ LINES = {
 
 @cache
 def city(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return training squares of a synthetic city, and their exact counts."""
+    """Return the inputs of training squares, and their exact counts in units of the scale."""
     records = snh.synthetic_points("milwaukee", n=100_000)
-    return exact_training_set(records, len(records), BUILDER.sizes_m, BUILDER.samples, seed)[:2]
+    builder = replace(BUILDER, seed=seed)
+    boxes, inputs, scale = builder.training_set(records.region, len(records))
+    return inputs, snh.exact_counts(records, boxes) / scale
 
 
 @cache
 def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
-    """Return the gradient noise of every step and parameter; zeros if epsilon is None."""
+    """Return the noise of every step and parameter."""
     shape = (BUILDER.steps, parameter_count(BUILDER.network, INPUTS))
     if epsilon is None:
         return np.zeros(shape, np.float32)
     delta, entropy = exact(BUILDER.delta), ReplayableEntropy(seed)
-    return gradient_noise(*shape, BUILDER.sensitivity, epsilon, delta, entropy)[0]
+    sensitivity = 2 * BUILDER.batch * BUILDER.clip
+    return gradient_noise(*shape, sensitivity, epsilon, delta, entropy)[0]
 
 
 def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
-    """Return the loss before each step, divided by that of answering the mean, shape (steps,)."""
-    squares, labels = city(seed)
-    _, found = descend(
+    """Return the loss before each step, over that of answering the mean label, shape (steps,)."""
+    inputs, labels = city(seed)
+    found = []
+    predict = jax.jit(
+        lambda params: BUILDER.network.apply(params, jnp.asarray(inputs, jnp.float32))
+    )
+    descend(
         BUILDER.network,
-        squares,
-        labels,
-        noise(epsilon, seed),
+        inputs,
+        NoisyGradients(labels, noise(epsilon, seed), batch=BUILDER.batch, clip=BUILDER.clip),
+        steps=BUILDER.steps,
         batch=BUILDER.batch,
-        clip=BUILDER.clip,
         learning_rate=rate,
         seed=seed,
+        watch=lambda params: found.append(np.mean((predict(params) - labels) ** 2)),
     )
-    return found / labels.var()
+    return np.array(found) / labels.var()
 
 
 def main() -> None:

@@ -1,60 +1,19 @@
-"""The interface of builders, and the terms under which a builder may use private records."""
+"""The interface of builders, the methods that make releases."""
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol
 
-from snhkit.geometry import Points, Region
-from snhkit.privacy import Entropy, PrivacyUnit
+from snhkit.geometry import Region
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["Builder", "Terms"]
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The terms under which a builder may use private records.
-
-    ``PrivateDataset.release`` makes them, after it has charged epsilon to the ledger.
-
-    Parameters
-    ----------
-    epsilon : Fraction
-        The largest epsilon that the builder may spend.
-    unit : PrivacyUnit
-        The unit of privacy.
-    entropy : Entropy
-        The source of the noise.
-    n : int, optional
-        The number of records, if it is public or was bought with noise.
-    public : Points, optional
-        Public points near which queries are expected.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> terms = Terms(Fraction(1), PrivacyUnit.of("user", max_per_user=5), SystemEntropy())
-    >>> terms.record_epsilon
-    0.2
-    """
-
-    epsilon: Fraction
-    unit: PrivacyUnit
-    entropy: Entropy
-    n: int | None = None
-    public: Points | None = None
-
-    @property
-    def record_epsilon(self) -> float:
-        """Epsilon per record: epsilon / sensitivity, the inverse of the noise scale of a count."""
-        return float(self.epsilon / self.unit.sensitivity)
+__all__ = ["Builder"]
 
 
 class Builder(Protocol):
     """The interface of a method: a frozen dataclass of hyperparameters with a ``build`` method.
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
-    reference to the records.
+    reference to the measurements.
 
     Examples
     --------
@@ -77,7 +36,7 @@ class Builder(Protocol):
         region : Region
             The public region of the records.
         terms : Terms
-            The terms that ``build`` will get.
+            The terms of the measurements that ``build`` will get.
 
         Raises
         ------
@@ -86,19 +45,18 @@ class Builder(Protocol):
         """
         ...
 
-    def build(self, records: Points, terms: Terms) -> Release:
-        """Build a release of the records and spend at most ``terms.epsilon``.
+    def build(self, private: Measurements) -> Release:
+        """Build a release from noisy measurements of the private records.
 
         Parameters
         ----------
-        records : Points
-            The private records.
-        terms : Terms
-            What may be spent, and how the noise is drawn.
+        private : Measurements
+            The only access to the records: every measurement has noise and is paid for from
+            ``private.epsilon``.
 
         Returns
         -------
         Release
-            The release, which lists every spend.
+            The release, as ``snhkit.builders.base.publish`` makes it from the measurements.
         """
         ...

@@ -4,17 +4,20 @@ import os
 from fractions import Fraction
 from typing import Literal
 
-from snhkit.builders.base import Builder, Terms
+from snhkit.builder import Builder
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.privacy import (
     Budget,
     Epsilon,
     Ledger,
+    Measurements,
+    PointSource,
     PrivacyUnit,
     ReplayableEntropy,
     StoredLedger,
     SystemEntropy,
+    Terms,
     exact,
     written,
 )
@@ -87,7 +90,7 @@ class PrivateDataset:
             )
         else:
             self._ledger = Ledger(budget)
-        self._records = self.unit.bound(records, SystemEntropy())
+        self._source = PointSource(self.unit.bound(records, SystemEntropy()))
         self._n_is_public = n == "public"
 
     @property
@@ -103,7 +106,7 @@ class PrivateDataset:
     @property
     def region(self) -> Region:
         """The declared region of the records."""
-        return self._records.region
+        return self._source.region
 
     @property
     def n(self) -> int:
@@ -119,7 +122,7 @@ class PrivateDataset:
                 "The number of records is private. If a method needed it, release.n has a noisy "
                 "number."
             )
-        return len(self._records)
+        return self._source.n()
 
     def release(
         self,
@@ -161,23 +164,22 @@ class PrivateDataset:
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
-        n = len(self._records) if self._n_is_public else None
-        terms = Terms(price, self.unit, entropy, n, public)
+        n = self._source.n() if self._n_is_public else None
+        delta = getattr(builder, "delta", None)
+        terms = Terms(price, self.unit, n, public, exact(delta) if delta else Fraction(0))
         builder.check(self.region, terms)
         who = type(builder).__name__
-        delta = getattr(builder, "delta", None)
-        entry = self.ledger.charge(
-            price,
-            who,
-            delta=exact(delta) if delta else Fraction(0),
-            replayable=entropy.replayable,
-        )
+        entry = self.ledger.charge(price, who, delta=terms.delta, replayable=entropy.replayable)
+        private = Measurements(self._source, terms, entropy)
         try:
-            release = builder.build(self._records, terms)
-            self.ledger.settle(entry, release.spends, release.checksum)
+            release = builder.build(private)
+            _refuse_other(who, release, private)
+            self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
             self.ledger.fail(entry, error)
             raise
+        finally:
+            private.close()
         return release
 
     def __repr__(self) -> str:
@@ -185,3 +187,25 @@ class PrivateDataset:
 
     def _repr_html_(self) -> str:
         return self.ledger._repr_html_()
+
+
+def _refuse_other(who: str, release: Release, private: Measurements) -> None:
+    """Raise InputError unless a release states what was measured."""
+    if not isinstance(release, Release):
+        raise InputError(f"{who}.build returned a {type(release).__name__}, not a Release.")
+    measured = {
+        "epsilon": private.spent,
+        "spends": private.spends,
+        "unit": private.unit,
+        "n": private.n,
+        "replayable": private.replayable,
+        "region": private.region,
+    }
+    if not private.spends:
+        raise InputError(f"{who}.build measured nothing, so there is nothing to release.")
+    for name, value in measured.items():
+        if getattr(release, name) != value:
+            raise InputError(
+                f"{who}.build returned a release whose {name} is not what was measured; make the "
+                "release with snhkit.builders.base.publish."
+            )

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from snhkit.builders import Identity, UniformGrid
+from snhkit.builders.base import publish
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.geometry import Points, RangeQueries, Region
+from snhkit.geometry import Grid, Points, RangeQueries, Region
+from snhkit.models.grid_model import GridModel
 from snhkit.privacy import Budget, PrivacyUnit, Spend
 
 
@@ -104,24 +106,99 @@ class TestBudget:
             def check(self, region, terms):
                 pass
 
-            def build(self, records, terms):
+            def build(self, private):
                 pytest.fail("looked at the records")
 
         data = dataset(records)
         with pytest.raises(BudgetExceeded, match=r"Spy: asked 1\.5, left 1, short by 0\.5"):
             data.release(Spy(), epsilon=1.5)
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("epsilon", Fraction(1, 4)),
+            ("spends", (Spend(Fraction(1, 2), "something else"),)),
+            ("unit", PrivacyUnit.of("user", 3)),
+            ("n", 299),
+            ("replayable", True),
+            ("region", Region.around(lat=45, lon=7, side_m=401)),
+        ],
+    )
+    def test_a_builder_that_states_what_was_not_measured_hands_over_nothing(
+        self, records, name, value
+    ):
+        @dataclass(frozen=True)
+        class Liar(Identity):
+            def build(self, private):
+                release = super().build(private)
+                thing = release.model if name == "region" else release
+                if name == "region":
+                    object.__setattr__(thing, "grid", Grid(value, release.model.grid.m))
+                else:
+                    object.__setattr__(thing, name, value)
+                return release
+
+        data = dataset(records)
+        with pytest.raises(InputError, match=rf"a release whose {name} is not what was measured"):
+            data.release(Liar(30), epsilon="0.5")
+        assert [(e.state, e.epsilon) for e in data.ledger.entries] == [("failed", Fraction(1, 2))]
+
+    def test_a_builder_that_draws_fifty_times_pays_fifty_times(self, records):
+        @dataclass(frozen=True)
+        class Greedy(Identity):
+            times: int = 50
+
+            def build(self, private):
+                for _ in range(self.times - 1):
+                    private.histogram(Grid(private.region, 2), Fraction(1, 100))
+                return super().build(private)
+
+        data = dataset(records, budget=10)
+        release = data.release(Greedy(30), epsilon="0.5")
+        assert len(release.spends) == 50
+        assert release.epsilon == Fraction(1, 2)
+        with pytest.raises(BudgetExceeded, match=r"asked 0\.01, left 0, short by 0\.01"):
+            data.release(Greedy(30, times=60), epsilon="0.5")
+
+    @pytest.mark.parametrize("returned", [None, 3, "release"])
+    def test_a_builder_that_returns_no_release(self, records, returned):
+        @dataclass(frozen=True)
+        class Careless(Identity):
+            def build(self, private):
+                super().build(private)
+                return returned
+
+        data = dataset(records)
+        with pytest.raises(InputError, match="not a Release"):
+            data.release(Careless(30), epsilon=1)
+        assert data.ledger.entries[0].state == "failed"
+
+    def test_a_builder_cannot_keep_the_measurements_for_later(self, records):
+        kept = []
+
+        @dataclass(frozen=True)
+        class Keeper(Identity):
+            def build(self, private):
+                kept.append(private)
+                private.histogram(Grid(private.region, 2), private.epsilon / 2)
+                return publish(self, private, GridModel(Grid(private.region, 1), np.zeros((1, 1))))
+
+        release = dataset(records).release(Keeper(30), epsilon=1)
+        assert release.epsilon == Fraction(1, 2)
+        with pytest.raises(InputError, match="the build has ended"):
+            kept[0].histogram(Grid(records.region, 2), Fraction(1, 2))
+
     def test_a_builder_that_overspends_hands_over_nothing(self, records):
         @dataclass(frozen=True)
         class Greedy(Identity):
-            def build(self, records, terms):
-                release = super().build(records, terms)
+            def build(self, private):
+                release = super().build(private)
                 more = (*release.spends, Spend(Fraction(1, 10**9), "a little more"))
                 object.__setattr__(release, "spends", more)
                 return release
 
         data = dataset(records)
-        with pytest.raises(BudgetExceeded, match="must not be released"):
+        with pytest.raises(InputError, match="whose spends is not what was measured"):
             data.release(Greedy(30), epsilon="0.5")
         assert [(e.state, e.epsilon) for e in data.ledger.entries] == [("failed", Fraction(1, 2))]
 

@@ -1,7 +1,7 @@
 """The methods that need no neural network, one per module, each a ``Builder`` of releases."""
 
 from snhkit.builders.adaptive import AdaptiveGrid
-from snhkit.builders.base import Builder, Terms
+from snhkit.builders.base import Builder
 from snhkit.builders.dawa import DAWA
 from snhkit.builders.hdmm import HDMM
 from snhkit.builders.hierarchical import HierarchicalGrid
@@ -24,7 +24,6 @@ __all__ = [
     "PrivTree",
     "Privelet",
     "QuadTree",
-    "Terms",
     "Tessellation",
     "UniformGrid",
 ]

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, publish, with_n
+from snhkit.builders.base import publish
 from snhkit.checks import positive
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Partition, Points, Region
+from snhkit.geometry import Grid, Partition, Region
 from snhkit.models.cell_noise import CellNoise
 from snhkit.models.partition_model import PartitionModel
-from snhkit.privacy import exact, noise_variance, noisy_histogram
+from snhkit.privacy import Measurements, Terms, exact
 from snhkit.release import Release
 
 __all__ = ["AdaptiveGrid"]
@@ -75,7 +75,7 @@ class AdaptiveGrid:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``.
+            Epsilon per record, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class AdaptiveGrid:
         noisy : ndarray
             The noisy counts of coarse cells.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``.
+            Epsilon per record, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -111,29 +111,17 @@ class AdaptiveGrid:
     def check(self, region: Region, terms: Terms) -> None:
         """Accept all regions and terms."""
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the pieces."""
-        n, left, bought = with_n(records, terms)
-        grid = Grid(records.region, self.cells_per_side(n, left.record_epsilon))
-        alpha = exact(self.alpha)
-        coarse_epsilon = left.epsilon * alpha
-        sensitivity, entropy = left.unit.sensitivity, left.entropy
-        coarse, coarse_spend = noisy_histogram(
-            grid.count(records), coarse_epsilon, sensitivity, entropy
-        )
-        pieces = self.pieces(coarse, left.record_epsilon)
+        n, epsilon = private.number(), private.record_epsilon
+        grid, alpha = Grid(private.region, self.cells_per_side(n, epsilon)), exact(self.alpha)
+        coarse = private.histogram(grid, private.epsilon * alpha)
+        pieces = self.pieces(coarse.values, epsilon)
         cells = Partition.split(grid, pieces)
-        fine, fine_spend = noisy_histogram(
-            cells.count(records), left.epsilon - coarse_epsilon, sensitivity, entropy
-        )
-        noise_model = consistent_noise(
-            pieces,
-            alpha,
-            noise_variance(coarse_spend.epsilon, sensitivity),
-            noise_variance(fine_spend.epsilon, sensitivity),
-        )
-        model = PartitionModel(cells, consistent(coarse, pieces, fine, alpha), noise_model)
-        return publish(self, terms, (*bought, coarse_spend, fine_spend), model, n)
+        fine = private.histogram(cells, private.epsilon)
+        noise = consistent_noise(pieces, alpha, coarse.variance, fine.variance)
+        values = consistent(coarse.values, pieces, fine.values, alpha)
+        return publish(self, private, PartitionModel(cells, values, noise))
 
 
 def consistent(

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
@@ -10,30 +10,21 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from snhkit.builder import Builder, Terms
+from snhkit.builder import Builder
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points
 from snhkit.geometry.grid import MAX_CELLS
 from snhkit.models import Model
-from snhkit.privacy import Spend, noisy_count, noisy_histogram
+from snhkit.privacy import Measurements
 from snhkit.release import Release
 
 __all__ = [
     "MAX_CELLS_PER_SIDE",
-    "N_SHARE",
     "Builder",
     "Extra",
-    "Terms",
     "hyperparameters",
-    "noisy_grid",
     "publish",
-    "with_n",
 ]
-
-N_SHARE = Fraction(1, 20)
-"""The share of epsilon that is spent on the number of records if that is not public."""
 
 MAX_CELLS_PER_SIDE = math.isqrt(MAX_CELLS)
 """The number of cells per side of the finest grid that is allowed."""
@@ -81,60 +72,19 @@ class Extra:
             ) from error
 
 
-def with_n(records: Points, terms: Terms) -> tuple[int, Terms, tuple[Spend, ...]]:
-    """Return the number of records, and buy a noisy number if it is not public.
+def publish(builder: Builder, private: Measurements, model: Model, **shown: Any) -> Release:
+    """Return the release of a builder's model, and of what its measurements cost.
 
-    Returns
-    -------
-    n : int
-        The public or noisy number of records, 0 or more.
-    left : Terms
-        The terms with n, less what was spent.
-    bought : tuple of Spend
-        The cost: nothing if n is public, else ``N_SHARE`` of epsilon.
+    The release shows the builder's hyperparameters, or ``shown`` in their place.
     """
-    if terms.n is not None:
-        return terms.n, terms, ()
-    noisy, spend = noisy_count(
-        len(records),
-        terms.epsilon * N_SHARE,
-        terms.unit.sensitivity,
-        terms.entropy,
-        "number of records",
-    )
-    n = max(noisy, 0)
-    return n, replace(terms, n=n, epsilon=terms.epsilon - spend.epsilon), (spend,)
-
-
-def with_n_unless(
-    given: object, records: Points, terms: Terms
-) -> tuple[int | None, Terms, tuple[Spend, ...]]:
-    """Return the number of records as ``with_n`` does, or buy nothing if ``given`` is not None.
-
-    For builders that need n only to choose the hyperparameter ``given``.
-    """
-    return with_n(records, terms) if given is None else (terms.n, terms, ())
-
-
-def noisy_grid(records: Points, grid: Grid, terms: Terms) -> tuple[NDArray[np.int64], Spend]:
-    """Spend all epsilon on noisy counts of a grid's cells, shape (m, m); return counts and cost."""
-    return noisy_histogram(
-        grid.count(records), terms.epsilon, terms.unit.sensitivity, terms.entropy
-    )
-
-
-def publish(
-    builder: Builder, terms: Terms, spends: tuple[Spend, ...], model: Model, n: int | None = None
-) -> Release:
-    """Return the release of a builder's model, where ``terms`` are those that ``build`` got."""
     return Release(
         method=type(builder).__name__,
-        hyperparameters=hyperparameters(builder),
-        epsilon=terms.epsilon,
-        unit=terms.unit,
-        n=terms.n if n is None else n,
-        replayable=terms.entropy.replayable,
-        spends=spends,
+        hyperparameters=shown or hyperparameters(builder),
+        epsilon=private.spent,
+        unit=private.unit,
+        n=private.n,
+        replayable=private.replayable,
+        spends=private.spends,
         model=model,
     )
 

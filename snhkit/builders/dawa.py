@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms, publish, sizes
+from snhkit.builders.base import publish, sizes
 from snhkit.builders.inference.binary_tree import fitted_leaves
 from snhkit.builders.inference.level_shares import box_energies, level_shares
 from snhkit.checks import positive, whole
@@ -14,8 +14,9 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region
 from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
+from snhkit.geometry.histogram import Merged
 from snhkit.models.partition_model import PartitionModel
-from snhkit.privacy import BucketCosts, exact, noisy_buckets, noisy_histogram
+from snhkit.privacy import BucketCosts, Measurements, Terms, exact
 from snhkit.release import Release
 
 __all__ = ["DAWA"]
@@ -90,7 +91,7 @@ class DAWA:
             raise InputError(f"block must be a power of two, not {self.block}.")
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
-    def _budget(self, terms: Terms) -> tuple[Fraction, Fraction, Fraction]:
+    def _budget(self, terms: Terms | Measurements) -> tuple[Fraction, Fraction, Fraction]:
         """Return epsilon for the buckets, epsilon for the counts, and the price of a bucket."""
         bucket_epsilon = terms.epsilon * exact(self.ratio)
         count_epsilon = terms.epsilon - bucket_epsilon
@@ -126,30 +127,25 @@ class DAWA:
         bucket_epsilon, _, price = self._budget(terms)
         BucketCosts.of(4**self.order, price, bucket_epsilon, terms.unit.sensitivity)
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the buckets."""
-        sensitivity, entropy = terms.unit.sensitivity, terms.entropy
-        bucket_epsilon, count_epsilon, price = self._budget(terms)
-        grid = Grid(records.region, 2**self.order)
-        cells = grid.count(records)
+        bucket_epsilon, count_epsilon, price = self._budget(private)
+        grid = Grid(private.region, 2**self.order)
         column, row = hilbert_curve(self.order)
         along = column * grid.m + row
-        length, bucket_spend = noisy_buckets(
-            cells, along, self.block, price, bucket_epsilon, sensitivity, entropy
-        )
+        length = private.buckets(grid, along, self.block, price, bucket_epsilon)
         bucket = np.empty((grid.m, grid.m), np.int64)
         bucket[column, row] = np.repeat(np.arange(len(length)), length)
-        shares = level_shares(box_energies(self.expected(grid.region, terms.public), grid, bucket))
-        counts: dict[int, NDArray] = {}
-        spends = [bucket_spend]
-        for level, share in shares.items():
-            counts[level], spend = noisy_histogram(
-                cells.merged(bucket >> level), count_epsilon * share, sensitivity, entropy
-            )
-            spends.append(spend)
+        shares = level_shares(
+            box_energies(self.expected(grid.region, private.public), grid, bucket)
+        )
+        counts = {
+            level: private.histogram(Merged(grid, bucket >> level), count_epsilon * share).values
+            for level, share in shares.items()
+        }
         values = fitted_leaves(counts, {level: float(s) ** -2 for level, s in shares.items()})
         model = PartitionModel(_bucket_rectangles(grid, length), values)
-        return publish(self, terms, tuple(spends), model)
+        return publish(self, private, model)
 
 
 def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:

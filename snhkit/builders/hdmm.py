@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.base import Terms, publish, sizes, with_n_unless
+from snhkit.builders.base import publish, sizes
 from snhkit.builders.inference.p_identity import best_extra_rows, one_thread, p_identity
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Region
 from snhkit.models.axis_noise import AxisNoise
 from snhkit.models.grid_model import GridModel
-from snhkit.privacy import column_norm, noise_variance, noisy_products
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["HDMM"]
@@ -83,7 +83,7 @@ class HDMM:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``.
+            Epsilon per record, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -107,22 +107,18 @@ class HDMM:
                 f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
             )
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of the counts that fit the noisy weighted sums best."""
-        n, left, bought = with_n_unless(self.cell_m, records, terms)
-        side_m = records.region.side_m
-        width = self.cell_m or self.width(side_m, n or 0, left.record_epsilon)
-        grid = Grid.of_width(records.region, width)
-        weights = self.weights(grid, left.record_epsilon)
-        noisy, spend = noisy_products(
-            grid.count(records), weights, left.epsilon, left.unit.sensitivity, left.entropy
-        )
-        change = left.unit.sensitivity * column_norm(weights) ** 2
-        deviation = math.sqrt(noise_variance(spend.epsilon, change))
+        width = self.cell_m
+        if width is None:
+            n = private.number()
+            width = self.width(private.region.side_m, n, private.record_epsilon)
+        grid = Grid.of_width(private.region, width)
+        weights = self.weights(grid, private.record_epsilon)
+        sums, variance = private.products(grid, weights, private.epsilon)
         along = covariance(weights)
-        noise_model = AxisNoise(grid, (deviation * along).astype(np.float32))
-        model = GridModel(grid, least_squares(weights, along, noisy), noise_model)
-        return publish(self, terms, (*bought, spend), model, n)
+        noise = AxisNoise(grid, (math.sqrt(variance) * along).astype(np.float32))
+        return publish(self, private, GridModel(grid, least_squares(weights, along, sums), noise))
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:
         """Return the strategy along an axis as integer weights.
@@ -135,7 +131,7 @@ class HDMM:
         grid : Grid
             The cells, m per side.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``.
+            Epsilon per record, as ``Measurements.record_epsilon``.
 
         Returns
         -------

@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, publish
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
 from snhkit.builders.inference.hierarchy import measured
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.checks import whole
-from snhkit.geometry import Points, Region
+from snhkit.geometry import Region
 from snhkit.models.grid_noise import BlockNoise
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["HierarchicalGrid", "average_variance"]
@@ -96,12 +97,11 @@ class HierarchicalGrid:
         """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
         given_grid(region, self.cell_m)
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the finest grid."""
-        grid, n, left, bought = chosen_grid(records, terms, self.cell_m, _CELL_SHARE)
-        sides = self.sides(grid.m)
-        model, spends = measured(records, sides, [Fraction(1, len(sides))] * len(sides), left)
-        return publish(self, terms, (*bought, *spends), model, n)
+        sides = self.sides(chosen_grid(private, self.cell_m, _CELL_SHARE).m)
+        shares = [Fraction(1, len(sides))] * len(sides)
+        return publish(self, private, measured(private, sides, shares))
 
 
 def average_variance(sides: tuple[int, ...]) -> float:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from snhkit.builders.base import Terms, noisy_grid, publish
+from snhkit.builders.base import publish
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
-from snhkit.geometry import Points, Region
+from snhkit.geometry import Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
-from snhkit.privacy import noise_variance
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["Identity"]
@@ -60,10 +60,9 @@ class Identity:
         """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
         given_grid(region, self.cell_m)
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the grid."""
-        grid, n, left, bought = chosen_grid(records, terms, self.cell_m)
-        noisy, spend = noisy_grid(records, grid, left)
-        variance = noise_variance(spend.epsilon, left.unit.sensitivity)
-        model = GridModel(grid, noisy, BlockNoise.independent(grid.m, variance))
-        return publish(self, terms, (*bought, spend), model, n)
+        grid = chosen_grid(private, self.cell_m)
+        counts, variance = private.histogram(grid, private.epsilon)
+        noise = BlockNoise.independent(grid.m, variance)
+        return publish(self, private, GridModel(grid, counts, noise))

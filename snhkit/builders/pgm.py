@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Extra, Terms, noisy_grid, publish
+from snhkit.builders.base import Extra, publish
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Region
 from snhkit.geometry.blocks import block_sums
 from snhkit.models.grid_model import GridModel
+from snhkit.privacy import Measurements, Terms
 from snhkit.progress import steps
 from snhkit.release import Release
 
@@ -94,15 +95,15 @@ class PGM:
                 f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
             )
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of the counts that fit a noisy grid best."""
-        grid, n, left, bought = chosen_grid(records, terms, self.cell_m)
+        grid = chosen_grid(private, self.cell_m)
         widest = max(self.blocks_for(grid.m), default=1)
         grid = Grid(grid.region, min(-(-grid.m // widest) * widest, _MAX_CELLS_PER_SIDE))
-        noisy, spend = noisy_grid(records, grid, left)
-        total = n if n is not None else max(int(noisy.sum()), 0)
+        noisy = private.histogram(grid, private.epsilon).values
+        total = private.n if private.n is not None else max(int(noisy.sum()), 0)
         counts = fitted(noisy, total, self.blocks_for(grid.m))
-        return publish(self, terms, (*bought, spend), GridModel(grid, counts), n)
+        return publish(self, private, GridModel(grid, counts))
 
 
 def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[np.float64]:

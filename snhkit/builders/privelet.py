@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from snhkit.builders.base import Terms, publish, with_n_unless
+from snhkit.builders.base import publish
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import positive
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
-from snhkit.privacy import column_norm, noise_variance, noisy_products
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["Privelet"]
@@ -76,7 +76,7 @@ class Privelet:
         n : int
             The number of records; not used if ``cell_m`` is given.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``; not used if ``cell_m`` is given.
+            Epsilon per record, as ``Measurements.record_epsilon``; not used if ``cell_m`` is given.
 
         Returns
         -------
@@ -93,18 +93,14 @@ class Privelet:
         if self.cell_m is not None:
             Grid(region, 2 ** self.halvings(region.side_m, 0, 1))
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of the counts whose coefficients are the noisy ones."""
-        n, left, bought = with_n_unless(self.cell_m, records, terms)
-        k = self.halvings(records.region.side_m, n or 0, left.record_epsilon)
-        grid, haar = Grid(records.region, 2**k), haar_matrix(k)
-        noisy, spend = noisy_products(
-            grid.count(records), haar, left.epsilon, left.unit.sensitivity, left.entropy
-        )
-        change = left.unit.sensitivity * column_norm(haar) ** 2
-        noise_model = wavelet_noise(k, noise_variance(spend.epsilon, change))
-        model = GridModel(grid, inverted(haar, noisy), noise_model)
-        return publish(self, terms, (*bought, spend), model, n)
+        n = private.number() if self.cell_m is None else 0
+        k = self.halvings(private.region.side_m, n, private.record_epsilon)
+        grid, haar = Grid(private.region, 2**k), haar_matrix(k)
+        sums, variance = private.products(grid, haar, private.epsilon)
+        model = GridModel(grid, inverted(haar, sums), wavelet_noise(k, variance))
+        return publish(self, private, model)
 
 
 def haar_matrix(k: int) -> csr_array:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from snhkit.builders.base import Terms, publish
+from snhkit.builders.base import publish
 from snhkit.checks import whole
-from snhkit.geometry import Partition, Points, Region
+from snhkit.geometry import Partition, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.models.cell_noise import CellNoise
 from snhkit.models.partition_model import PartitionModel
-from snhkit.privacy import noise_variance, noisy_histogram, noisy_splits
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["PrivTree"]
@@ -64,14 +64,9 @@ class PrivTree:
     def check(self, region: Region, terms: Terms) -> None:
         """Accept all regions and terms."""
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the leaf squares."""
-        half = terms.epsilon / 2
-        sensitivity, entropy = terms.unit.sensitivity, terms.entropy
-        depth, number, tree_spend = noisy_splits(
-            records, self.max_depth, _MAX_CELLS, half, sensitivity, entropy
-        )
-        cells = Partition.dyadic(records.region, depth, *squares_at(number))
-        counts, count_spend = noisy_histogram(cells.count(records), half, sensitivity, entropy)
-        model = PartitionModel(cells, counts, CellNoise(noise_variance(half, sensitivity)))
-        return publish(self, terms, (tree_spend, count_spend), model)
+        depth, number = private.splits(self.max_depth, _MAX_CELLS, private.epsilon / 2)
+        cells = Partition.dyadic(private.region, depth, *squares_at(number))
+        counts, variance = private.histogram(cells, private.epsilon)
+        return publish(self, private, PartitionModel(cells, counts, CellNoise(variance)))

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, publish, with_n_unless
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
 from snhkit.builders.inference.hierarchy import measured
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import whole
-from snhkit.geometry import Points, Region
+from snhkit.geometry import Region
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["QuadTree"]
@@ -68,7 +69,7 @@ class QuadTree:
         n : int
             The number of records; not used if ``height`` is given.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``; not used if ``height`` is given.
+            Epsilon per record, as ``Measurements.record_epsilon``; not used if ``height`` is given.
 
         Returns
         -------
@@ -102,10 +103,9 @@ class QuadTree:
     def check(self, region: Region, terms: Terms) -> None:
         """Accept all regions and terms."""
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the smallest squares."""
-        n, left, bought = with_n_unless(self.height, records, terms)
-        height = self.height_for(records.region.side_m, n or 0, left.record_epsilon)
+        n = private.number() if self.height is None else 0
+        height = self.height_for(private.region.side_m, n, private.record_epsilon)
         sides = [2**level for level in range(height + 1)]
-        model, spends = measured(records, sides, self.shares(height), left)
-        return publish(self, terms, (*bought, *spends), model, n)
+        return publish(self, private, measured(private, sides, self.shares(height)))

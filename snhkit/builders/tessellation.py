@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from snhkit.builders.base import Terms
+from snhkit.builders.base import publish
 from snhkit.data.polygons import PolygonFrame, Polygons
-from snhkit.geometry import Points, Region
-from snhkit.privacy import noise_variance, noisy_histogram
+from snhkit.geometry import Region
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 if TYPE_CHECKING:
@@ -86,27 +86,15 @@ class Tessellation:
         """Raise InputError if districts overlap, or none lies in the region."""
         _partition(region, self.districts)
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Count the records of each district and add noise, for all of epsilon."""
         from snhkit.release.polygon_model import PolygonModel
 
-        partition = _partition(records.region, self.districts)
-        sensitivity = terms.unit.sensitivity
-        counts, spend = noisy_histogram(
-            partition.count(records), terms.epsilon, sensitivity, terms.entropy
-        )
-        variance = noise_variance(spend.epsilon, sensitivity)
-        return Release(
-            method=type(self).__name__,
-            # The districts themselves are in the model, whose arrays a file holds.
-            hyperparameters={"districts": len(self.districts)},
-            epsilon=terms.epsilon,
-            unit=terms.unit,
-            n=terms.n,
-            replayable=terms.entropy.replayable,
-            spends=(spend,),
-            model=PolygonModel(partition, counts, variance),
-        )
+        partition = _partition(private.region, self.districts)
+        counts, variance = private.histogram(partition, private.epsilon)
+        model = PolygonModel(partition, counts, variance)
+        # The districts themselves are in the model, whose arrays a file holds.
+        return publish(self, private, model, districts=len(self.districts))
 
 
 @lru_cache(maxsize=4)

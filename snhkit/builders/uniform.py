@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, noisy_grid, publish, with_n
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
 from snhkit.checks import positive
-from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
-from snhkit.privacy import noise_variance
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["UniformGrid"]
@@ -56,7 +56,7 @@ class UniformGrid:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Terms.record_epsilon``.
+            Epsilon per record, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -68,11 +68,10 @@ class UniformGrid:
     def check(self, region: Region, terms: Terms) -> None:
         """Accept all regions and terms."""
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the grid."""
-        n, left, bought = with_n(records, terms)
-        grid = Grid(records.region, self.cells_per_side(n, left.record_epsilon))
-        noisy, spend = noisy_grid(records, grid, left)
-        variance = noise_variance(spend.epsilon, left.unit.sensitivity)
-        model = GridModel(grid, noisy, BlockNoise.independent(grid.m, variance))
-        return publish(self, terms, (*bought, spend), model, n)
+        n = private.number()
+        grid = Grid(private.region, self.cells_per_side(n, private.record_epsilon))
+        counts, variance = private.histogram(grid, private.epsilon)
+        noise = BlockNoise.independent(grid.m, variance)
+        return publish(self, private, GridModel(grid, counts, noise))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from snhkit.checks import positive, whole
 from snhkit.errors import InputError
-from snhkit.geometry.histogram import Histogram
+from snhkit.geometry.histogram import Histogram, proven
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
@@ -21,6 +21,7 @@ _MAX_SIDE = math.isqrt(MAX_CELLS)
 _CHUNK = 65_536  # boxes of a step, whose corners fit into the cache
 
 
+@proven
 @dataclass(frozen=True)
 class Grid:
     """A region cut into ``m`` by ``m`` equal, half-open, non-overlapping cells.

@@ -1,7 +1,7 @@
 """True counts of the cells of a partition, the only data that may claim parallel composition."""
 
 from dataclasses import dataclass
-from typing import Protocol, Union, runtime_checkable
+from typing import Protocol, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,34 @@ from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["Cells", "Histogram", "Merged"]
+__all__ = ["Cells", "Histogram", "Merged", "is_proven", "proven"]
+
+_PROVEN: set[type] = set()
+_Class = TypeVar("_Class", bound=type)
 
 
-@runtime_checkable
+def proven(cls: _Class) -> _Class:
+    """Declare that the cells of a class are proven not to overlap, and return the class.
+
+    Only the cells of such classes can be counted in private records. The proof is in the class's
+    constructor.
+    """
+    _PROVEN.add(cls)
+    return cls
+
+
+def is_proven(cells: object) -> bool:
+    """Return whether an object's cells are proven not to overlap.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Grid, Region
+    >>> is_proven(Grid(Region.around(lat=0, lon=0, side_m=2), 2)), is_proven([0, 1])
+    (True, False)
+    """
+    return type(cells) in _PROVEN
+
+
 class Cells(Protocol):
     """A region cut into cells that do not overlap: a ``Grid`` or a ``Partition``."""
 

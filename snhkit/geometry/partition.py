@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from snhkit.errors import InputError
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.geometry.grid import Grid
-from snhkit.geometry.histogram import Histogram
+from snhkit.geometry.histogram import Histogram, proven
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
@@ -20,6 +20,7 @@ MAX_DEPTH = 24
 """Halvings of a region's side at which dyadic squares still have distinct edges."""
 
 
+@proven
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """Half-open rectangles [x0, x1) by [y0, y1) that cover a region and overlap nowhere.

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field
 
-from snhkit.builders.base import Terms, noisy_grid, publish, sizes, with_n
+from snhkit.builders.base import publish, sizes
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region, SummedArea
+from snhkit.geometry import Grid, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.device import require_jax
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["SNH"]
@@ -110,29 +111,27 @@ class SNH:
             raise InputError("SNH: public holds no points in this region; leave it out.")
         require_jax("SNH")
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""
-        n, left, bought = with_n(records, terms)
+        n = private.number()
         coarse, labels = 0.0, "published"
         if self.prior is not None:
-            coarse, labels = coarse_share(n, left.record_epsilon, self.sizes_m), "denoised"
+            coarse, labels = coarse_share(n, private.record_epsilon, self.sizes_m), "denoised"
         share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
-        grid, _, left, width_spends = chosen_grid(
-            records, left, self.cell_m, share, self.sizes_m, labels
-        )
+        grid = chosen_grid(private, self.cell_m, share, self.sizes_m, labels)
         if self.cell_m is None and (most := self.networks.network.map_cells):
             grid = Grid(grid.region, min(grid.m, most))  # the map could not hold narrower cells
-        psi, noise_scale = max(smoothing(n), 1.0), 1 / left.record_epsilon
+        psi, noise_scale = max(smoothing(n), 1.0), 1 / private.record_epsilon
         if self.prior is None:
-            noisy, spend = noisy_grid(records, grid, left)
-            learned_from, spends = SummedArea(grid, noisy.astype(float)), (spend,)
+            counts = private.histogram(grid, private.epsilon).values
+            learned_from = SummedArea(grid, counts.astype(float))
         else:
-            levels, spends = bought_levels(records, grid, left, coarse)
+            levels = bought_levels(private, grid, coarse)
             noise_scale = levels.noise_scale
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # From here on, nothing looks at the records.
         model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, terms.public
+            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
         )
-        return publish(self, terms, (*bought, *width_spends, *spends), model, n)
+        return publish(self, private, model)

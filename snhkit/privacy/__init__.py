@@ -3,10 +3,12 @@
 from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.count_source import CountSource, PointSource
 from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
-from snhkit.privacy.gradients import gradient_noise, noisy_gradient
+from snhkit.privacy.gradients import NoisyGradients, gradient_noise, noisy_gradient
 from snhkit.privacy.ledger import Ledger
+from snhkit.privacy.measurements import Measurements
 from snhkit.privacy.noise import (
     discrete_laplace,
     gaussian_for_demonstration,
@@ -17,21 +19,28 @@ from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.spend import Spend, total, total_delta
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.stored_ledger import StoredLedger, read_ledger
+from snhkit.privacy.terms import Terms
 from snhkit.privacy.unit import PrivacyUnit
-from snhkit.privacy.variance import noise_variance
+from snhkit.privacy.variance import Noisy, noise_variance
 
 __all__ = [
     "BucketCosts",
     "Budget",
+    "CountSource",
     "Entropy",
     "Entry",
     "Epsilon",
     "Ledger",
+    "Measurements",
+    "Noisy",
+    "NoisyGradients",
+    "PointSource",
     "PrivacyUnit",
     "ReplayableEntropy",
     "Spend",
     "StoredLedger",
     "SystemEntropy",
+    "Terms",
     "audited_epsilon",
     "column_norm",
     "discrete_laplace",

@@ -5,13 +5,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.noise import gaussian_for_demonstration
 from snhkit.privacy.spend import Spend
 
-__all__ = ["gradient_noise", "noise_multiplier", "noisy_gradient"]
+__all__ = ["NoisyGradients", "clipped_sum", "gradient_noise", "noise_multiplier", "noisy_gradient"]
 
 
 @cache
@@ -103,7 +104,7 @@ def gradient_noise(
     return noise, Spend(epsilon, what, delta=delta)
 
 
-def noisy_gradient(total: Any, noise: Any) -> Any:
+def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
     """Return a sum of clipped gradients with noise added, the only gradient training may use.
 
     Parameters
@@ -124,3 +125,88 @@ def noisy_gradient(total: Any, noise: Any) -> Any:
     array([1.5, 1.5])
     """
     return total + noise
+
+
+def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
+    """Return the sum, shape (p,), of gradients, shape (s, p), each clipped to an L2 norm.
+
+    Whatever one unit of privacy changes, each term changes by at most 2 ``clip``, and the sum
+    therefore by at most 2 s ``clip``.
+
+    Examples
+    --------
+    >>> clipped_sum(np.array([[6, 8], [0, 1]], np.float32), clip=5.0)
+    array([3., 5.], dtype=float32)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+        # Not min(1, clip / norm): that has no value for a norm of 0.
+        cut = gradients * (np.float32(clip) / np.maximum(norms, np.float32(clip)))
+        return np.where(np.isfinite(norms), cut, np.float32(0)).sum(axis=0)
+
+
+class NoisyGradients:
+    """Noisy sums of the gradients of squared errors, which ``Measurements.gradients`` makes.
+
+    The labels, which are exact counts, stay inside.
+
+    Parameters
+    ----------
+    labels : array, shape (s,)
+        The labels of s training boxes.
+    noise : ndarray of float32, shape (steps, size)
+        The noise of each sum, which accounts for the cost.
+    batch : int
+        The largest number of boxes in a sum.
+    clip : float
+        The L2 norm to which each box's gradient is clipped.
+
+    Examples
+    --------
+    >>> gradients = NoisyGradients(np.ones(3), np.zeros((1, 2), np.float32), batch=3, clip=1.0)
+    >>> slopes = np.array([[0.0, 0.5], [0.0, 9.0]], np.float32)
+    >>> gradients.sum(np.array([0, 2]), np.array([2.0, 2.0]), slopes)
+    array([0., 2.], dtype=float32)
+    """
+
+    def __init__(
+        self, labels: ArrayLike, noise: NDArray[np.float32], *, batch: int, clip: float
+    ) -> None:
+        self._labels = np.asarray(labels, np.float32)
+        self._noise = iter(noise)
+        self._batch, self._clip = batch, clip
+
+    def sum(
+        self, chosen: NDArray[np.int64], predicted: ArrayLike, slopes: ArrayLike
+    ) -> NDArray[np.float32]:
+        """Return the noisy sum of the clipped gradients of some boxes' squared errors.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (b,)
+            The numbers of the boxes, at most ``batch`` of them, chosen without looking at records.
+        predicted : array, shape (b,)
+            The current predictions for these boxes, in units of the labels.
+        slopes : array, shape (b, size)
+            The derivatives of the predictions with respect to the parameters.
+
+        Returns
+        -------
+        ndarray of float32, shape (size,)
+            The noisy sum.
+
+        Raises
+        ------
+        BudgetExceeded
+            If all sums that were paid for are used up.
+        InputError
+            If there are more boxes than ``batch``.
+        """
+        if len(chosen) > self._batch:
+            raise InputError(f"gradients: at most {self._batch} boxes in a sum, not {len(chosen)}.")
+        noise = next(self._noise, None)
+        if noise is None:
+            raise BudgetExceeded("gradients: all sums that were paid for are used up.")
+        errors = np.asarray(predicted, np.float32) - self._labels[chosen]
+        gradients = 2 * errors[:, None] * np.asarray(slopes, np.float32)
+        return noisy_gradient(clipped_sum(gradients, self._clip), noise)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.geometry import Points
-from snhkit.geometry.dyadic import square_of
 from snhkit.privacy.budget import Epsilon, epsilon_share
+from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.noise import discrete_laplace
 from snhkit.privacy.spend import Spend
@@ -75,7 +74,7 @@ class Lattice:
 
 
 def noisy_splits(
-    points: Points,
+    source: CountSource,
     max_depth: int,
     max_squares: int,
     epsilon: Epsilon,
@@ -90,10 +89,10 @@ def noisy_splits(
 
     Parameters
     ----------
-    points : Points
+    source : CountSource
         The records; each lies in one square of each depth.
     max_depth : int
-        The depth at which squares are no longer split.
+        The depth at which squares are no longer split, at most ``source.max_depth``.
     max_squares : int
         The largest number of leaf squares. No squares of a depth are split if splitting all of them
         would exceed it.
@@ -118,10 +117,10 @@ def noisy_splits(
 
     Examples
     --------
-    >>> from snhkit.geometry import Region
-    >>> from snhkit.privacy import SystemEntropy
+    >>> from snhkit.geometry import Points, Region
+    >>> from snhkit.privacy import PointSource, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> crowd = Points(city, [[1, 1]] * 9)
+    >>> crowd = PointSource(Points(city, [[1, 1]] * 9))
     >>> depth, number, spend = noisy_splits(
     ...     crowd, 1, 100, Fraction(10_000), 1, SystemEntropy()
     ... )
@@ -135,7 +134,8 @@ def noisy_splits(
     """
     epsilon = epsilon_share(epsilon)
     lattice = Lattice.of(epsilon, sensitivity)
-    finest = np.sort(square_of(points, max_depth))
+    occupied, counted = source.squares(max_depth)
+    below = np.concatenate([[0], np.cumsum(counted)])  # records before each occupied square
     first_depth = 1 if max_depth and max_squares >= 4 else 0
     nodes, kept = np.arange(4**first_depth), 0
     depths, numbers = [], []
@@ -143,7 +143,8 @@ def noisy_splits(
         split = np.zeros(nodes.size, bool)
         if depth < max_depth and kept + 4 * nodes.size <= max_squares:
             bits = 2 * (max_depth - depth)
-            counts = np.subtract(*np.searchsorted(finest, [nodes + 1 << bits, nodes << bits]))
+            ends = np.searchsorted(occupied, [nodes + 1 << bits, nodes << bits])
+            counts = np.subtract(*below[ends])
             noise = discrete_laplace(nodes.shape, Fraction(lattice.scale), entropy)
             split = lattice.biased(counts, depth - first_depth) + noise > 0
         numbers.append(nodes[~split])

@@ -2,8 +2,27 @@
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
-__all__ = ["noise_variance"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Noisy", "noise_variance"]
+
+
+class Noisy(NamedTuple):
+    """Noisy counts, and the public variance of their noise.
+
+    Parameters
+    ----------
+    values : ndarray of int64
+        The noisy counts, each with independent noise.
+    variance : float
+        The variance of each count's noise, in squared counts.
+    """
+
+    values: NDArray[np.int64]
+    variance: float
 
 
 def noise_variance(epsilon: Fraction, sensitivity: int) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from snhkit.data.polygons import MAX_POLYGONS, Polygons
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
-from snhkit.geometry.histogram import Histogram
+from snhkit.geometry.histogram import Histogram, proven
 from snhkit.release.shapes import polygons_in
 
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
@@ -27,6 +27,7 @@ _RECORDS, _SHAPES = 65_536, 256  # looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
 
+@proven
 class PolygonPartition:
     """Disjoint polygons in a region, and the cell "outside" for all other places.
 

@@ -14,11 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from snhkit.builder import Builder, Terms
+from snhkit.builder import Builder
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries, exact_counts
 from snhkit.metrics import relative_errors
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.privacy import (
+    Measurements,
+    PointSource,
+    PrivacyUnit,
+    ReplayableEntropy,
+    Terms,
+    exact,
+)
 from snhkit.select.features import entropy
 from snhkit.select.journal import Experiment, Journal
 from snhkit.select.labels import COLUMNS
@@ -100,19 +107,20 @@ class Exam:
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
-    def terms(self, experiment: Experiment, seed: int) -> Terms:
+    def terms(self, experiment: Experiment) -> Terms:
         """Return an experiment's terms: the points themselves say where queries are expected.
 
-        One record is hidden, n is public, and each experiment has noise of its own.
+        One record is hidden, and n is public.
         """
-        name = json.dumps([seed, *experiment]).encode()
-        noise = int.from_bytes(hashlib.sha256(name).digest()[:8])
-        epsilon, unit = exact(experiment.epsilon), PrivacyUnit.of("record")
-        return Terms(epsilon, unit, ReplayableEntropy(noise), len(self.points), self.points)
+        unit = PrivacyUnit.of("record")
+        return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
 
-    def error(self, builder: Builder, terms: Terms) -> float:
-        """Return the mean relative error of a release (Sec. 2.2 of the paper)."""
-        answers = builder.build(self.points, terms).answer(self.boxes)
+    def error(self, builder: Builder, experiment: Experiment, seed: int) -> float:
+        """Return the mean relative error of a release with noise of the experiment's own."""
+        name = json.dumps([seed, *experiment]).encode()
+        noise = ReplayableEntropy(int.from_bytes(hashlib.sha256(name).digest()[:8]))
+        private = Measurements(PointSource(self.points), self.terms(experiment), noise)
+        answers = builder.build(private).answer(self.boxes)
         error = float(relative_errors(answers, self.truth, len(self.points)).mean())
         if not np.isfinite(error):
             raise InputError(f"fit: {builder!r} gave answers that are not finite numbers.")
@@ -147,7 +155,7 @@ def best_values(
     ]
     for e in wanted:
         exam = exams[e.dataset]
-        builders[e.value].check(exam.points.region, exam.terms(e, search.seed))
+        builders[e.value].check(exam.points.region, exam.terms(e))
     journal = Journal.open(path, search.settings())
     journal.refuse_others(digests)
     todo = journal.missing(wanted)
@@ -176,7 +184,7 @@ def _run(
     experiment: Experiment, exam: Exam, builder: Builder, seed: int
 ) -> tuple[Experiment, float]:
     """Return an experiment and its error."""
-    return experiment, exam.error(builder, exam.terms(experiment, seed))
+    return experiment, exam.error(builder, experiment, seed)
 
 
 def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):

@@ -21,13 +21,19 @@ from snhkit.builders import (
     Privelet,
     PrivTree,
     QuadTree,
-    Terms,
     Tessellation,
     UniformGrid,
 )
 from snhkit.geometry import Points, RangeQueries, Region
 from snhkit.neural import DPSGD, MLP, DenoisedGrid, Prior
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, audited_epsilon
+from snhkit.privacy import (
+    Measurements,
+    PointSource,
+    PrivacyUnit,
+    ReplayableEntropy,
+    Terms,
+    audited_epsilon,
+)
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 SPOT = [130.0, 130.0]
@@ -66,14 +72,18 @@ EVERY = WHOLE | SHARED | NEURAL
 
 def found(builder: Any, epsilon: int, runs: int) -> float:
     """Return the audited epsilon of answers with and without one record, at 99 % confidence."""
-    terms = Terms(Fraction(epsilon), PrivacyUnit("record"), ReplayableEntropy(1), n=3)
-    few, more = (Points(CITY, [SPOT] * count) for count in (3, 4))
+    delta = Fraction(str(getattr(builder, "delta", 0)))
+    terms, entropy = (
+        Terms(Fraction(epsilon), PrivacyUnit("record"), 3, delta=delta),
+        ReplayableEntropy(1),
+    )
+    few, more = (PointSource(Points(CITY, [SPOT] * count)) for count in (3, 4))
     return audited_epsilon(
-        lambda records: builder.build(records, terms).answer(BOXES),
+        lambda records: builder.build(Measurements(records, terms, entropy)).answer(BOXES),
         few,
         more,
         runs,
-        delta=float(getattr(builder, "delta", 0)),
+        delta=float(delta),
     )
 
 

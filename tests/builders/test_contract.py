@@ -136,11 +136,6 @@ def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, new: Callable
             monkeypatch.setattr(module, name, new)
 
 
-def same_gradient(total: Any, _noise: Any) -> Any:
-    """Stand in for ``noisy_gradient``; one function for all tests, since each one is compiled."""
-    return 0 * total + 0.1
-
-
 class TestAccount:
     @every_terms
     def test_spends_add_up_to_epsilon_exactly(self, builder, records, terms):
@@ -250,7 +245,7 @@ class TestWhatIsKept:
             sums = np.random.default_rng(5).integers(-3, 9, (weights.shape[0],) * 2)
             return sums, Spend(epsilon, "weighted sums")
 
-        def same_splits(points, max_depth, max_squares, epsilon, sensitivity, entropy):
+        def same_splits(source, max_depth, max_squares, epsilon, sensitivity, entropy):
             number = np.arange(4)
             return np.ones_like(number), number, Spend(epsilon, "splits of a quadtree")
 
@@ -265,7 +260,7 @@ class TestWhatIsKept:
         replace_everywhere(
             monkeypatch, "noisy_count", lambda _count, e, *_: (300, Spend(e, "number of records"))
         )
-        replace_everywhere(monkeypatch, "noisy_gradient", same_gradient)
+        replace_everywhere(monkeypatch, "noisy_gradient", lambda total, _: np.full_like(total, 0.1))
         replace_everywhere(monkeypatch, "discrete_laplace", None)
         xy = np.random.default_rng(9).uniform(0, 400, records.xy.shape)
         few = len(records) if terms["n"] == "public" else 7

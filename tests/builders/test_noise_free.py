@@ -1,15 +1,17 @@
 """Results at an epsilon so large that there is no noise: P(noise != 0) < exp(-900,000)."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from snhkit.builders import Identity, UniformGrid
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms
+from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts
-from snhkit.privacy import PrivacyUnit, SystemEntropy
+from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms
 
 EPSILON = 10**6
 # Identity() has its narrowest cells, 5 m; UG has ceil(sqrt(300 * 1e6 / 2e6)) cells per side.
@@ -77,8 +79,9 @@ class TestTheRules:
     def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid(self):
         """The width is limited without an error, because n may already have been bought."""
         country = Region.around(lat=45, lon=7, side_m=200_000)
-        terms = Terms(EPSILON, PrivacyUnit.of("record"), SystemEntropy(), n=10**6)
-        grid, *_ = chosen_grid(Points(country, []), terms, None)
+        terms = Terms(Fraction(EPSILON), PrivacyUnit.of("record"), n=10**6)
+        nobody = PointSource(Points(country, []))
+        grid = chosen_grid(Measurements(nobody, terms, SystemEntropy()), None)
         assert grid.m == MAX_CELLS_PER_SIDE
 
 

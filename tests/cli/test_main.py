@@ -512,7 +512,7 @@ def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch,
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("snhkit.builders.uniform.noisy_grid", interrupted)
+    monkeypatch.setattr("snhkit.privacy.measurements.noisy_histogram", interrupted)
     code, out, err = run(*words, *trips)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "snhkit: interrupted; no file is left half-written."

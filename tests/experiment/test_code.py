@@ -114,7 +114,7 @@ def test_districts_are_read_from_a_file_whose_name_is_to_be_filled_in(data, tmp_
     monkeypatch.chdir(tmp_path)
     frame = gpd.GeoSeries([shapely.box(-9, -9, 9, 9)], crs=data.region.crs).to_crs(4326)
     frame.to_file("districts.geojson")
-    data = snh.PrivateDataset(data._records, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(data._source._points, budget=1, unit="record", n="public")
     made = data.release(snh.Tessellation(frame), epsilon=1)
     program = code("", data, {"Districts": made}, [])
     assert "import geopandas" in program

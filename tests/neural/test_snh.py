@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 import snhkit as snh
-from snhkit.builder import Terms
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, exact_counts
 from snhkit.models import PackedGridModel
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.neural.denoiser.levels import coarse_share
 from snhkit.neural.networks.model import SNHModel
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, exact
+from snhkit.privacy import (
+    Measurements,
+    PointSource,
+    PrivacyUnit,
+    ReplayableEntropy,
+    Terms,
+    exact,
+)
 
 TINY = Networks(k=2, network=FeatureGrid((8,), cells=16), batch=512, steps=3)
 ONE = Prior(turns=1)
@@ -92,8 +98,9 @@ class TestTogether:
         monkeypatch.setattr(Prior, "clean", lambda *_: clean)
         monkeypatch.setattr(Networks, "learn", lambda _, *given: asked.append(given))
         built = SNH(50, (30, 90), prior=ONE, networks=TINY)
-        terms = Terms(exact("0.5"), PrivacyUnit("record"), ReplayableEntropy(1), 7_000, records)
-        built.build(records, terms)
+        terms = Terms(exact("0.5"), PrivacyUnit("record"), 7_000, records)
+        private = Measurements(PointSource(records), terms, ReplayableEntropy(1))
+        built.build(private)
         ((table, *others),) = asked
         whole = RangeQueries(records.region, [0, 25], [0, 50], [400, 25], [400, 25])
         np.testing.assert_allclose(table.sums(whole), [clean.sum(), clean[1, 2]])

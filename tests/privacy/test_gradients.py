@@ -5,11 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 from scipy.stats import chi2, kstest
 
+from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import (
+    NoisyGradients,
     ReplayableEntropy,
     Spend,
     SystemEntropy,
@@ -17,10 +22,11 @@ from snhkit.privacy import (
     gradient_noise,
     noisy_gradient,
 )
-from snhkit.privacy.gradients import noise_multiplier
+from snhkit.privacy.gradients import clipped_sum, noise_multiplier
 
 MILLIONTH = Fraction(1, 10**6)
 FALSE_ALARM = 1e-7
+anything = arrays(np.float32, (6, 5), elements=st.floats(width=32))
 
 
 def log_delta(std: float, epsilon: float) -> float:
@@ -102,3 +108,41 @@ def test_only_a_seed_repeats_the_noise():
 
     assert row(ReplayableEntropy(3)) == row(ReplayableEntropy(3))
     assert row(SystemEntropy()) != row(SystemEntropy())
+
+
+def test_clipping_by_hand():
+    """(6, 8) has norm 10 and becomes (3, 4); (0, 1) and (0, 0) are within 5 and stay."""
+    total = clipped_sum(np.array([[6, 8], [0, 1], [0, 0]], np.float32), 5.0)
+    np.testing.assert_allclose(total, [3, 5], rtol=1e-6)
+
+
+@given(anything, anything, st.sampled_from([1e-3, 0.7, 10.0, 1e3]))
+def test_whatever_the_gradients_the_sum_moves_by_twice_their_number_times_clip(one, other, clip):
+    """All of them may change, to anything; not even what is not finite gets past."""
+    a, b = (clipped_sum(g, clip).astype(float) for g in (one, other))
+    assert np.linalg.norm(a) <= 6 * clip * (1 + 1e-5)
+    assert np.linalg.norm(a - b) <= 2 * 6 * clip * (1 + 1e-5)
+
+
+def test_the_bound_is_reached():
+    """Opposite gradients: no smaller sensitivity would do."""
+    up = np.tile(np.array([[0, 9]], np.float32), (6, 1))
+    difference = clipped_sum(up, 2.0) - clipped_sum(-up, 2.0)
+    assert np.linalg.norm(difference) == pytest.approx(2 * 6 * 2)
+
+
+def test_the_gradient_is_that_of_the_squared_error():
+    """Predictions 2 and 5 for labels 1 and 5, so the first alone has a gradient, 2 (2 - 1)."""
+    gradients = NoisyGradients([5, 9, 1], np.array([[0.5, 0]]), batch=2, clip=100)
+    slopes = np.array([[1, 3], [7, 7]])
+    found = gradients.sum(np.array([2, 0]), np.array([2, 5]), slopes)
+    np.testing.assert_allclose(found, [2.5, 6])
+
+
+def test_each_sum_is_paid_for_and_has_at_most_a_batch():
+    gradients = NoisyGradients([5, 9, 1], np.zeros((1, 2)), batch=2, clip=1)
+    with pytest.raises(InputError, match="at most 2 boxes in a sum, not 3"):
+        gradients.sum(np.arange(3), np.zeros(3), np.zeros((3, 2)))
+    gradients.sum(np.arange(2), np.zeros(2), np.zeros((2, 2)))
+    with pytest.raises(BudgetExceeded, match="used up"):
+        gradients.sum(np.arange(2), np.zeros(2), np.zeros((2, 2)))

@@ -157,5 +157,20 @@ def test_only_noisy_gradients_are_drawn_in_floating_point(path: Path):
         relative in {"privacy/__init__.py", "privacy/gradients.py"}
     )
     assert ("gradient_noise" in names(tree)) == (
-        relative in {"privacy/__init__.py", "neural/dpsgd/dpsgd.py"}
+        relative in {"privacy/__init__.py", "privacy/measurements.py"}
+    )
+
+
+@MODULES
+def test_only_grids_and_partitions_are_declared_proven(path: Path):
+    """What carries ``@proven`` may be counted in private records, at one epsilon for all cells."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    relative = path.relative_to(ROOT).as_posix()
+    assert ("proven" in names(tree)) == (
+        relative
+        in {
+            "geometry/grid.py",
+            "geometry/partition.py",
+            "release/polygon_partition.py",
+        }
     )

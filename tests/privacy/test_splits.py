@@ -9,15 +9,15 @@ from scipy.stats import binomtest, dlaplace
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, Points, Region
 from snhkit.geometry.dyadic import square_of, squares_at
-from snhkit.privacy import Spend, SystemEntropy, noisy_splits
+from snhkit.privacy import PointSource, Spend, SystemEntropy, noisy_splits
 from snhkit.privacy.splits import Lattice
 
 CITY = Region.around(lat=0, lon=0, side_m=8)
 FALSE_ALARM = 1e-7
 
 
-def spot(n: int) -> Points:
-    return Points(CITY, np.full((n, 2), 1.0))
+def spot(n: int) -> PointSource:
+    return PointSource(Points(CITY, np.full((n, 2), 1.0)))
 
 
 def worst_path(epsilon: Fraction, count: int, lattice: Lattice) -> float:
@@ -100,7 +100,9 @@ def test_the_bias_begins_at_its_quarters(monkeypatch):
 
 def test_with_little_noise_squares_are_split_down_to_the_largest_depth():
     points = Points(CITY, [[0.5, 0.5], [7.5, 0.5]])
-    depth, number, spend = noisy_splits(points, 3, 999, Fraction(10**6), 1, SystemEntropy())
+    depth, number, spend = noisy_splits(
+        PointSource(points), 3, 999, Fraction(10**6), 1, SystemEntropy()
+    )
     cells = Partition.dyadic(CITY, depth, *squares_at(number))
     counts = cells.count(points).counts
     assert sorted(depth[counts > 0].tolist()) == [3, 3]

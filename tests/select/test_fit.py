@@ -76,7 +76,7 @@ class TestLabels:
         asked = search.Search(Identity(), "cell_m", SIZES_M, 10, 0)
         exam = search.Exam.on(CITIES["a"], asked)
         experiment = search.Experiment("a", "digest", "3000", "0.5", "30.0", "0")
-        assert exam.terms(experiment, 0).public is CITIES["a"]
+        assert exam.terms(experiment).public is CITIES["a"]
 
     def test_the_table_says_what_was_run(self, fitted):
         labels = fitted.labels

@@ -24,8 +24,8 @@ class Patient:
     def check(self, region, terms):
         UniformGrid().check(region, terms)
 
-    def build(self, records, terms):
-        release = UniformGrid().build(records, terms)
+    def build(self, private):
+        release = UniformGrid().build(private)
         with steps(4, "waiting") as advance:
             for _ in range(4):
                 assert GO_ON.wait(20)

@@ -370,7 +370,7 @@ def test_a_frame_is_read_in_its_declared_region():
     with pytest.warns(UserWarning, match="1 outside the region"):
         explorer = explore(frame, region=region, budget=1, methods=["ug"])
     explorer.build()
-    assert len(explorer.dataset._records) == 2
+    assert explorer.dataset._source.n() == 2
     with pytest.raises(InputError, match="give region="):
         explore(frame, budget=1)
 

@@ -6,53 +6,39 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders.base import Terms
-from snhkit.geometry import Grid, Points
+from snhkit.geometry import Grid
 from snhkit.geometry.blocks import block_sums
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise
-from snhkit.privacy import Spend, noise_variance, noisy_histogram
+from snhkit.privacy import Measurements
 
 __all__ = ["consistent", "measured"]
 
 
-def measured(
-    records: Points, sides: Sequence[int], shares: Sequence[Fraction], terms: Terms
-) -> tuple[GridModel, tuple[Spend, ...]]:
-    """Count nested grids with noise, and return a model of the finest grid and the costs.
+def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
+    """Count nested grids for all of epsilon, and return a model of the finest grid.
 
     Parameters
     ----------
-    records : Points
-        The private records.
+    private : Measurements
+        The measurements of the records; all of their epsilon is spent.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction
-        The share of ``terms.epsilon`` of each grid; the shares add up to 1.
-    terms : Terms
-        The terms; all of their epsilon is spent.
+        The share of epsilon of each grid; the shares add up to 1.
 
     Returns
     -------
-    model : GridModel
+    GridModel
         The consistent counts of the finest grid, with their noise.
-    spends : tuple of Spend
-        The cost of each grid.
     """
-    grids = [Grid(records.region, side) for side in sides]
-    sensitivity = terms.unit.sensitivity
-    counts, spends = zip(
-        *(
-            noisy_histogram(grid.count(records), terms.epsilon * share, sensitivity, terms.entropy)
-            for grid, share in zip(grids, shares, strict=True)
-        ),
-        strict=True,
-    )
+    grids, epsilon = [Grid(private.region, side) for side in sides], private.epsilon
+    levels = [private.histogram(g, epsilon * s) for g, s in zip(grids, shares, strict=True)]
     relative_variances = [float(share) ** -2 for share in shares]
-    values = consistent(counts, relative_variances)
-    variances = [noise_variance(spend.epsilon, sensitivity) for spend in spends]
-    noise_model = BlockNoise.consistent(sides, relative_variances, variances)
-    return GridModel(grids[-1], values, noise_model), spends
+    values = consistent([level.values for level in levels], relative_variances)
+    variances = [level.variance for level in levels]
+    noise = BlockNoise.consistent(sides, relative_variances, variances)
+    return GridModel(grids[-1], values, noise)
 
 
 def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms, with_n
+from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.builders.width.evenness import bought_evenness
 from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import Spend
+from snhkit.geometry import Grid, Region
+from snhkit.privacy import Measurements
 
 if TYPE_CHECKING:
     from snhkit.select.paramselect import Pretrained
@@ -106,49 +106,37 @@ def given_grid(region: Region, cell_m: Width) -> Grid | None:
 
 
 def chosen_grid(
-    records: Points,
-    terms: Terms,
+    private: Measurements,
     cell_m: Width,
     share: float = 1.0,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     labels: "Pretrained" = "published",
     least_m: float = 0.0,
     wider: float = 1.0,
-) -> tuple[Grid, int | None, Terms, tuple[Spend, ...]]:
+) -> Grid:
     """Return the grid of a given or chosen width, and buy n and evenness if the choice needs them.
 
     The width is chosen for the given share of the epsilon that is left, from n, public points and
     what was bought, to suit squares of the given sizes; "auto" uses the labels of that name. A
     bought width is multiplied by ``wider``, and no chosen width is below ``least_m`` metres.
-
-    Returns
-    -------
-    grid : Grid
-        The grid, in the records' region.
-    n : int or None
-        The number of records; None if it was neither public nor needed.
-    left : Terms
-        The terms without the epsilon that was spent.
-    bought : tuple of Spend
-        The spends for n and evenness, if any.
     """
-    given = given_grid(records.region, cell_m)
+    region = private.region
+    given = given_grid(region, cell_m)
     if given is not None:
-        return given, terms.n, terms, ()
-    n, left, bought = with_n(records, terms)
+        return given
+    n = private.number()
     # n is paid for: too large a region must get wider cells, not a refusal.
-    finest = max(records.region.side_m / MAX_CELLS_PER_SIDE, min(least_m, records.region.side_m))
+    finest = max(region.side_m / MAX_CELLS_PER_SIDE, min(least_m, region.side_m))
     if cell_m == "auto":
         from snhkit.select import ParamSelect
 
         select = ParamSelect.pretrained(labels)
-        width = select.cell_width(n, share * left.record_epsilon, terms.public)
+        width = select.cell_width(n, share * private.record_epsilon, private.public)
     else:
-        width = default_cell_width(n, share * left.record_epsilon, sizes_m)
+        width = default_cell_width(n, share * private.record_epsilon, sizes_m)
     if cell_m == "bought":
-        usual = default_cell_width(n, share * left.record_epsilon)
-        half = Grid.of_width(records.region, max(usual / 2, finest))
-        evenness, left, spend = bought_evenness(records, half, left)
-        width *= wider * narrowing(n, share * left.record_epsilon, evenness, sizes_m)
-        bought = (*bought, spend)
-    return Grid.of_width(records.region, max(width, finest)), n, left, bought
+        usual = default_cell_width(n, share * private.record_epsilon)
+        half = Grid.of_width(region, max(usual / 2, finest))
+        evenness = bought_evenness(private, half)
+        width *= wider * narrowing(n, share * private.record_epsilon, evenness, sizes_m)
+    return Grid.of_width(region, max(width, finest))

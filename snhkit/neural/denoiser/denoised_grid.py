@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from snhkit.builders.base import Terms, publish, sizes, with_n
+from snhkit.builders.base import publish, sizes
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Points, Region
+from snhkit.geometry import Region
 from snhkit.metrics import smoothing
 from snhkit.models import PackedGridModel
 from snhkit.neural.denoiser.levels import (
@@ -18,6 +18,7 @@ from snhkit.neural.denoiser.levels import (
 )
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.device import require_jax
+from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
 __all__ = ["DenoisedGrid"]
@@ -91,15 +92,14 @@ class DenoisedGrid:
             raise InputError("DenoisedGrid: public holds no points in this region; leave it out.")
         require_jax("DenoisedGrid")
 
-    def build(self, records: Points, terms: Terms) -> Release:
+    def build(self, private: Measurements) -> Release:
         """Return a release: count, add noise, and denoise the counts."""
-        n, left, bought = with_n(records, terms)
+        n = private.number()
         share = self.coarse
         if share is None:
-            share = coarse_share(n, left.record_epsilon, self.sizes_m)
-        grid, _, left, width_spends = chosen_grid(
-            records,
-            left,
+            share = coarse_share(n, private.record_epsilon, self.sizes_m)
+        grid = chosen_grid(
+            private,
             self.cell_m,
             1 - share,
             self.sizes_m,
@@ -107,8 +107,8 @@ class DenoisedGrid:
             least_m=least_width(self.sizes_m),
             wider=WIDER,
         )
-        levels, spends = bought_levels(records, grid, left, share)
+        levels = bought_levels(private, grid, share)
         # From here on, nothing looks at the records.
         values = self.prior.clean(levels, max(smoothing(n), 1.0), self.sizes_m, n)
         model = PackedGridModel.of(grid.region, values, levels.noise_scale, n)
-        return publish(self, terms, (*bought, *width_spends, *spends), model, n)
+        return publish(self, private, model)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from snhkit.builders.base import Terms
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Histogram, Points
-from snhkit.privacy import Spend, noisy_histogram
+from snhkit.geometry import Grid
+from snhkit.geometry.histogram import Merged
+from snhkit.privacy import Measurements
 
 __all__ = [
     "WIDER",
@@ -140,45 +140,37 @@ def least_width(sizes_m: tuple[float, float]) -> float:
     return sizes_m[0] / _USEFUL
 
 
-def bought_levels(
-    records: Points, grid: Grid, terms: Terms, share: float
-) -> tuple[Levels, tuple[Spend, ...]]:
-    """Buy noisy counts of cells and blocks for all of ``terms.epsilon``; return counts and costs.
+def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
+    """Buy noisy counts of cells and of blocks for all the epsilon that is left.
+
+    Large blocks are bought first, cells last.
 
     Parameters
     ----------
-    records : Points
-        The private records.
+    private : Measurements
+        The measurements of the records, with n, public or bought.
     grid : Grid
         The cells, in the records' region.
-    terms : Terms
-        The epsilon to spend, the unit of privacy and the source of randomness.
     share : float
         The share of epsilon for the blocks, from 0 to below 1; 0 buys counts of cells only.
 
     Returns
     -------
-    levels : Levels
-        The noisy counts of cells, and the estimated sums of blocks.
-    spends : tuple of Spend
-        Large blocks first, cells last.
+    Levels
+        The noisy counts, put together.
     """
-    counts, how = grid.count(records), (terms.unit.sensitivity, terms.entropy)
     small, large = blocks(grid)
-    coarse = terms.epsilon * Fraction(round(share * _PARTS), _PARTS)
-    spends, bought = [], []
-    wide = coarse * share_of_large(terms.n or 0, terms.record_epsilon)
+    coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
+    bought = []
+    wide = coarse * share_of_large(private.n or 0, private.record_epsilon)
     for first, part in ((large, wide), (small, coarse - wide)):
         if part:
-            noisy, spend = noisy_histogram(_merged(counts, first), part, *how)
-            spends.append(spend)
+            noisy = private.histogram(_merged(grid, first), part).values
             bought.append((noisy.reshape(len(first), len(first)), part))
-    left = terms.epsilon - coarse
-    cells, spend = noisy_histogram(counts, left, *how)
-    noise_scale = float(how[0] / left)
+    noise_scale, left = 1 / private.record_epsilon, private.epsilon
+    cells = private.histogram(grid, left).values
     told = [(noisy / noise_scale, 2 * float(left / part) ** 2) for noisy, part in bought]
-    levels = estimates(grid, noise_scale, cells / noise_scale, *(told or (None, None)))
-    return levels, (*spends, spend)
+    return estimates(grid, noise_scale, cells / noise_scale, *(told or (None, None)))
 
 
 def blocks(grid: Grid) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, " l"]]:
@@ -243,10 +235,10 @@ def _weighed(
     return (sums * theirs + counts * variance) / total, variance * theirs / total
 
 
-def _merged(counts: Histogram, first: Int[np.ndarray, " b"]) -> Histogram:
-    """Return the counts of blocks, given their first cells along either axis."""
-    block = np.repeat(np.arange(len(first)), np.diff(first, append=len(counts.counts)))
-    return counts.merged(block[:, None] * len(first) + block)
+def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
+    """Return the blocks that start at these cells along either axis."""
+    block = np.repeat(np.arange(len(first)), np.diff(first, append=grid.m))
+    return Merged(grid, block[:, None] * len(first) + block)
 
 
 def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:

@@ -6,20 +6,20 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float64
 
-from snhkit.builders.base import Extra, Terms, publish, sizes, with_n
+from snhkit.builders.base import Extra, publish, sizes
 from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.neural.device import require_jax
 from snhkit.neural.dpsgd.descent import descend
 from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import parameter_count
-from snhkit.privacy import Epsilon, exact, gradient_noise
+from snhkit.privacy import Epsilon, Measurements, Terms, exact
 from snhkit.release import Release
 
-__all__ = ["DPSGD", "exact_training_set"]
+__all__ = ["DPSGD"]
 
 _MOST_STEPS = 10_000
 _MOST_NOISE = 2**25  # numbers: 128 MB
@@ -64,8 +64,8 @@ class DPSGD:
 
     Examples
     --------
-    >>> DPSGD(steps=100).sensitivity
-    5120.0
+    >>> DPSGD(steps=100).delta
+    1e-06
 
     Notes
     -----
@@ -109,11 +109,6 @@ class DPSGD:
             raise InputError(f"delta must be a number in (0, 1) such as 1e-6, not {self.delta!r}.")
 
     @property
-    def sensitivity(self) -> float:
-        """Return how far one unit can move the sum of a step's gradients: 2 abs(S) B."""
-        return 2 * self.batch * float(self.clip)
-
-    @property
     def _size(self) -> int:
         return parameter_count(self.network, INPUTS)
 
@@ -129,55 +124,60 @@ class DPSGD:
         Grid.of_width(region, high)
         require_jax("DPSGD")
 
-    def build(self, records: Points, terms: Terms) -> Release:
-        """Return a release: count squares exactly, train through noisy gradients (Sec. 3.1)."""
-        n, left, bought = with_n(records, terms)
-        noise, spend = gradient_noise(
-            self.steps, self._size, self.sensitivity, left.epsilon, exact(self.delta), left.entropy
-        )
-        # Without noise are the labels, and the losses: neither leaves this function.
-        squares, labels, scale = exact_training_set(
-            records, n, self.sizes_m, self.samples, self.seed
-        )
-        network = self.network.bound(records.region.side_m, cells=0)
-        params, _ = descend(
-            network,
-            squares,
-            labels,
-            noise,
+    def training_set(
+        self, region: Region, n: int
+    ) -> tuple[RangeQueries, Float64[np.ndarray, "s i"], float]:
+        """Return the public training squares, and the scale of their labels.
+
+        Parameters
+        ----------
+        region : Region
+            The region of the records.
+        n : int
+            The number of records, public or bought.
+
+        Returns
+        -------
+        boxes : RangeQueries
+            The squares, uniform over the region.
+        inputs : ndarray, shape (samples, 3)
+            The network's inputs for each square, as in ``described``.
+        scale : float
+            The count of the largest square if the records were spread evenly.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=100)
+        >>> boxes, inputs, scale = DPSGD((50, 50), samples=9).training_set(city, n=8)
+        >>> inputs.shape, scale
+        ((9, 3), 2.0)
+        """
+        boxes = RangeQueries.sample(region, self.samples, self.sizes_m, self.seed)
+        centres = np.stack([boxes.x, boxes.y], axis=1) + boxes.width[:, None] / 2
+        inputs = described(centres, boxes.width, region.side_m, self.sizes_m)
+        return boxes, inputs, max(n, 1) * (self.sizes_m[1] / region.side_m) ** 2
+
+    def build(self, private: Measurements) -> Release:
+        """Return a release of a network that was trained through noisy gradients (Sec. 3.1)."""
+        boxes, inputs, scale = self.training_set(private.region, private.number())
+        gradients = private.gradients(
+            boxes,
+            scale,
+            steps=self.steps,
+            size=self._size,
             batch=self.batch,
             clip=float(self.clip),
+            epsilon=private.epsilon,
+        )
+        network = self.network.bound(private.region.side_m, cells=0)
+        params = descend(
+            network,
+            inputs,
+            gradients,
+            steps=self.steps,
+            batch=self.batch,
             learning_rate=float(self.learning_rate),
             seed=self.seed,
         )
-        model = NetworkModel(records.region, self.sizes_m, scale, network, params)
-        return publish(self, terms, (*bought, spend), model, n)
-
-
-def exact_training_set(
-    records: Points, n: int, sizes_m: tuple[float, float], samples: int, seed: int
-) -> tuple[Float64[np.ndarray, "t 3"], Float64[np.ndarray, " t"], float]:
-    """Return training squares and their exact counts, which are as private as the records.
-
-    Returns
-    -------
-    squares : ndarray, shape (samples, 3)
-        The network's inputs, as ``described`` returns them; public.
-    labels : ndarray, shape (samples,)
-        True counts in units of ``scale``.
-    scale : float
-        The count of the largest square if ``n`` records were uniform; from public numbers only.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> squares, labels, scale = exact_training_set(Points(city, [[1, 1]]), 8, (50, 50), 9, seed=0)
-    >>> squares.shape, labels.shape, scale
-    ((9, 3), (9,), 2.0)
-    """
-    side_m = records.region.side_m
-    boxes = RangeQueries.sample(records.region, samples, sizes_m, seed)
-    centre = np.stack([boxes.x, boxes.y], axis=1) + boxes.width[:, None] / 2
-    scale = max(n, 1) * (sizes_m[1] / side_m) ** 2
-    squares = described(centre, boxes.width, side_m, sizes_m)
-    return squares, exact_counts(records, boxes) / scale, scale
+        model = NetworkModel(private.region, self.sizes_m, scale, network, params)
+        return publish(self, private, model)

@@ -5,10 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.builders.base import Terms
 from snhkit.builders.inference.hierarchy import consistent, measured
 from snhkit.geometry import Grid
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy, SystemEntropy, noisy_histogram, total
+from snhkit.privacy import (
+    Measurements,
+    PointSource,
+    PrivacyUnit,
+    ReplayableEntropy,
+    SystemEntropy,
+    Terms,
+    noisy_histogram,
+)
 
 SIDES = st.sampled_from([(1,), (1, 2, 4, 8), (2, 6), (1, 3, 9), (5, 10), (1, 2, 6), (3, 3)])
 
@@ -47,19 +54,20 @@ def test_two_levels_worked_out_by_hand():
 
 
 def test_counts_without_noise_are_exact_and_each_grid_costs_its_share(records):
-    terms = Terms(Fraction(10**6), PrivacyUnit.of("record"), SystemEntropy())
-    shares = [Fraction(1, 3), Fraction(2, 3)]
-    model, spends = measured(records, [4, 12], shares, terms)
+    terms = Terms(Fraction(10**6), PrivacyUnit.of("record"))
+    private = Measurements(PointSource(records), terms, SystemEntropy())
+    model = measured(private, [4, 12], [Fraction(1, 3), Fraction(2, 3)])
     assert (model.values == Grid(records.region, 12).count(records).counts).all()
-    assert [s.epsilon for s in spends] == [Fraction(10**6, 3), Fraction(2 * 10**6, 3)]
-    assert [s.what for s in spends] == ["counts of 16 cells", "counts of 144 cells"]
-    assert total(spends) == terms.epsilon
+    assert [s.epsilon for s in private.spends] == [Fraction(10**6, 3), Fraction(2 * 10**6, 3)]
+    assert [s.what for s in private.spends] == ["counts of 16 cells", "counts of 144 cells"]
+    assert private.epsilon == 0
 
 
 def test_grids_are_weighted_by_precision(records):
     """With the same seed, a count with half the noise scale has a quarter of the variance."""
-    terms = Terms(Fraction(3), PrivacyUnit.of("record"), ReplayableEntropy(7))
-    model, _ = measured(records, [2, 6], [Fraction(1, 3), Fraction(2, 3)], terms)
+    terms = Terms(Fraction(3), PrivacyUnit.of("record"))
+    private = Measurements(PointSource(records), terms, ReplayableEntropy(7))
+    model = measured(private, [2, 6], [Fraction(1, 3), Fraction(2, 3)])
     again = ReplayableEntropy(7)
     coarse, fine = (
         noisy_histogram(Grid(records.region, side).count(records), epsilon, 1, again)[0]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
-from snhkit.builders.base import MAX_CELLS_PER_SIDE, Terms
+from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.builders.width.cell_width import chosen_grid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.neural import SNH, DenoisedGrid, Prior
-from snhkit.privacy import PrivacyUnit, SystemEntropy
+from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms
 from snhkit.select import ParamSelect, paramselect
 
 CITY = Region.around(lat=45, lon=7, side_m=3_000)
@@ -30,12 +30,16 @@ def points(seed: int, n: int = 5_000) -> Points:
     return Points(CITY, np.clip(xy, 0, 2_999))
 
 
+def measured(records: Points, epsilon, m: int = 1, n=None, public=None) -> Measurements:
+    unit = PrivacyUnit.of("record") if m == 1 else PrivacyUnit.of("user", m)
+    terms = Terms(Fraction(epsilon), unit, n, public)
+    return Measurements(PointSource(records), terms, SystemEntropy())
+
+
 def width_of(epsilon: Fraction | int, public: Points | None, n: int | None = 5_000, m: int = 1):
     """The width before whole cells are made to fill the region."""
-    unit = PrivacyUnit.of("record") if m == 1 else PrivacyUnit.of("user", m)
-    terms = Terms(Fraction(epsilon), unit, SystemEntropy(), n, public)
-    grid, found, left, _ = chosen_grid(points(1), terms, "auto")
-    return grid, left, found
+    private = measured(points(1), epsilon, m, n, public)
+    return chosen_grid(private, "auto"), private.epsilon, private.n
 
 
 @pytest.mark.parametrize("public", [None, points(9)], ids=["alone", "with public points"])
@@ -63,9 +67,8 @@ def test_the_labels_suit_the_method(builder, labels, monkeypatch):
         raise StopIteration
 
     monkeypatch.setattr(ParamSelect, "pretrained", asking)
-    terms = Terms(Fraction(1), PrivacyUnit.of("record"), SystemEntropy(), 5_000)
     with pytest.raises(StopIteration):
-        builder.build(points(1), terms)
+        builder.build(measured(points(1), 1, n=5_000))
     assert asked == [labels]
 
 
@@ -76,14 +79,13 @@ def test_for_persons_epsilon_counts_per_record():
 
 def test_an_unknown_n_is_bought():
     grid, left, n = width_of(Fraction(1, 2), None, n=None)
-    assert left.epsilon == Fraction(19, 40)
+    assert left == Fraction(19, 40)
     assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(n, 19 / 40))
 
 
 def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
     country = Region.around(lat=45, lon=7, side_m=200_000)
-    terms = Terms(Fraction(4, 5), PrivacyUnit.of("record"), SystemEntropy(), n=500_000)
-    grid, *_ = chosen_grid(Points(country, []), terms, "auto")
+    grid = chosen_grid(measured(Points(country, []), "4/5", n=500_000), "auto")
     assert grid.m == MAX_CELLS_PER_SIDE
 
 

@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from snhkit.builder import Terms
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.neural.denoiser import levels
@@ -17,14 +16,15 @@ from snhkit.neural.denoiser.levels import (
     estimates,
     spread,
 )
-from snhkit.privacy import PrivacyUnit, ReplayableEntropy
+from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms
 
 CITY = Region.around(lat=45, lon=7, side_m=4_800)
 
 
-def terms(epsilon, **unit):
+def measured(records, epsilon, n=1_000, entropy=None, **unit) -> Measurements:
     kind = PrivacyUnit.of(**(unit or {"unit": "record"}))
-    return Terms(Fraction(epsilon), kind, ReplayableEntropy(3), 1_000)
+    terms = Terms(Fraction(epsilon), kind, n)
+    return Measurements(PointSource(records), terms, entropy or ReplayableEntropy(3))
 
 
 class TestBlocks:
@@ -106,7 +106,8 @@ class TestBought:
         return Points(CITY, np.random.default_rng(0).uniform(0, 4_800, (count, 2)))
 
     def test_what_is_paid_and_for_what(self):
-        found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0.2)
+        private = measured(self.records(), 1)
+        found, spends = bought_levels(private, Grid(CITY, 120), 0.2), private.spends
         assert [(s.epsilon, s.composition) for s in spends] == [
             (Fraction(13, 100), "parallel"),
             (Fraction(7, 100), "parallel"),
@@ -120,18 +121,19 @@ class TestBought:
         assert found.noise_scale == pytest.approx(1.25)
 
     def test_no_share_buys_cells_only(self):
-        found, spends = bought_levels(self.records(), Grid(CITY, 120), terms(1), 0)
-        assert [s.epsilon for s in spends] == [1]
+        private = measured(self.records(), 1)
+        found = bought_levels(private, Grid(CITY, 120), 0)
+        assert [s.epsilon for s in private.spends] == [1]
         np.testing.assert_allclose(found.large.sums.sum(), found.cells.sum())
         assert (found.small.variance == 200).all()
 
     def test_a_person_with_three_records_makes_three_times_the_noise(self):
-        given = terms(1, unit="user", max_per_user=3)
-        assert bought_levels(self.records(), Grid(CITY, 40), given, 0.5)[0].noise_scale == 6
+        private = measured(self.records(), 1, unit="user", max_per_user=3)
+        assert bought_levels(private, Grid(CITY, 40), 0.5).noise_scale == 6
 
     def test_without_noise_they_are_the_counts(self):
         records, grid = self.records(), Grid(CITY, 50)
-        found, _ = bought_levels(records, grid, terms(10**9), 0.3)
+        found = bought_levels(measured(records, 10**9), grid, 0.3)
         counts = grid.count(records).counts
         np.testing.assert_allclose(found.cells * found.noise_scale, counts, atol=1e-6)
         for part in (found.small, found.large):
@@ -147,8 +149,7 @@ class TestBought:
         records, grid = self.records(), Grid(CITY, 120)
         counts, entropy, ratios = grid.count(records).counts, ReplayableEntropy(1), []
         for _ in range(60):
-            left = Terms(Fraction(1), PrivacyUnit.of("record"), entropy, 500)
-            found = bought_levels(records, grid, left, 0.4)[0]
+            found = bought_levels(measured(records, 1, 500, entropy), grid, 0.4)
             for part in (found.small, found.large):
                 off = part.sums - block_sums(counts, part.first) / found.noise_scale
                 ratios.append(float(np.mean(off**2 / part.variance)))

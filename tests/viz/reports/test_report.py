@@ -218,7 +218,7 @@ def test_pictures_are_whole(parsed):
 def test_a_seed_is_a_second_warning(found, text):
     assert "came from a seed" not in text
     plan = Plan(("ug",), (1,), seed=3)
-    records = found.dataset._records
+    records = found.dataset._source._points
     boxes = snh.RangeQueries.sample(records, 5)
     replayable = report_html(run(records, None, boxes, plan), title="T", about="A")
     told = [text for inside, text in Page(replayable).texts if inside == "p"]

@@ -1,0 +1,130 @@
+"""Sources of exact counts, which only ``Measurements`` reads."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Histogram, Points, RangeQueries, Region, exact_counts
+from snhkit.geometry.dyadic import square_of
+from snhkit.geometry.histogram import Cells, is_proven
+from snhkit.geometry.partition import MAX_DEPTH
+
+__all__ = ["CountSource", "PointSource"]
+
+
+class CountSource(Protocol):
+    """The interface of private records that can only be counted.
+
+    All records of the unit of privacy are bounded before a source is made: no unit has more
+    records in it than ``PrivacyUnit.sensitivity``. Everything but ``region`` and ``max_depth`` is
+    private, so only ``Measurements`` reads a source.
+
+    See Also
+    --------
+    PointSource : A source of records in memory.
+    """
+
+    @property
+    def region(self) -> Region:
+        """The declared region of the records."""
+        ...
+
+    @property
+    def max_depth(self) -> int:
+        """The largest depth for which ``squares`` can be called; a public number, at most 24."""
+        ...
+
+    def n(self) -> int:
+        """Return the number of records."""
+        ...
+
+    def count(self, cells: Cells) -> Histogram:
+        """Return the number of records in each cell of a partition.
+
+        Parameters
+        ----------
+        cells : Grid, Partition or PolygonPartition
+            The cells, in the records' region. The histogram's ``partition`` is this object.
+
+        Raises
+        ------
+        InputError
+            If the cells are of another type, whose disjointness was not proven, or lie in another
+            region.
+        """
+        ...
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the squares of a quadtree's depth that hold records, and their counts.
+
+        Parameters
+        ----------
+        depth : int
+            The number of times that the region is halved, from 0 to ``max_depth``.
+
+        Returns
+        -------
+        number : ndarray of int64, shape (c,)
+            The numbers of the squares as in ``geometry.dyadic.square_of``, ascending.
+        count : ndarray of int64, shape (c,)
+            The number of records in each of these squares, at least 1.
+        """
+        ...
+
+    def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
+        """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
+        ...
+
+
+class PointSource:
+    """A source of records in memory.
+
+    Parameters
+    ----------
+    points : Points
+        The records, bounded to the unit of privacy.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Grid
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> source = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
+    >>> source.count(Grid(city, 2)).counts
+    array([[2, 0],
+           [0, 1]])
+    >>> source.squares(depth=1)
+    (array([0, 3]), array([2, 1]))
+    """
+
+    max_depth = MAX_DEPTH
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+
+    @property
+    def region(self) -> Region:
+        """The declared region of the records."""
+        return self._points.region
+
+    def n(self) -> int:
+        """Return the number of records."""
+        return len(self._points)
+
+    def count(self, cells: Cells) -> Histogram:
+        """Return the number of records in each cell of a partition."""
+        if not is_proven(cells):
+            raise InputError(
+                "only the cells of a proven partition can be counted: a Grid, a Partition or a "
+                f"PolygonPartition, not a {type(cells).__name__}."
+            )
+        return cells.count(self._points)
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the squares of a quadtree's depth that hold records, and their counts."""
+        return np.unique(square_of(self._points, depth), return_counts=True)
+
+    def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
+        """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
+        return exact_counts(self._points, queries)

@@ -1,0 +1,335 @@
+"""The only access that a method has to private records: noisy measurements, paid for one by one."""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import sparray
+
+from snhkit.geometry import Grid, Histogram, Points, RangeQueries, Region
+from snhkit.geometry.histogram import Cells, Merged
+from snhkit.privacy.allowance import Allowance
+from snhkit.privacy.buckets import noisy_buckets
+from snhkit.privacy.budget import Epsilon
+from snhkit.privacy.count_source import CountSource
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.gradients import NoisyGradients, gradient_noise
+from snhkit.privacy.noise import noisy_count, noisy_histogram
+from snhkit.privacy.products import column_norm, noisy_products
+from snhkit.privacy.spend import Spend
+from snhkit.privacy.splits import noisy_splits
+from snhkit.privacy.terms import Terms
+from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.variance import Noisy, noise_variance
+
+__all__ = ["N_SHARE", "Measurements"]
+
+N_SHARE = Fraction(1, 20)
+"""The share of epsilon that is spent on the number of records if that is not public."""
+
+
+class Measurements:
+    """The measurements that a method may make of private records, each of which it pays for.
+
+    ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
+    gives it to ``Builder.build``. A measurement counts, draws noise for the unit of privacy, and
+    records what it cost, in one step; a method can state neither its cost nor its sensitivity.
+    Everything else that the object shows is public.
+
+    Parameters
+    ----------
+    source : CountSource
+        The private records.
+    terms : Terms
+        The public terms, with the largest epsilon that may be spent.
+    entropy : Entropy
+        The source of the noise.
+
+    Raises
+    ------
+    BudgetExceeded
+        By every measurement that costs more than is left; nothing is counted then.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import PointSource, SystemEntropy
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> records = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
+    >>> terms = Terms(Fraction(1), PrivacyUnit.of("record"))
+    >>> private = Measurements(records, terms, SystemEntropy())
+    >>> counts, variance = private.histogram(Grid(city, 2), Fraction(3, 4))
+    >>> counts.shape, private.epsilon, [str(spend) for spend in private.spends]
+    ((2, 2), Fraction(1, 4), ['0.75 for counts of 4 cells, in parallel'])
+
+    Notes
+    -----
+    Like OpenDP's queryables and Tumult Analytics' sessions, the object holds the records, answers
+    with noise, and refuses when nothing is left.
+    """
+
+    def __init__(self, source: CountSource, terms: Terms, entropy: Entropy) -> None:
+        self._source, self._terms, self._entropy = source, terms, entropy
+        self._allowance, self._n = Allowance(terms.epsilon), terms.n
+        self._counted: Histogram | None = None
+
+    @property
+    def region(self) -> Region:
+        """The declared region of the records."""
+        return self._source.region
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The unit of privacy."""
+        return self._terms.unit
+
+    @property
+    def public(self) -> Points | None:
+        """Public points near which queries are expected, if any."""
+        return self._terms.public
+
+    @property
+    def n(self) -> int | None:
+        """The number of records, if it is public or was bought; else None."""
+        return self._n
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that is left, as a Fraction."""
+        return self._allowance.left
+
+    @property
+    def record_epsilon(self) -> float:
+        """The epsilon that is left per record, the inverse of the noise scale of a count."""
+        return float(self.epsilon / self.unit.sensitivity)
+
+    @property
+    def replayable(self) -> bool:
+        """True if the noise comes from a seed."""
+        return self._entropy.replayable
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """The costs of the measurements, in their order."""
+        return self._allowance.spends
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon of all measurements together, as a Fraction."""
+        return self._allowance.spent
+
+    def number(self, share: Fraction = N_SHARE) -> int:
+        """Return the number of records: the public one, or a noisy one that is bought once.
+
+        Parameters
+        ----------
+        share : Fraction
+            The share of the epsilon that is left, which buys the number if it is not public.
+
+        Returns
+        -------
+        int
+            The number, 0 or more, which ``n`` shows from now on.
+        """
+        if self._n is None:
+            price = self._allowance.take("number", self.epsilon * share)
+            self._n = max(self._count(self._source.n(), price, "number of records"), 0)
+        return self._n
+
+    def histogram(self, cells: Cells | Merged, epsilon: Epsilon) -> Noisy:
+        """Return noisy counts of the cells of a partition.
+
+        All counts together cost epsilon once, since each record is in one cell only.
+
+        Parameters
+        ----------
+        cells : Grid, Partition, PolygonPartition or Merged
+            Cells in the records' region, which may depend on records through noise only.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost.
+
+        Returns
+        -------
+        Noisy
+            The counts, in the shape of ``Histogram.counts``, and their variance.
+
+        Raises
+        ------
+        InputError
+            If the cells are of another type, whose disjointness was not proven.
+        """
+        price = self._allowance.take("histogram", epsilon)
+        counts = self._histogram(cells)
+        noisy, spend = noisy_histogram(counts, price, self.unit.sensitivity, self._entropy)
+        return self._noisy(noisy, spend, self.unit.sensitivity)
+
+    def capped_sum(self, grid: Grid, most: int, epsilon: Epsilon) -> int:
+        """Return the noisy number of records left if each cell keeps at most ``most``.
+
+        One record changes the true number by at most 1, as it changes the number of records.
+
+        Parameters
+        ----------
+        grid : Grid
+            Public cells in the records' region.
+        most : int
+            The largest number of records that a cell keeps, a public number.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost.
+
+        Returns
+        -------
+        int
+            The noisy number, which may be negative.
+        """
+        price = self._allowance.take("capped_sum", epsilon)
+        kept = int(self._histogram(grid).counts.clip(max=most).sum())
+        what = f"records, at most {most:,} a cell, in cells of {grid.cell_m:.3g} m"
+        return self._count(kept, price, what)
+
+    def products(self, grid: Grid, weights: NDArray[np.int64] | sparray, epsilon: Epsilon) -> Noisy:
+        """Return the noisy weighted sums A X A^T of a grid's counts X, as ``noisy_products``.
+
+        Parameters
+        ----------
+        grid : Grid
+            The cells, m per side.
+        weights : array of int, or sparse array of int, shape (r, m)
+            The public matrix A, with entries of at most 2**15 in absolute value.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost of all sums together.
+
+        Returns
+        -------
+        Noisy
+            The sums, shape (r, r), and their variance.
+
+        Raises
+        ------
+        InputError
+            If the weights are not integers, are too large, or do not suit the grid.
+        """
+        price = self._allowance.take("products", epsilon)
+        counts, sensitivity = self._histogram(grid), self.unit.sensitivity
+        noisy, spend = noisy_products(counts, weights, price, sensitivity, self._entropy)
+        return self._noisy(noisy, spend, sensitivity * column_norm(weights) ** 2)
+
+    def splits(
+        self, max_depth: int, max_squares: int, epsilon: Epsilon
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the leaf squares of a private quadtree (PrivTree), as ``noisy_splits``.
+
+        Parameters
+        ----------
+        max_depth : int
+            The depth at which squares are no longer split; the records may set a lower limit.
+        max_squares : int
+            The largest number of leaf squares.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost of the whole tree.
+
+        Returns
+        -------
+        depth, number : ndarray of int, shape (c,)
+            The depth of each leaf square, and its number as in ``square_of``.
+        """
+        price = self._allowance.take("splits", epsilon)
+        max_depth, sensitivity = min(max_depth, self._source.max_depth), self.unit.sensitivity
+        depth, number, spend = noisy_splits(
+            self._source, max_depth, max_squares, price, sensitivity, self._entropy
+        )
+        self._allowance.record(spend)
+        return depth, number
+
+    def buckets(
+        self, grid: Grid, along: NDArray[np.int64], block: int, price: Fraction, epsilon: Epsilon
+    ) -> NDArray[np.int64]:
+        """Return a private partition of a line of cells into buckets (DAWA), as ``noisy_buckets``.
+
+        Parameters
+        ----------
+        grid : Grid
+            The cells; their number is a power of two.
+        along : ndarray of int, shape (cells,)
+            The cells' flat indices in the order of the line, each once.
+        block : int
+            The number of cells of the smallest block, a power of two.
+        price : Fraction
+            The cost of a bucket apart from its deviation, in records.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost of the partition.
+
+        Returns
+        -------
+        ndarray of int, shape (buckets,)
+            The number of cells of each bucket, in the order of the line.
+        """
+        paid = self._allowance.take("buckets", epsilon)
+        counts = self._histogram(grid)
+        length, spend = noisy_buckets(
+            counts, along, block, price, paid, self.unit.sensitivity, self._entropy
+        )
+        self._allowance.record(spend)
+        return length
+
+    def gradients(
+        self,
+        queries: RangeQueries,
+        scale: float,
+        *,
+        steps: int,
+        size: int,
+        batch: int,
+        clip: float,
+        epsilon: Epsilon,
+    ) -> NoisyGradients:
+        """Return noisy sums of the gradients of squared errors of counts, for a demonstration.
+
+        All sums together cost the given epsilon, and all of delta.
+
+        Parameters
+        ----------
+        queries : RangeQueries
+            Public boxes, whose true counts in units of ``scale`` are the labels.
+        scale : float
+            The number of records that a label of 1 stands for, a public number.
+        steps, size : int
+            The numbers of sums and of parameters.
+        batch, clip : int, float
+            The largest number of boxes in a sum, and the L2 norm to which their gradients are
+            clipped.
+        epsilon : int, float, str, Decimal or Fraction
+            The cost.
+
+        Returns
+        -------
+        NoisyGradients
+            The sums, one for each step.
+        """
+        price = self._allowance.take("gradients", epsilon)
+        delta, sensitivity = self._terms.delta, 2 * batch * clip
+        noise, spend = gradient_noise(steps, size, sensitivity, price, delta, self._entropy)
+        self._allowance.record(spend)
+        labels = self._source.boxes(queries) / scale
+        return NoisyGradients(labels, noise, batch=batch, clip=clip)
+
+    def close(self) -> None:
+        """End the build, so that nothing more can be measured."""
+        self._allowance.close()
+        self._counted = None
+
+    def _histogram(self, cells: Cells | Merged) -> Histogram:
+        """Count cells; the last partition is kept, since methods measure unions of its cells."""
+        if isinstance(cells, Merged):
+            return self._histogram(cells.cells).merged(cells.group)
+        if self._counted is None or self._counted.partition != cells:
+            self._counted = self._source.count(cells)
+        return self._counted
+
+    def _count(self, count: int, price: Fraction, what: str) -> int:
+        noisy, spend = noisy_count(count, price, self.unit.sensitivity, self._entropy, what)
+        self._allowance.record(spend)
+        return noisy
+
+    def _noisy(self, values: NDArray[np.int64], spend: Spend, sensitivity: int) -> Noisy:
+        self._allowance.record(spend)
+        return Noisy(values, noise_variance(spend.epsilon, sensitivity))
