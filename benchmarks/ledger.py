@@ -91,9 +91,7 @@ def random_kills(runs: int, draw: random.Random) -> dict[str, int]:
         for number in trange(runs, desc="random kills", disable=None):
             if number % 20 == 0:
                 path, total = Path(folder) / f"{number}.ledger", 0  # opening is killed as well
-            reported, ended = killed(
-                path, draw.uniform(0, 0.03), lambda out, p=path: spends(p, out)
-            )
+            reported, ended = killed(path, draw.uniform(0, 0.1), lambda out, p=path: spends(p, out))
             wrong = checked(path, total + reported)
             found["kills"] += ended
             found["charges"] += reported
