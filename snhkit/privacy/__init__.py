@@ -1,6 +1,11 @@
 """Privacy accounting and noise: budgets, the ledger, units of privacy and noise mechanisms."""
 
-from snhkit.privacy.audit import audited_epsilon, epsilon_lower_bound
+from snhkit.privacy.audit import (
+    Audit,
+    audit_mechanism,
+    audited_epsilon,
+    epsilon_lower_bound,
+)
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.count_source import CountSource, PointSource
@@ -9,6 +14,7 @@ from snhkit.privacy.entry import Entry
 from snhkit.privacy.gradients import NoisyGradients, gradient_noise, noisy_gradient
 from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.measurements import Measurements
+from snhkit.privacy.membership import largest_accuracy, membership_accuracy
 from snhkit.privacy.noise import (
     discrete_laplace,
     gaussian_for_demonstration,
@@ -24,6 +30,7 @@ from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import Noisy, noise_variance
 
 __all__ = [
+    "Audit",
     "BucketCosts",
     "Budget",
     "CountSource",
@@ -41,6 +48,7 @@ __all__ = [
     "StoredLedger",
     "SystemEntropy",
     "Terms",
+    "audit_mechanism",
     "audited_epsilon",
     "column_norm",
     "discrete_laplace",
@@ -48,6 +56,8 @@ __all__ = [
     "exact",
     "gaussian_for_demonstration",
     "gradient_noise",
+    "largest_accuracy",
+    "membership_accuracy",
     "noise_variance",
     "noisy_buckets",
     "noisy_count",

@@ -1,6 +1,7 @@
 """Audits: lower bounds on a mechanism's epsilon, measured from its outputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,124 @@ from tqdm.auto import trange
 
 from snhkit.errors import InputError
 
-__all__ = ["audited_epsilon", "epsilon_lower_bound"]
+__all__ = [
+    "Audit",
+    "audit_mechanism",
+    "audited_epsilon",
+    "epsilon_lower_bound",
+    "projected",
+]
 
 _MAX_THRESHOLDS = 200
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit: the promised epsilon, and what each pair of neighbours has shown.
+
+    Parameters
+    ----------
+    promised : float
+        The epsilon that is claimed.
+    shown : mapping of str to float
+        A lower bound on epsilon for each pair of neighbours. All bounds hold together with the
+        probability ``confidence``.
+    runs : int
+        The number of runs on each input.
+    confidence : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> print(Audit(0.5, {"one record or none": 0.31, "a crowd": 0.2}, 2_000, 0.99))
+    promised 0.5, at least 0.31 shown (by one record or none; 2 pairs, 2,000 runs, 99 %)
+    """
+
+    promised: float
+    shown: Mapping[str, float]
+    runs: int
+    confidence: float
+
+    @property
+    def largest(self) -> float:
+        """The largest lower bound."""
+        return max(self.shown.values())
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the promise is broken: a bound is above what was promised."""
+        return self.largest > self.promised
+
+    def __str__(self) -> str:
+        pair = max(self.shown, key=lambda name: self.shown[name])
+        pairs = "1 pair" if len(self.shown) == 1 else f"{len(self.shown)} pairs"
+        return (
+            f"promised {self.promised:g}, at least {self.largest:.2g} shown (by {pair}; {pairs}, "
+            f"{self.runs:,} runs, {self.confidence:.0%})".replace("%)", " %)")
+        )
+
+
+def audit_mechanism(
+    mechanism: Callable[[Any], ArrayLike],
+    pairs: Mapping[str, tuple[Any, Any]],
+    promised: float,
+    runs: int = 2_000,
+    *,
+    confidence: float = 0.99,
+    delta: float = 0.0,
+) -> Audit:
+    """Audit a mechanism on several pairs of neighbours, and return what each pair has shown.
+
+    Parameters
+    ----------
+    mechanism : callable
+        A function of one input that returns the published numbers, always equally many.
+    pairs : mapping of str to (any, any)
+        Pairs of inputs that differ in one unit of privacy, by name. Choose worst cases, since a
+        fault may concern few inputs.
+    promised : float
+        The epsilon that is claimed.
+    runs : int
+        The number of runs on each input of each pair, at least 4.
+    confidence : float
+        The probability with which all bounds hold together.
+    delta : float
+        The delta of the claim; 0 for pure differential privacy.
+
+    Returns
+    -------
+    Audit
+        The bounds. The promise is disproved if one is above ``promised``.
+
+    Raises
+    ------
+    InputError
+        If there is no pair, or there are fewer than 4 runs.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
+    >>> whole = snh.RangeQueries(city, [0], [0], [100], [100])
+    >>> def published(records):
+    ...     data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    ...     return data.release(snh.Identity(100), epsilon=0.5, seed=None).answer(whole)
+    >>> none, one = (snh.Points(city, [[1, 1]] * count) for count in (0, 1))
+    >>> audit_mechanism(published, {"one or none": (none, one)}, 0.5, runs=50).refuted
+    False
+
+    Notes
+    -----
+    The error is shared among the pairs (Bonferroni).
+    """
+    if not pairs:
+        raise InputError("audit: give at least one pair of neighbours.")
+    each = 1 - (1 - confidence) / len(pairs)
+    shown = {
+        name: audited_epsilon(mechanism, one, other, runs, confidence=each, delta=delta)
+        for name, (one, other) in pairs.items()
+    }
+    return Audit(promised, shown, runs, confidence)
 
 
 def audited_epsilon(
@@ -67,6 +183,16 @@ def audited_epsilon(
     After Jagielski, Ullman and Oprea, "Auditing Differentially Private Machine Learning", NeurIPS
     2020: an event chosen on some runs, and Clopper-Pearson bounds from the others.
     """
+    a, b, thresholds, half = projected(mechanism, one, other, runs)
+    estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
+    kind, at = np.unravel_index(estimates.argmax(), estimates.shape)
+    return float(_bounds(a[half:], b[half:], thresholds[at : at + 1], confidence, delta)[kind, 0])
+
+
+def projected(
+    mechanism: Callable[[Any], ArrayLike], one: Any, other: Any, runs: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+    """Return one number for each run on each input, thresholds, and how many runs chose both."""
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
     seen = [[], []]
@@ -80,10 +206,7 @@ def audited_epsilon(
     ridge = 1e-9 * max(np.trace(spread) / len(spread), 1e-9) * np.eye(len(spread))
     direction = np.linalg.solve(spread + ridge, (a[:half] - b[:half]).mean(axis=0))
     a, b = a @ direction, b @ direction
-    thresholds = _between(np.concatenate([a[:half], b[:half]]))
-    estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
-    kind, at = np.unravel_index(estimates.argmax(), estimates.shape)
-    return float(_bounds(a[half:], b[half:], thresholds[at : at + 1], confidence, delta)[kind, 0])
+    return a, b, _between(np.concatenate([a[:half], b[:half]])), half
 
 
 def epsilon_lower_bound(

@@ -18,6 +18,8 @@ _KEY_BYTES = 32
 def secret_key(path: Path, *, create: bool) -> bytes:
     """Return the secret key in a file, and create the file if it is missing and this is allowed.
 
+    To be called under the lock of the ledger, since two processes must not both create the file.
+
     Parameters
     ----------
     path : Path
@@ -37,17 +39,17 @@ def secret_key(path: Path, *, create: bool) -> bytes:
         not hold a key.
     """
     if create and not path.exists():
+        # Moved into place, so that a process that is killed leaves a whole key or none.
+        written = path.with_name(path.name + ".new")
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
-        else:
+            descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(os.urandom(_KEY_BYTES))
                 stream.flush()
                 os.fsync(descriptor)
+            written.replace(path)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
     try:
         key = path.read_bytes()
     except OSError as error:

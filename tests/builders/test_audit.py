@@ -1,112 +1,66 @@
 """Audits of each method: lower bounds on epsilon from the answers of many builds.
 
-The noise comes from a seed, so these tests always see the same draws.
+The noise comes from a seed, so these tests always see the same draws. benchmarks/audits.py has the
+methods and the pairs of neighbours, and audits at length.
 """
 
-from fractions import Fraction
+import runpy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import geopandas as gpd
-import numpy as np
 import pytest
-import shapely
 
-from snhkit.builders import (
-    DAWA,
-    HDMM,
-    PGM,
-    AdaptiveGrid,
-    HierarchicalGrid,
-    Identity,
-    Privelet,
-    PrivTree,
-    QuadTree,
-    Tessellation,
-    UniformGrid,
-)
-from snhkit.geometry import Points, RangeQueries, Region
-from snhkit.neural import DPSGD, MLP, DenoisedGrid, Prior
-from snhkit.privacy import (
-    Measurements,
-    PointSource,
-    PrivacyUnit,
-    ReplayableEntropy,
-    Terms,
-    audited_epsilon,
-)
+from snhkit.privacy import Audit, largest_accuracy
 
-CITY = Region.around(lat=45, lon=7, side_m=400)
-SPOT = [130.0, 130.0]
-# Squares around the spot, as wide as the cells of the grids and trees below.
-SIDES = np.array([10, 25, 40, 50, 100, 200, 400])
-LOW = np.floor(SPOT[0] / SIDES) * SIDES
-BOXES = RangeQueries(CITY, LOW, LOW, SIDES, SIDES)
-
-QUARTERS = gpd.GeoSeries(
-    [shapely.box(x, y, x + 200, y + 200) for x in (-200, 0) for y in (-200, 0)], crs=CITY.crs
-)
-
-WHOLE = {  # all of epsilon buys counts that are visible in one answer
-    "UG": UniformGrid(),
-    "Identity": Identity(100),
-    "HB2D": HierarchicalGrid(100, b=2),
-    "PGM": PGM(200),
-    "HDMM": HDMM(100),
-    "Tessellation": Tessellation(QUARTERS),
-}
-SHARED = {  # epsilon is shared among levels or with the structure, so one answer shows less
-    "AG": AdaptiveGrid(),
-    "PrivTree": PrivTree(max_depth=2),
-    "QuadTree": QuadTree(1),
-    "DAWA": DAWA(order=1, block=4),
-    "Privelet": Privelet(200),
-}
-NEURAL = {
-    "Denoised": DenoisedGrid(100, prior=Prior(turns=1)),
-    "DP-SGD": DPSGD(
-        (100, 300), MLP(depth=2, width=4), samples=16, steps=3, batch=1, learning_rate=0.1
-    ),
-}
-EVERY = WHOLE | SHARED | NEURAL
+BENCH = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "audits.py"))
+METHODS: dict[str, Any] = BENCH["METHODS"]
+TERMS: dict[str, Any] = BENCH["terms"]()
+# All of epsilon buys counts that are visible in one answer.
+WHOLE = ["UG", "Identity", "HB2D", "PGM", "HDMM", "Tessellation"]
+# Epsilon is shared among levels or with the structure, so one answer shows less.
+SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, blocks of 4", "DAWA, 16 blocks", "Privelet"]
 
 
-def found(builder: Any, epsilon: int, runs: int) -> float:
-    """Return the audited epsilon of answers with and without one record, at 99 % confidence."""
-    delta = Fraction(str(getattr(builder, "delta", 0)))
-    terms, entropy = (
-        Terms(Fraction(epsilon), PrivacyUnit("record"), 3, delta=delta),
-        ReplayableEntropy(1),
-    )
-    few, more = (PointSource(Points(CITY, [SPOT] * count)) for count in (3, 4))
-    return audited_epsilon(
-        lambda records: builder.build(Measurements(records, terms, entropy)).answer(BOXES),
-        few,
-        more,
-        runs,
-        delta=float(delta),
-    )
+def audited(name: str, terms: str, pairs: list[str], epsilon: float, runs: int, **other) -> Audit:
+    said = TERMS[terms]
+    some = replace(said, pairs={pair: said.pairs[pair] for pair in pairs})
+    return BENCH["audits"](name, some, epsilon, runs, **other)
 
 
-@pytest.mark.parametrize("builder", EVERY.values(), ids=EVERY)
-def test_no_more_than_promised(builder):
-    assert found(builder, 1, 300 if isinstance(builder, DenoisedGrid) else 1_000) <= 1  # it is slow
+@pytest.mark.parametrize("name", METHODS)
+def test_no_more_than_promised(name):
+    found = audited(name, "record, n bought", ["one or none", "two equal spots"], 1, 400)
+    assert not found.refuted, found
+    found = audited(name, "user, n bought", ["three spots"], 1, 200)
+    assert not found.refuted, found
 
 
-@pytest.mark.parametrize("builder", WHOLE.values(), ids=WHOLE)
-def test_half_of_the_noise_would_be_caught(builder):
-    """The release is built for epsilon 2, while epsilon 1 is claimed."""
-    assert found(builder, 2, 500) > 1
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_third_of_the_noise_would_be_caught(name):
+    """The release is built for epsilon 3, while epsilon 1 is claimed."""
+    runs = 400 * BENCH["SLOW"].get(name, 1)
+    assert audited(name, "record, n bought", ["one or none"], 1, runs, built_for=3).refuted
 
 
-@pytest.mark.parametrize("builder", SHARED.values(), ids=SHARED)
-def test_an_eighth_of_the_noise_would_be_caught(builder):
-    assert found(builder, 8, 300) > 1
+@pytest.mark.parametrize("name", SHARED)
+def test_a_tenth_of_the_noise_would_be_caught(name):
+    runs = 300 * BENCH["SLOW"].get(name, 1)
+    assert audited(name, "record, n bought", ["one or none"], 1, runs, built_for=10).refuted
 
 
-def test_half_of_the_noise_is_caught_in_the_denoised_grid():
-    assert found(NEURAL["Denoised"], 2, 400) > 1
+def test_users_who_get_the_noise_of_one_record_would_be_caught():
+    """Three records of a person, hidden as one is: three times the epsilon that is claimed."""
+    assert audited("Identity", "user, n bought", ["three in one spot"], 1, 400, built_for=3).refuted
 
 
-def test_hardly_any_noise_is_caught_in_dp_sgd():
-    """More noise is not detected: a record moves a gradient far less than its noise can hide."""
-    assert found(NEURAL["DP-SGD"], 10**8, 100) > 1
+@pytest.mark.parametrize("name", ["Identity", "AG", "PrivTree", "DAWA, blocks of 4"])
+def test_an_attacker_knows_no_better_than_epsilon_allows_who_was_in_a_tiny_city(name):
+    right, least = BENCH["attacks"](name, 1, 400)
+    assert least <= largest_accuracy(1)
+    assert right > 0.4
+
+
+def test_an_attacker_who_could_know_better_is_found():
+    _, least = BENCH["attacks"]("Identity", 5, 400)
+    assert largest_accuracy(1) < least <= largest_accuracy(5)

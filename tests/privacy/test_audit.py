@@ -7,7 +7,16 @@ import pytest
 from scipy.stats import binomtest
 
 from snhkit.errors import InputError
-from snhkit.privacy import ReplayableEntropy, audited_epsilon, discrete_laplace, epsilon_lower_bound
+from snhkit.privacy import (
+    Audit,
+    ReplayableEntropy,
+    audit_mechanism,
+    audited_epsilon,
+    discrete_laplace,
+    epsilon_lower_bound,
+    largest_accuracy,
+    membership_accuracy,
+)
 
 
 def counting(scale: Fraction, seed: int = 0, draws: int = 40_000):
@@ -71,3 +80,59 @@ def test_a_mechanism_without_noise_is_detected():
 def test_too_few_runs_are_refused():
     with pytest.raises(InputError, match="runs must be at least 4, not 3"):
         audited_epsilon(lambda given: given, 0, 1, 3)
+
+
+class TestSeveralPairs:
+    def test_the_pair_that_shows_most_is_named(self):
+        """The mechanism protects small inputs only."""
+        noise = counting(Fraction(1))
+        found = audit_mechanism(
+            lambda count: count if count > 100 else noise(count),
+            {"small": (1, 2), "large": (200, 201)},
+            promised=1,
+            runs=1_000,
+        )
+        assert found.refuted
+        assert found.shown["small"] <= 1 < found.shown["large"] == found.largest
+        assert str(found).startswith("promised 1, at least 4.4")
+        assert str(found).endswith("shown (by large; 2 pairs, 1,000 runs, 99 %)")
+
+    def test_more_pairs_need_more_evidence(self):
+        alone, among = (
+            audit_mechanism(counting(Fraction(1)), dict.fromkeys(range(pairs), (0, 1)), 1, 1_000)
+            for pairs in (1, 9)
+        )
+        assert 0 < among.shown[0] < alone.shown[0]
+
+    def test_a_promise_that_holds_is_not_refuted(self):
+        assert not Audit(0.5, {"a": 0.31, "b": 0.5}, 2_000, 0.99).refuted
+        assert str(Audit(0.5, {"a": 0.31}, 2_000, 0.99)) == (
+            "promised 0.5, at least 0.31 shown (by a; 1 pair, 2,000 runs, 99 %)"
+        )
+
+    def test_no_pairs_are_refused(self):
+        with pytest.raises(InputError, match="at least one pair"):
+            audit_mechanism(lambda given: given, {}, 1)
+
+
+class TestMembership:
+    def test_the_accuracy_of_the_laplace_mechanism_is_known(self):
+        """Where the threshold lies between both counts: 1 / (1 + exp(-1)) for noise of scale 1."""
+        right, least = membership_accuracy(counting(Fraction(1), draws=80_000), 5, 6, 20_000)
+        assert right == pytest.approx(largest_accuracy(1), abs=0.01)
+        assert least < right
+
+    def test_equal_inputs_are_told_apart_by_chance_only(self):
+        right, least = membership_accuracy(counting(Fraction(1)), 5, 5, 4_000)
+        assert right == pytest.approx(0.5, abs=0.03)
+        assert least < 0.5
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_inputs_without_noise_are_always_told_apart(self, sign):
+        right, least = membership_accuracy(lambda given: sign * given, 0, 1, 400)
+        assert right == 1
+        assert 0.98 < least < 1
+
+    def test_the_largest_accuracy_is_that_of_randomised_response(self):
+        assert largest_accuracy(np.log(3)) == pytest.approx(0.75)
+        assert largest_accuracy(0, delta=1) == 1

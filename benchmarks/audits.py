@@ -1,0 +1,159 @@
+"""What audits show of each method's epsilon: python benchmarks/audits.py [--help].
+
+Builds every method again and again on pairs of neighbours that are chosen to be hard to hide, and
+prints, as Markdown, the promised epsilon and the lower bound that the releases have shown; then how
+often an attacker tells whether somebody was in a tiny city, and how often epsilon lets them.
+"""
+
+import argparse
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import geopandas as gpd
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+import snhkit as snh
+from snhkit.models import PartitionModel
+from snhkit.privacy import Audit, audit_mechanism, largest_accuracy, membership_accuracy
+
+CITY = snh.Region.around(lat=45, lon=7, side_m=400)
+SPOT, MIRROR = (130.0, 130.0), (270.0, 270.0)
+QUARTERS = [(x, y) for x in (0, 200) for y in (0, 200)]
+# Squares around the spot, as wide as the cells of the grids and trees below, and the quarters.
+SIDES = np.array([10, 25, 40, 50, 100, 200, 400, *[200] * 4])
+LOW = np.floor(SPOT[0] / SIDES[:7]) * SIDES[:7]
+BOXES = snh.RangeQueries(
+    CITY,
+    np.append(LOW, [x for x, _ in QUARTERS]),
+    np.append(LOW, [y for _, y in QUARTERS]),
+    SIDES,
+    SIDES,
+)
+DISTRICTS = gpd.GeoSeries(
+    [shapely.box(x, y, x + 200, y + 200) for x in (-200, 0) for y in (-200, 0)], crs=CITY.crs
+)
+METHODS: dict[str, Any] = {
+    "UG": snh.UniformGrid(),
+    "Identity": snh.Identity(100),
+    "AG": snh.AdaptiveGrid(),
+    "PrivTree": snh.PrivTree(max_depth=3),
+    "QuadTree": snh.QuadTree(1),
+    "HB2D": snh.HierarchicalGrid(100, b=2),
+    "DAWA, blocks of 4": snh.DAWA(order=1, block=4),
+    "DAWA, 16 blocks": snh.DAWA(order=3, block=4),
+    "Privelet": snh.Privelet(200),
+    "HDMM": snh.HDMM(100),
+    "PGM": snh.PGM(200),
+    "Tessellation": snh.Tessellation(DISTRICTS),
+    "SNH": snh.SNH(
+        100, sizes_m=(100, 200), networks=snh.Networks(k=1, network=snh.MLP(2, 4), steps=2)
+    ),
+    "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),
+    "DP-SGD": snh.DPSGD((100, 300), snh.MLP(2, 4), samples=16, steps=3, batch=1, learning_rate=0.1),
+}
+SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
+"""How many times fewer runs a method gets."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a data set is told, and pairs of neighbours under these terms."""
+
+    said: dict[str, Any]
+    pairs: dict[str, tuple[snh.Points, snh.Points]]
+
+
+def points(*places: tuple[float, float], users: list[int] | None = None) -> snh.Points:
+    """Return records at places; each is of a person of its own, unless users are given."""
+    xy = np.array(places, float).reshape(-1, 2)
+    return snh.Points(CITY, xy, np.arange(len(xy)) if users is None else np.array(users, int))
+
+
+def crowd(count: int) -> list[tuple[float, float]]:
+    """Return places spread over the city, the same for the same count."""
+    return [(x, y) for x, y in np.random.default_rng(5).uniform(0, 400, (count, 2))]
+
+
+def terms() -> dict[str, Terms]:
+    """Return pairs of neighbours, one record or one person more, for each kind of terms."""
+    balanced = [SPOT] * 8 + [MIRROR] * 8
+    record = {
+        "one or none": (points(), points(SPOT)),
+        "three or four": (points(*[SPOT] * 3), points(*[SPOT] * 4)),
+        "two equal spots": (points(*balanced), points(*balanced, SPOT)),
+        "in a crowd": (points(*crowd(60)), points(*crowd(60), SPOT)),
+    }
+    # All of a person's records in one place, and each in a place of its own.
+    others, three = crowd(20), list(range(20)) + [99] * 3
+    apart = [SPOT, MIRROR, (SPOT[0], MIRROR[1])]
+    user = {
+        "three in one spot": (points(*others), points(*others, *[SPOT] * 3, users=three)),
+        "three spots": (points(*others), points(*others, *apart, users=three)),
+    }
+    return {
+        "record, n bought": Terms({"unit": "record", "n": "private"}, record),
+        "user, n bought": Terms({"unit": "user", "max_per_user": 3, "n": "private"}, user),
+    }
+
+
+def published(builder: Any, epsilon: Any, said: dict[str, Any], records: snh.Points) -> NDArray:
+    """Return the numbers of one release: answers, n, and how its cells lie in the quarters."""
+    release = snh.PrivateDataset(records, budget=epsilon, **said).release(builder, epsilon=epsilon)
+    numbers = [*release.answer(BOXES), release.n or 0]
+    if isinstance(release.model, PartitionModel):
+        cells = release.model.partition
+        west, south = cells.x0 < 200, cells.y0 < 200
+        numbers += [(a & b).sum() for a in (west, ~west) for b in (south, ~south)]
+    return np.array(numbers, float)
+
+
+def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0) -> Audit:
+    """Return what a method shows on all pairs; it may be built for another epsilon."""
+    builder = METHODS[name]
+    mechanism = partial(published, builder, built_for or epsilon, said.said)
+    delta = float(getattr(builder, "delta", 0))
+    return audit_mechanism(
+        mechanism, said.pairs, epsilon, max(runs // SLOW.get(name, 1), 20), delta=delta
+    )
+
+
+def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
+    """Return how often an attacker is right about one person in a city of three."""
+    said = {"unit": "user", "max_per_user": 2, "n": "private"}
+    three = points(SPOT, MIRROR, (50, 350))
+    target = points(SPOT, MIRROR, (50, 350), SPOT, SPOT, users=[0, 1, 2, 9, 9])
+    mechanism = partial(published, METHODS[name], epsilon, said)
+    return membership_accuracy(mechanism, three, target, max(runs // SLOW.get(name, 1), 20))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epsilon", type=float, default=0.5)
+    parser.add_argument("--runs", type=int, default=4_000)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    given = parser.parse_args()
+    print(
+        "| method | unit, n | promised | at least shown | pair | runs |\n|---|---|---|---|---|---|"
+    )
+    for name in given.methods:
+        for unit, said in terms().items():
+            found = audits(name, said, given.epsilon, given.runs)
+            pair = max(found.shown, key=lambda pair: found.shown[pair])
+            print(
+                f"| {name} | {unit} | {found.promised:g} | {found.largest:.2f} | {pair} | "
+                f"{found.runs:,} |{' BROKEN' if found.refuted else ''}",
+                flush=True,
+            )
+    allowed = largest_accuracy(given.epsilon)
+    print("\n| method | attacker is right | at least | epsilon allows |\n|---|---|---|---|")
+    for name in given.methods:
+        right, least = attacks(name, given.epsilon, given.runs)
+        print(f"| {name} | {right:.1%} | {least:.1%} | {allowed:.1%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Membership inference: how often an attacker tells whether a unit was among the records."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from snhkit.privacy.audit import projected
+
+__all__ = ["largest_accuracy", "membership_accuracy"]
+
+
+def membership_accuracy(
+    mechanism: Callable[[Any], ArrayLike],
+    one: Any,
+    other: Any,
+    runs: int = 2_000,
+    *,
+    confidence: float = 0.99,
+) -> tuple[float, float]:
+    """Return how often an attacker tells two inputs apart, and a lower bound on that probability.
+
+    The attacker knows both inputs, is shown what one of them published, each in half of the cases,
+    and says which it was. ``largest_accuracy`` is what epsilon allows any attacker.
+
+    Parameters
+    ----------
+    mechanism : callable
+        A function of one input that returns the published numbers, always equally many.
+    one, other : any
+        Two inputs, for instance with and without a person.
+    runs : int
+        The number of runs on each input, at least 4. The attacker learns from one half.
+    confidence : float
+        The probability with which the bound holds.
+
+    Returns
+    -------
+    accuracy : float
+        The share of right guesses.
+    least : float
+        The lower bound.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 4 runs.
+
+    Examples
+    --------
+    >>> membership_accuracy(lambda given: given, 0, 1, 100)[0]
+    1.0
+    """
+    from scipy.special import betaincinv
+
+    a, b, thresholds, half = projected(mechanism, one, other, runs)
+    above = np.array([(a[:half] > t).mean() - (b[:half] > t).mean() for t in thresholds])
+    best = int(np.abs(above).argmax())
+    # "one" is guessed above the threshold, or below it if that was right more often.
+    guessed_one, guessed_other = (
+        (x[half:] > thresholds[best]) == (above[best] > 0) for x in (a, b)
+    )
+    tries = guessed_one.size + guessed_other.size
+    right = int(guessed_one.sum() + (~guessed_other).sum())
+    least = float(betaincinv(right, tries - right + 1, 1 - confidence)) if right else 0.0
+    return right / tries, least
+
+
+def largest_accuracy(epsilon: float, delta: float = 0.0) -> float:
+    """Return the largest probability of a right guess that differential privacy allows.
+
+    Parameters
+    ----------
+    epsilon : float
+        The promised epsilon.
+    delta : float
+        The promised delta.
+
+    Returns
+    -------
+    float
+        (e^epsilon + delta) / (e^epsilon + 1), for an attacker who guesses between two neighbours
+        that are equally likely.
+
+    Examples
+    --------
+    >>> round(largest_accuracy(0.5), 3), largest_accuracy(0)
+    (0.622, 0.5)
+
+    Notes
+    -----
+    Kairouz, Oh and Viswanath, "The Composition Theorem for Differential Privacy", ICML 2015.
+    """
+    return (math.exp(epsilon) + delta) / (math.exp(epsilon) + 1)
