@@ -146,7 +146,7 @@ def test_every_exercise_is_in_a_lecture():
 @every_notebook
 def test_a_notebook_runs_with_its_solutions_at_their_place(path, tmp_path):
     fewer = min(int(parameters(path).get("N", SMALL)), SMALL)
-    notebook = changed(path, N=fewer, METHODS=("ug", "identity"))
+    notebook = changed(path, N=fewer, METHODS=("ug", "identity"), STEPS=250)
     run(notebook, tmp_path)
     assert not_right(notebook) == {}
     if path.stem == "01_explore":
@@ -170,7 +170,9 @@ def test_a_notebook_runs_as_it_is_with_nothing_filled_in(path, tmp_path):
 def test_a_notebook_runs_twice_in_a_row_on_other_cities_at_any_epsilon(
     path, city, epsilon, tmp_path
 ):
-    notebook = changed(path, CITY=city, EPSILON=epsilon, N=SMALL, METHODS=("ug", "identity"))
+    notebook = changed(
+        path, CITY=city, EPSILON=epsilon, N=SMALL, METHODS=("ug", "identity"), STEPS=250
+    )
     run(notebook, tmp_path, times=2)
     assert not_right(notebook) == {}
 
