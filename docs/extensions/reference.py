@@ -26,6 +26,7 @@ HOMES = (
     "snhkit.viz.figures",
     "snhkit.viz.maps",
     "snhkit.widgets",
+    "snhkit.teaching",
 )
 """Modules whose names are public, beside ``snhkit``."""
 

@@ -1,0 +1,157 @@
+"""A game: was she in the file? The player sees a noisy count and bets."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import ipywidgets as widgets
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
+
+__all__ = ["WITH", "WITHOUT", "BettingGame", "bets_won", "deal", "surest"]
+
+WITHOUT, WITH = 17, 18  # invented: nobody's counts
+
+
+def surest(epsilon: float) -> float:
+    """Return the largest chance to be right that epsilon allows, from even odds.
+
+    Examples
+    --------
+    >>> round(surest(1.0), 3)
+    0.731
+    """
+    return float(1 / (1 + np.exp(-epsilon)))
+
+
+def deal(
+    rounds: int, epsilon: float | Fraction, entropy: Entropy
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Draw rounds of the game: noisy counts of a file of 17 records, or of 18 with Ada's.
+
+    Parameters
+    ----------
+    rounds : int
+        The number of rounds.
+    epsilon : float or Fraction
+        The cost of one answer.
+    entropy : Entropy
+        The source of the coin and of the noise.
+
+    Returns
+    -------
+    answers : ndarray of int64, shape (rounds,)
+        The released counts.
+    is_in : ndarray of bool, shape (rounds,)
+        Whether Ada's record was counted; a fair coin decides.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import ReplayableEntropy
+    >>> answers, is_in = deal(1_000, 1, ReplayableEntropy(1))
+    >>> answers.shape, is_in.shape
+    ((1000,), (1000,))
+    """
+    is_in = entropy.words(rounds) % np.uint64(2) == 1
+    noise = discrete_laplace(rounds, 1 / exact(epsilon), entropy)
+    return np.where(is_in, WITH, WITHOUT) + noise, is_in
+
+
+def bets_won(
+    strategy: Callable[[int], bool],
+    epsilon: float | Fraction,
+    rounds: int = 20_000,
+    entropy: Entropy | None = None,
+) -> float:
+    """Return the share of rounds in which a strategy is right.
+
+    Parameters
+    ----------
+    strategy : callable
+        A function of the released count; True is the bet that Ada is in the file.
+    epsilon : float or Fraction
+        The cost of one answer.
+    rounds : int
+        The number of rounds.
+    entropy : Entropy, optional
+        The source of the coins and of the noise; by default the operating system's.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import ReplayableEntropy
+    >>> round(bets_won(lambda answer: answer >= 18, 1, entropy=ReplayableEntropy(1)), 2)
+    0.73
+    """
+    answers, is_in = deal(rounds, epsilon, entropy or SystemEntropy())
+    possible, where = np.unique(answers, return_inverse=True)
+    bets = np.array([bool(strategy(int(answer))) for answer in possible])
+    return float(np.mean(bets[where] == is_in))
+
+
+class BettingGame(widgets.VBox):
+    """Return a widget in which one bets whether Ada is in the file, round after round.
+
+    Parameters
+    ----------
+    epsilon : float
+        The cost of each answer at the beginning; a slider changes it and starts anew.
+
+    Attributes
+    ----------
+    rounds, won : int
+        How many bets were placed, and how many were right.
+
+    Examples
+    --------
+    >>> game = BettingGame(epsilon=1.0)
+    >>> game.bet(True)
+    >>> game.rounds
+    1
+    """
+
+    def __init__(self, epsilon: float = 1.0) -> None:
+        self.rounds = self.won = 0
+        self._slider = widgets.FloatLogSlider(
+            value=epsilon, base=10, min=-1, max=1, step=0.1, description="ε"
+        )
+        self._question, self._record = widgets.HTML(), widgets.HTML()
+        yes = widgets.Button(description="She is in (18)", button_style="primary")
+        no = widgets.Button(description="She is not (17)", button_style="warning")
+        yes.on_click(lambda _: self.bet(True))
+        no.on_click(lambda _: self.bet(False))
+        self._slider.observe(lambda _: self._begin(), names="value")
+        self._begin()
+        super().__init__(
+            [self._slider, self._question, widgets.HBox([yes, no]), self._record],
+        )
+
+    def bet(self, is_in: bool) -> None:
+        """Place a bet on the count that is shown, count the outcome, and show the next count."""
+        right = bool(self._truth) == is_in
+        self.rounds, self.won = self.rounds + 1, self.won + right
+        told = "in" if self._truth else "not in"
+        self._record.value = (
+            f"{'Right' if right else 'Wrong'}: she was {told} the file. <b>{self.won} of "
+            f"{self.rounds}</b> bets won, {self.won / self.rounds:.0%}. In the long run nobody "
+            f"wins more than {surest(self._slider.value):.1%} at this ε."
+        )
+        self._deal()
+
+    def _begin(self) -> None:
+        self.rounds = self.won = 0
+        self._record.value = "No bet yet. Twenty bets say more than five."
+        self._deal()
+
+    def _deal(self) -> None:
+        answers, is_in = deal(1, exact(round(self._slider.value, 6)), SystemEntropy())
+        self._truth = is_in[0]
+        self._question.value = (
+            f"The file holds 17 records, or 18 with Ada's. The released count is "
+            f"<b style='font-size:1.4em'>{answers[0]}</b>. Is she in?"
+        )

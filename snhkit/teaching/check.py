@@ -1,0 +1,75 @@
+"""``check``: the instant verdict on an exercise of a lecture."""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from snhkit.errors import InputError
+from snhkit.teaching import exercises
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["check", "exercise_names"]
+
+_GRADING = "NBGRADER_EXECUTION"
+
+
+def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
+    """Return whether the answer to an exercise is right, or what is off and a hint.
+
+    Parameters
+    ----------
+    exercise : str
+        The name of the exercise, as its cell gives it: "02-largest-epsilon".
+    answer : any
+        The student's answer; an ellipsis (the dots of the empty cell) is no answer yet.
+    **facts : any
+        What the lecture has computed and the verdict depends on, such as the city's records.
+
+    Returns
+    -------
+    Verdict
+        True in a condition if the answer is right. A notebook shows the verdict's sentence.
+
+    Raises
+    ------
+    InputError
+        If there is no exercise of this name.
+    AssertionError
+        Under nbgrader (which sets ``NBGRADER_EXECUTION``), if the answer is not right, so that
+        no points are given.
+
+    Examples
+    --------
+    >>> from snhkit.teaching import check
+    >>> check("02-largest-epsilon", ...)
+    … Nothing to check yet. Put your answer in the place of the dots, and run both cells.
+    >>> check("02-largest-epsilon", 1.5)
+    ✗ Not yet. 1.5 is how much the odds may grow. ε is the logarithm of that.
+    """
+    judges = _judges()
+    if exercise not in judges:
+        raise InputError(f"check: there is no exercise {exercise!r}; there are {sorted(judges)}.")
+    verdict = judges[exercise](answer, **facts)
+    if os.environ.get(_GRADING) and not verdict:
+        raise AssertionError(repr(verdict))
+    return verdict
+
+
+def exercise_names() -> list[str]:
+    """Return the names of all exercises that ``check`` knows, in order.
+
+    Examples
+    --------
+    >>> "02-bet" in exercise_names()
+    True
+    """
+    return sorted(_judges())
+
+
+def _judges() -> dict[str, Callable[..., Verdict]]:
+    modules = [
+        import_module(f"{exercises.__name__}.{m.name}") for m in iter_modules(exercises.__path__)
+    ]
+    return {name: judge for module in modules for name, judge in module.JUDGES.items()}

@@ -1,0 +1,28 @@
+"""``claim``: a sentence that a cell has just tested, for any city and any epsilon."""
+
+__all__ = ["claim"]
+
+
+def claim(holds: bool, says: str, otherwise: str) -> None:
+    """Print a claim if it holds in this run, and else what is different and why.
+
+    A lecture's numbers change with the noise, the city and epsilon. This function takes the place
+    of an assertion, which would stop the notebook when a student changes something.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether the claim holds in this run.
+    says : str
+        The claim.
+    otherwise : str
+        What this run shows in its place, and why.
+
+    Examples
+    --------
+    >>> claim(2 > 1, "Two is more than one.", "It is not: one of them was changed.")
+    ✓ Two is more than one.
+    >>> claim(1 > 2, "One is more than two.", "One is less, whatever the noise.")
+    ≠ In this run it is different. One is less, whatever the noise.
+    """
+    print(f"✓ {says}" if holds else f"≠ In this run it is different. {otherwise}")

@@ -1,0 +1,107 @@
+"""Copies of a lecture: with the solutions in their cells, and without any."""
+
+import copy
+import re
+from typing import Any
+
+__all__ = ["tagged", "with_solutions", "without_solutions"]
+
+_FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
+_CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook whose exercises are solved, each at its place.
+
+    The code of a folded solution replaces the empty cell of its exercise. An exercise without an
+    empty cell gets a cell of its own, after the solution's text.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4, as ``json.load`` reads it. The notebook itself stays as it is.
+
+    Returns
+    -------
+    dict
+        The copy.
+
+    Examples
+    --------
+    >>> def cell(kind, source, *tags):
+    ...     return {"id": kind, "cell_type": kind, "source": source, "metadata": {"tags": tags}}
+    >>> text = "<details>\\n\\n```python\\nx = 4\\n```\\n\\n</details>"
+    >>> lecture = {"cells": [cell("code", "x = ...", "exercise"), cell("markdown", text)]}
+    >>> with_solutions(lecture)["cells"][0]["source"]
+    'x = 4'
+    """
+    solved = copy.deepcopy(notebook)
+    cells: list[dict[str, Any]] = []
+    for cell in solved["cells"]:
+        cells.append(cell)
+        found = _solution(cell)
+        if not found:
+            continue
+        empty = _empty_cell_before(cells)
+        if empty is None:
+            cells.append(_code_cell(f"{cell['id']}-run", found))
+        else:
+            empty["source"] = found
+    solved["cells"] = cells
+    return solved
+
+
+def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook without its folded solutions; cells that held nothing else are gone.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4. The notebook itself stays as it is.
+
+    Returns
+    -------
+    dict
+        The copy.
+
+    Examples
+    --------
+    >>> text = "**1.** Why?\\n\\n<details>Because.</details>\\n"
+    >>> cell = {"id": "a", "cell_type": "markdown", "source": text, "metadata": {}}
+    >>> without_solutions({"cells": [cell]})["cells"][0]["source"]
+    '**1.** Why?'
+    """
+    clean = copy.deepcopy(notebook)
+    for cell in clean["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = _FOLDED.sub("\n\n", _text(cell)).strip()
+    clean["cells"] = [c for c in clean["cells"] if c["cell_type"] != "markdown" or c["source"]]
+    return clean
+
+
+def tagged(cell: dict[str, Any], tag: str) -> bool:
+    """Return whether a cell has a tag."""
+    return tag in cell["metadata"].get("tags", [])
+
+
+def _text(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def _solution(cell: dict[str, Any]) -> str:
+    """Return the code of a cell's folded solutions, or an empty string."""
+    if cell["cell_type"] != "markdown":
+        return ""
+    blocks = [code for folded in _FOLDED.findall(_text(cell)) for code in _CODE.findall(folded)]
+    return "\n\n".join(block.rstrip() for block in blocks)
+
+
+def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the exercise's cell that the last cell solves: before it, but for the check."""
+    before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
+    return before[-1] if before and tagged(before[-1], "exercise") else None
+
+
+def _code_cell(name: str, source: str) -> dict[str, Any]:
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    return {**empty, "id": name[:64], "source": source}

@@ -1,0 +1,1 @@
+"""The exercises of the lectures, one module a lecture: name to judge."""

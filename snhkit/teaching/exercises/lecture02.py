@@ -1,0 +1,80 @@
+"""The exercises of lecture 2, "Privacy by hand"."""
+
+from typing import Any
+
+import numpy as np
+
+from snhkit.privacy import ReplayableEntropy
+from snhkit.teaching.betting import WITH, bets_won, surest
+from snhkit.teaching.judges import number, numbers, unanswered
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+_ROUNDS = 40_000
+
+
+def _largest_epsilon(answer: Any) -> Verdict:
+    return number(
+        answer,
+        np.log(1.5),
+        "The odds may grow from 1 to 0.6 / 0.4 = 1.5, and ln 1.5 is 0.405.",
+        "The odds of 60 % are 0.6 / 0.4. Which ε makes e^ε that large?",
+        slips={
+            1.5: "1.5 is how much the odds may grow. ε is the logarithm of that.",
+            np.log(0.6): "The chance is not the odds: turn 60 % into odds first.",
+            -np.log(0.6): "The chance is not the odds: turn 60 % into odds first.",
+            np.log10(1.5): "That is the logarithm to base 10; the definition has e.",
+        },
+    )
+
+
+def _sensitivity(answer: Any) -> Verdict:
+    return numbers(
+        answer,
+        [1, 2],
+        ["removed", "moved"],
+        "Removed, a record is missing in one cell; moved, it is also new in another.",
+        [
+            "In how many of the 1,600 cells was the record counted?",
+            "One cell loses the record. Does another gain it?",
+        ],
+    )
+
+
+def _bet(answer: Any, epsilon: float) -> Verdict:
+    if unanswered(answer) or unanswered(answer(WITH)):
+        return Verdict(None, "Let the function return True or False for a count such as 18.")
+    won, best = bets_won(answer, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
+    if won > best - 0.01:
+        says = f"It wins {won:.1%} of {_ROUNDS:,} bets, and no strategy wins more than {best:.1%}."
+        return Verdict(True, says)
+    if won < 0.5:
+        return Verdict(False, f"It wins {won:.1%}.", "The opposite bets would win more than half.")
+    return Verdict(
+        False,
+        f"It wins {won:.1%} of {_ROUNDS:,} bets; {best:.1%} is possible.",
+        "Which of 17 and 18 explains the count better? Look at the upper picture of section 2.",
+    )
+
+
+def _answers(answer: Any) -> Verdict:
+    return number(
+        answer,
+        800,
+        "The variance of the mean is 199.8 / k, and (1/2)² = 1/4 at k ≈ 800. Together ε ≈ 80.",
+        "The variance of a mean of k answers is the variance of one, divided by k.",
+        slips={
+            400: "Half a record is the standard error; its square, the variance, is 1/4.",
+            28.3: "The standard error falls with the square root of k, so k is the square of that.",
+            80: "That is ε for all of them together. The question is how many answers.",
+        },
+    )
+
+
+JUDGES = {
+    "02-largest-epsilon": _largest_epsilon,
+    "02-sensitivity": _sensitivity,
+    "02-bet": _bet,
+    "02-answers": _answers,
+}

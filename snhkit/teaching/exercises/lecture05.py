@@ -1,0 +1,38 @@
+"""The exercises of lecture 5, "Choosing the cell, without cheating"."""
+
+from typing import Any
+
+from snhkit.teaching.judges import number
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+
+def _bill(answer: Any) -> Verdict:
+    return number(
+        answer,
+        24 * 0.2,
+        "24 looks at the same records, at 0.2 each. Not publishing 23 of them saves nothing.",
+        "Each build looked at the records, whether its grid is published or not.",
+        slips={
+            0.2: "That is what she meant to spend. All 24 grids were built from the records.",
+            0.6: "Three widths, yes, but eight draws of each.",
+            1.6: "Eight draws, yes, but at three widths.",
+        },
+    )
+
+
+def _scaled(answer: Any, epsilon: float, private: int, public: int) -> Verdict:
+    return number(
+        answer,
+        epsilon * private / public,
+        f"n·ε is {epsilon * private:,.0f} for both.",
+        "n·ε must be the same for both cities.",
+        slips={
+            epsilon * public / private: "Upside down: fewer records need a larger ε.",
+            epsilon: "With the same ε the smaller city is drowned in noise, and wants wider cells.",
+        },
+    )
+
+
+JUDGES = {"05-bill": _bill, "05-scaled": _scaled}

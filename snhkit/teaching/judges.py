@@ -1,0 +1,144 @@
+"""The parts that exercises are judged with: numbers, lists of numbers, and choices."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["as_numbers", "choice", "number", "numbers", "unanswered"]
+
+_NOTHING = Verdict(None, "Put your answer in the place of the dots, and run both cells.")
+
+
+def unanswered(answer: Any) -> bool:
+    """Return whether an answer still is, or still holds, the dots of the empty cell.
+
+    Examples
+    --------
+    >>> unanswered(...), unanswered([1, ...]), unanswered(0)
+    (True, True, False)
+    """
+    if isinstance(answer, (list, tuple, set)):
+        return any(part is ... for part in answer)
+    return answer is ... or answer is None
+
+
+def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Verdict:
+    """Return an answer as numbers of a shape, or a verdict that says why it has none."""
+    if unanswered(answer):
+        return _NOTHING
+    wanted = "one number" if shape == () else f"{' × '.join(map(str, shape))} numbers"
+    try:
+        given = np.asarray(answer, float)
+    except (TypeError, ValueError):
+        return Verdict(False, f"The answer must be {wanted}, not {type(answer).__name__}.")
+    if given.size == 1 and shape == ():
+        given = given.reshape(())
+    if given.shape != shape:
+        return Verdict(False, f"The answer must be {wanted}, and {given.size} came.")
+    if not np.isfinite(given).all():
+        return Verdict(False, "The answer holds a number that is not finite.")
+    return given
+
+
+def number(
+    answer: Any,
+    wanted: float,
+    why: str,
+    hint: str,
+    *,
+    within: float = 0.02,
+    slips: Mapping[float, str] | None = None,
+) -> Verdict:
+    """Return the verdict on one number.
+
+    Parameters
+    ----------
+    answer : any
+        What the student gave.
+    wanted : float
+        The right number.
+    why : str
+        Why the number is right; shown with a right answer only.
+    hint : str
+        What to think of next, if no slip fits.
+    within : float
+        The relative error that is still right; the absolute one if ``wanted`` is 0.
+    slips : mapping of float to str, optional
+        Numbers that a known mistake leads to, and what each mistake was.
+
+    Returns
+    -------
+    Verdict
+
+    Examples
+    --------
+    >>> number(8, 4, "Two and two.", "Add.", slips={8: "That is the product of 2 and 4."})
+    ✗ Not yet. That is the product of 2 and 4.
+    >>> number(5, 4, "Two and two.", "Add.")
+    ✗ Not yet. 5 is too large. Hint: Add.
+    """
+    given = as_numbers(answer, ())
+    if isinstance(given, Verdict):
+        return given
+    if _near(given, wanted, within):
+        return Verdict(True, why)
+    for value, mistake in (slips or {}).items():
+        if _near(given, value, within):
+            return Verdict(False, mistake)
+    off = "too large" if given > wanted else "too small"
+    return Verdict(False, f"{float(given):.4g} is {off}.", hint)
+
+
+def numbers(
+    answer: Any, wanted: ArrayLike, names: list[str], why: str, hints: list[str], *, within=0.02
+) -> Verdict:
+    """Return the verdict on several numbers; name those that are off, with a hint for the first.
+
+    Examples
+    --------
+    >>> numbers([1, 1], [1, 2], ["added", "moved"], "Good.", ["", "It leaves a cell as well."])
+    ✗ Not yet. Off: moved (1 is too small). Hint: It leaves a cell as well.
+    """
+    right = np.asarray(wanted, float)
+    given = as_numbers(answer, right.shape)
+    if isinstance(given, Verdict):
+        return given
+    off = [k for k in range(right.size) if not _near(given.flat[k], right.flat[k], within)]
+    if not off:
+        return Verdict(True, why)
+    told = [
+        f"{names[k]} ({given.flat[k]:.4g} is too "
+        f"{'large' if given.flat[k] > right.flat[k] else 'small'})"
+        for k in off
+    ]
+    return Verdict(False, f"Off: {', '.join(told)}.", hints[off[0]])
+
+
+def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verdict:
+    """Return the verdict on a choice of one of several words.
+
+    Examples
+    --------
+    >>> choice("UG", "DAWA", "Yes.", {"UG": "UG blurs small boxes."})
+    ✗ Not yet. UG blurs small boxes.
+    >>> choice("ug ", "UG", "Yes.", {})
+    ✓ Right. Yes.
+    """
+    if unanswered(answer):
+        return _NOTHING
+    said = str(answer).strip().casefold()
+    if said == wanted.casefold():
+        return Verdict(True, why)
+    for word, mistake in wrong.items():
+        if said == word.casefold():
+            return Verdict(False, mistake)
+    known = sorted([wanted, *wrong])
+    return Verdict(False, f"{answer!r} is none of the choices.", f"Give one of {known}.")
+
+
+def _near(given: ArrayLike, wanted: float, within: float) -> bool:
+    return bool(np.isclose(given, wanted, rtol=within, atol=within if wanted == 0 else 1e-12))

@@ -1,0 +1,45 @@
+"""What a check of an exercise says: right, not yet (with a hint), or nothing to check."""
+
+import html
+from dataclasses import dataclass
+
+__all__ = ["Verdict"]
+
+_SIGNS = {True: "✓ Right.", False: "✗ Not yet.", None: "… Nothing to check yet."}
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """The outcome of a check, which a notebook shows below the cell.
+
+    Parameters
+    ----------
+    right : bool or None
+        Whether the answer is right; None if the exercise has not been answered.
+    says : str
+        Why the answer is right, or what is off.
+    hint : str
+        What to think of next, for an answer that is not right.
+
+    Examples
+    --------
+    >>> Verdict(False, "1.5 is the odds, not their logarithm.", "Take np.log of the odds.")
+    ✗ Not yet. 1.5 is the odds, not their logarithm. Hint: Take np.log of the odds.
+    """
+
+    right: bool | None
+    says: str
+    hint: str = ""
+
+    def __bool__(self) -> bool:
+        return self.right is True
+
+    def __repr__(self) -> str:
+        hint = f" Hint: {self.hint}" if self.hint else ""
+        return f"{_SIGNS[self.right]} {self.says}{hint}"
+
+    def _repr_html_(self) -> str:
+        colour = {True: "#00664b", False: "#a63c00", None: "#555555"}[self.right]
+        hint = f" <em>Hint: {html.escape(self.hint)}</em>" if self.hint else ""
+        sign = f"<strong style='color:{colour}'>{_SIGNS[self.right]}</strong>"
+        return f"<div style='font-size:1.1em'>{sign} {html.escape(self.says)}{hint}</div>"

@@ -1,0 +1,53 @@
+"""The betting game is as hard as epsilon says."""
+
+import numpy as np
+import pytest
+
+from snhkit.privacy import ReplayableEntropy
+from snhkit.teaching import BettingGame, bets_won, surest
+from snhkit.teaching.betting import WITH, WITHOUT, deal
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+def test_the_best_strategy_reaches_the_bound_and_its_opposite_the_rest(epsilon):
+    def best(answer):
+        return answer >= WITH
+
+    def worst(answer):
+        return answer < WITH
+
+    # Five standard deviations of 40,000 bets are 0.0125.
+    won = bets_won(best, epsilon, 40_000, ReplayableEntropy(1))
+    assert won == pytest.approx(surest(epsilon), abs=0.0125)
+    assert won + bets_won(worst, epsilon, 40_000, ReplayableEntropy(1)) == pytest.approx(1)
+
+
+def test_the_coin_is_fair_and_the_counts_differ_by_one():
+    answers, is_in = deal(40_000, 1, ReplayableEntropy(2))
+    assert np.mean(is_in) == pytest.approx(0.5, abs=0.0125)
+    gap = answers[is_in].mean() - answers[~is_in].mean()
+    assert gap == pytest.approx(WITH - WITHOUT, abs=0.08)
+
+
+def test_the_game_counts_bets_says_the_truth_and_begins_anew_at_another_epsilon():
+    game = BettingGame(epsilon=1.0)
+    _, question, buttons, record = game.children
+    yes, no = buttons.children
+    for _ in range(10):
+        yes.click()
+        no.click()
+    assert game.rounds == 20
+    assert 0 <= game.won <= 20
+    assert f"{game.won} of 20" in record.value
+    assert "73.1%" in record.value
+    assert "Is she in?" in question.value
+    game.children[0].value = 0.1
+    assert (game.rounds, game.won) == (0, 0)
+
+
+def test_the_truth_of_a_round_is_not_in_the_page_before_the_bet():
+    game = BettingGame()
+    assert game._truth in (True, False)
+    game.bet(True)
+    first = game.children[3].value
+    assert ("was in the file" in first) == ("Right" in first)
