@@ -1,5 +1,6 @@
 """DAWA: buckets of similar cells along a Hilbert curve, and a binary tree of noisy counts."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from snhkit.builders.base import publish, sizes
 from snhkit.builders.inference.binary_tree import fitted_leaves
 from snhkit.builders.inference.level_shares import box_energies, level_shares
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -17,11 +19,15 @@ from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
 from snhkit.geometry.histogram import Merged
 from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import BucketCosts, Measurements, Terms, exact
+from snhkit.privacy.noise import noise_scale
 from snhkit.release import Release
 
 __all__ = ["DAWA"]
 
 _MAX_ORDER = 11  # 4 million cells
+# Chosen on public cities (benchmarks/dawa.py).
+_DETAIL_M, _POWER, _OF_DEFAULT = 80.0, 0.4, 0.75
+_CAUTION_FOR_1, _CAUTION = 2.4, 0.54
 _MAX_BOXES = 4_096
 _MAX_COVERED_CELLS = 2**22  # by all boxes together
 
@@ -40,12 +46,17 @@ class DAWA:
     ----------
     ratio : float
         The share of epsilon that chooses the buckets, between 0 and 1.
-    order : int
-        The grid has 2^order cells per side; from 0 to 11.
+    order : int, optional
+        The grid has 2^order cells per side; from 0 to 11. By default the cells are about as wide as
+        the smallest squares, relatively narrower for squares above 80 m, and wider for a small n
+        epsilon if n is public.
     block : int
         The number of cells of the shortest part of the line with a bucket length of its own, a
-        power of two. A small block adapts better but follows more of the noise; 1,024 is better for
-        boxes of kilometres.
+        power of four. A small block adapts better but follows more of the noise.
+    caution : float, optional
+        The price of a part of the line, in noise scales. A small number adapts better, and a large
+        one follows less of the noise. By default the price grows with the number of cells in the
+        expected squares, whose noise adds up.
     sizes_m : (float, float)
         The smallest and the largest side of the expected squares, in metres. The squares are
         expected near the public points, or anywhere in the region if there are none.
@@ -77,18 +88,22 @@ class DAWA:
     """
 
     ratio: float = 0.25
-    order: int = 10
-    block: int = 128
+    order: int | None = None
+    block: int = 16
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+    caution: float | None = None
 
     def __post_init__(self) -> None:
         positive("ratio", self.ratio)
         if self.ratio >= 1:
             raise InputError(f"ratio must be below 1, a share of epsilon, not {self.ratio!r}.")
-        object.__setattr__(self, "order", whole("order", self.order, least=0, most=_MAX_ORDER))
+        if self.order is not None:
+            object.__setattr__(self, "order", whole("order", self.order, least=0, most=_MAX_ORDER))
+        if self.caution is not None and not 0 <= self.caution < math.inf:
+            raise InputError(f"caution must be a number, at least 0, not {self.caution!r}.")
         object.__setattr__(self, "block", whole("block", self.block, least=1))
-        if self.block & (self.block - 1):
-            raise InputError(f"block must be a power of two, not {self.block}.")
+        if self.block & (self.block - 1) or self.block.bit_length() % 2 == 0:
+            raise InputError(f"block must be a power of four, not {self.block}.")
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms | Measurements) -> tuple[Fraction, Fraction, Fraction]:
@@ -97,13 +112,43 @@ class DAWA:
         count_epsilon = terms.epsilon - bucket_epsilon
         return bucket_epsilon, count_epsilon, terms.unit.sensitivity / count_epsilon
 
-    def expected(self, region: Region, public: Points | None) -> RangeQueries:
+    def order_for(self, side_m: float, n_epsilon: float | None = None) -> int:
+        """Return the order of the grid.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        n_epsilon : float, optional
+            The number of records times epsilon per record, if n is public.
+        """
+        if self.order is not None:
+            return self.order
+        least_m = self.sizes_m[0]
+        cell_m = min(least_m, _DETAIL_M * (least_m / 100) ** _POWER)
+        if n_epsilon is not None:
+            cell_m = max(cell_m, _OF_DEFAULT * default_cell_width(1, n_epsilon, self.sizes_m))
+        return int(np.clip(round(math.log2(side_m / cell_m)), 0, _MAX_ORDER))
+
+    def caution_for(self, cell_m: float) -> float:
+        """Return the price of a part of the line for cells of a width in metres."""
+        if self.caution is not None:
+            return self.caution
+        covered = max(sum(self.sizes_m) / 2 / cell_m, 1) ** 2
+        return _CAUTION_FOR_1 + _CAUTION * math.log(covered)
+
+    def _grid(self, region: Region, terms: Terms | Measurements) -> Grid:
+        """Return the grid of the cells on the line."""
+        n_epsilon = None if terms.n is None else max(terms.n, 1) * terms.record_epsilon
+        return Grid(region, 2 ** self.order_for(region.side_m, n_epsilon))
+
+    def expected(self, grid: Grid, public: Points | None) -> RangeQueries:
         """Return the squares for which the tree is optimised, from public input alone.
 
         Parameters
         ----------
-        region : Region
-            The region of the records.
+        grid : Grid
+            The grid of the cells on the line.
         public : Points, optional
             The public points near which squares are expected.
 
@@ -112,8 +157,8 @@ class DAWA:
         RangeQueries
             From 4 to 4,096 squares, the same for the same input.
         """
-        near = public if public is not None and len(public) else region
-        covered = (np.mean(self.sizes_m) * 2**self.order / region.side_m + 1) ** 2
+        near = public if public is not None and len(public) else grid.region
+        covered = (np.mean(self.sizes_m) / grid.cell_m + 1) ** 2
         count = int(np.clip(_MAX_COVERED_CELLS / covered, 4, _MAX_BOXES))
         return RangeQueries.sample(near, count, self.sizes_m)
 
@@ -124,21 +169,29 @@ class DAWA:
                 f"DAWA: squares of {self.sizes_m[1]:g} m do not fit into a region of "
                 f"{region.side_m:g} m; give smaller sizes_m."
             )
+        grid = self._grid(region, terms)
         bucket_epsilon, _, price = self._budget(terms)
-        BucketCosts.of(4**self.order, price, bucket_epsilon, terms.unit.sensitivity)
+        block_price = self._block_price(grid, terms)
+        sensitivity = terms.unit.sensitivity
+        BucketCosts.of(grid.m**2, price, bucket_epsilon, sensitivity, block_price)
+
+    def _block_price(self, grid: Grid, terms: Terms | Measurements) -> Fraction:
+        """Return the price of a part of the line in records."""
+        bucket_epsilon, _, _ = self._budget(terms)
+        caution = Fraction(str(round(self.caution_for(grid.cell_m), 3)))
+        return caution * noise_scale(bucket_epsilon, 2 * terms.unit.sensitivity)
 
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the buckets."""
         bucket_epsilon, count_epsilon, price = self._budget(private)
-        grid = Grid(private.region, 2**self.order)
-        column, row = hilbert_curve(self.order)
+        grid = self._grid(private.region, private)
+        column, row = hilbert_curve(grid.m.bit_length() - 1)
         along = column * grid.m + row
-        length = private.buckets(grid, along, self.block, price, bucket_epsilon)
+        block_price = self._block_price(grid, private)
+        length = private.buckets(grid, along, self.block, price, bucket_epsilon, block_price)
         bucket = np.empty((grid.m, grid.m), np.int64)
         bucket[column, row] = np.repeat(np.arange(len(length)), length)
-        shares = level_shares(
-            box_energies(self.expected(grid.region, private.public), grid, bucket)
-        )
+        shares = level_shares(box_energies(self.expected(grid, private.public), grid, bucket))
         counts = {
             level: private.histogram(Merged(grid, bucket >> level), count_epsilon * share).values
             for level, share in shares.items()

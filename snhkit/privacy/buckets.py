@@ -33,6 +33,8 @@ class BucketCosts:
         The cost of each bucket apart from its deviation, in units.
     scale : Fraction
         The scale of the noise on deviations, in records.
+    block_cost : int
+        The cost of each block apart from those of its buckets, in units.
 
     Examples
     --------
@@ -43,9 +45,17 @@ class BucketCosts:
     units_per_record: int
     bucket_cost: int
     scale: Fraction
+    block_cost: int = 0
 
     @classmethod
-    def of(cls, cells: int, price: Fraction, epsilon: Fraction, sensitivity: int) -> "BucketCosts":
+    def of(
+        cls,
+        cells: int,
+        price: Fraction,
+        epsilon: Fraction,
+        sensitivity: int,
+        block_price: Fraction = Fraction(0),
+    ) -> "BucketCosts":
         """Return costs with the smallest unit for which no sum of costs can overflow.
 
         The unit is at least 2^-20 records.
@@ -60,6 +70,8 @@ class BucketCosts:
             The cost of the private partition.
         sensitivity : int
             The number of records of one unit of privacy.
+        block_price : Fraction
+            The cost of a block apart from those of its buckets, in records.
 
         Returns
         -------
@@ -74,18 +86,19 @@ class BucketCosts:
         Examples
         --------
         >>> BucketCosts.of(2**20, Fraction(5), Fraction(1, 20), sensitivity=1)
-        BucketCosts(units_per_record=1048576, bucket_cost=5242880, scale=Fraction(40, 1))
+        BucketCosts(units_per_record=1048576, bucket_cost=5242880, scale=Fraction(40, 1),
+        block_cost=0)
         """
         scale = noise_scale(epsilon, 2 * sensitivity)
         # The largest possible cost for 2^40 records and noise of up to 2^10 times its scale.
-        max_cost = 2 * (2**40 + cells * 2**10 * scale) + cells * (price + 1)
+        max_cost = 2 * (2**40 + cells * 2**10 * scale) + cells * (price + block_price + 1)
         units = min(2**62 // int(max_cost), 2**_MAX_BITS)
         if not units:
             raise InputError(
                 "noisy_buckets: sensitivity / epsilon is too large for 64-bit integers. "
                 "Give a larger epsilon, or a smaller max_per_user."
             )
-        return cls(units, max(1, round(price * units)), scale)
+        return cls(units, max(1, round(price * units)), scale, round(block_price * units))
 
 
 def noisy_buckets(
@@ -96,13 +109,14 @@ def noisy_buckets(
     epsilon: Epsilon,
     sensitivity: int,
     entropy: Entropy,
+    block_price: Fraction = Fraction(0),
 ) -> tuple[NDArray[np.int64], Spend]:
     """Partition a line of cells privately into buckets of least total cost.
 
     The cost of a bucket is its price and twice its deviation, the sum of abs(count - median) over
     its cells; the deviation gets noise. The line is divided into blocks, and each block into equal
-    buckets. The lengths of blocks and buckets are powers of two, and each begins at a multiple of
-    its length.
+    buckets. The lengths of buckets are powers of two, those of blocks the smallest one times powers
+    of four, and each begins at a multiple of its length.
 
     Parameters
     ----------
@@ -111,7 +125,8 @@ def noisy_buckets(
     along : ndarray of int, shape (cells,)
         The cells' flat indices in the order of the line, each once.
     block : int
-        The number of cells of the smallest block, a power of two.
+        The number of cells of the smallest block, a power of two; the number of cells is a power of
+        four times as large.
     price : Fraction
         The cost of a bucket apart from its deviation, in records; usually the scale of the noise
         that its count will get.
@@ -121,6 +136,9 @@ def noisy_buckets(
         The number of records of one unit of privacy.
     entropy : Entropy
         The source of randomness.
+    block_price : Fraction
+        The cost of a block apart from those of its buckets, in records. Among many blocks some have
+        low noise; a price of several noise scales keeps a partition from following these.
 
     Returns
     -------
@@ -166,7 +184,12 @@ def noisy_buckets(
             "noisy_buckets: the number of cells and block must be powers of two, "
             f"not {cells} and {block}."
         )
-    costs = BucketCosts.of(cells, price, epsilon, sensitivity)
+    if cells > block and not (cells // block).bit_length() % 2:
+        raise InputError(
+            "noisy_buckets: the number of cells must be block times a power of four, "
+            f"not {cells} and {block}."
+        )
+    costs = BucketCosts.of(cells, price, epsilon, sensitivity, block_price)
     true = candidates(histogram.counts.ravel()[along], min(block, cells))
     noise = discrete_laplace(sum(d.size for d in true), costs.scale, entropy)
     ends = np.cumsum([d.size for d in true])[:-1]
@@ -176,6 +199,8 @@ def noisy_buckets(
 
 def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]:
     """Return the deviation of every block that a partition may use, for each bucket length.
+
+    A block has four times as many cells as the next smaller one.
 
     Parameters
     ----------
@@ -187,13 +212,13 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
     Returns
     -------
     list of ndarray, shape (levels, blocks)
-        One array for each length of block: ``block``, 2 ``block``, ... cells. Row k is for buckets
+        One array for each length of block: ``block``, 4 ``block``, ... cells. Row k is for buckets
         of 2^k cells.
 
     Examples
     --------
-    >>> [d.tolist() for d in candidates(np.array([5, 5, 0, 3]), block=2)]
-    [[[0, 0], [0, 3]], [[0], [3], [7]]]
+    >>> [d.tolist() for d in candidates(np.array([5, 5, 0, 3]), block=1)]
+    [[[0, 0, 0, 0]], [[0], [3], [7]]]
     """
     found, ordered = [], counts[:, None]
     sums = np.zeros((0, counts.size), np.int64)
@@ -203,7 +228,7 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
         # Half of a bucket's cells lie above the median, and half below.
         high, low = ordered[:, length - length // 2 :], ordered[:, : length // 2]
         sums = np.vstack([sums, high.sum(axis=1) - low.sum(axis=1)])
-        if length >= block:
+        if length >= block and (length // block).bit_length() % 2:
             found.append(sums)
         if len(ordered) == 1:
             return found
@@ -228,20 +253,21 @@ def least_cost(noisy: Sequence[NDArray[np.int64]], costs: BucketCosts) -> NDArra
 
     Examples
     --------
-    >>> by_level = candidates(np.array([5, 5, 0, 3]), block=2)
-    >>> least_cost(by_level, BucketCosts(units_per_record=1, bucket_cost=2, scale=Fraction(1)))
-    array([2, 1, 1])
+    >>> by_level = candidates(np.array([5, 5, 0, 3]), block=1)
+    >>> least_cost(by_level, BucketCosts(units_per_record=1, bucket_cost=5, scale=Fraction(1)))
+    array([2, 2])
     """
     choices, best = [], np.zeros(0, np.int64)
     for deviation in noisy:
-        levels = len(deviation)
+        levels, blocks = deviation.shape
         buckets = 1 << np.arange(levels)[::-1, None]  # in a block
         cost = 2 * costs.units_per_record * deviation + costs.bucket_cost * buckets
+        cost += costs.block_cost
         choice, own = cost.argmin(axis=0), cost.min(axis=0)
         if choices:
-            halves = best[::2] + best[1::2]
-            choice = np.where(own <= halves, choice, -1)
-            own = np.minimum(own, halves)
+            quarters = best.reshape(blocks, 4).sum(axis=1)
+            choice = np.where(own <= quarters, choice, -1)
+            own = np.minimum(own, quarters)
         choices.append(choice)
         best = own
     level = np.full(1, -1)

@@ -241,7 +241,13 @@ class Measurements:
         return depth, number
 
     def buckets(
-        self, grid: Grid, along: NDArray[np.int64], block: int, price: Fraction, epsilon: Epsilon
+        self,
+        grid: Grid,
+        along: NDArray[np.int64],
+        block: int,
+        price: Fraction,
+        epsilon: Epsilon,
+        block_price: Fraction = Fraction(0),
     ) -> NDArray[np.int64]:
         """Return a private partition of a line of cells into buckets (DAWA), as ``noisy_buckets``.
 
@@ -257,6 +263,8 @@ class Measurements:
             The cost of a bucket apart from its deviation, in records.
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
+        block_price : Fraction
+            The cost of a block apart from those of its buckets, in records.
 
         Returns
         -------
@@ -266,7 +274,7 @@ class Measurements:
         paid = self._allowance.take("buckets", epsilon)
         counts = self._histogram(grid)
         length, spend = noisy_buckets(
-            counts, along, block, price, paid, self.unit.sensitivity, self._entropy
+            counts, along, block, price, paid, self.unit.sensitivity, self._entropy, block_price
         )
         self._allowance.record(spend)
         return length

@@ -249,7 +249,7 @@ class TestWhatIsKept:
             number = np.arange(4)
             return np.ones_like(number), number, Spend(epsilon, "splits of a quadtree")
 
-        def same_buckets(histogram, along, block, price, epsilon, sensitivity, entropy):
+        def same_buckets(histogram, along, block, price, epsilon, *others):
             buckets = 2 ** (2 * builder.order - 2)
             return np.full(buckets, along.size // buckets), Spend(epsilon, "bucket boundaries")
 

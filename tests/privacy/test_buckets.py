@@ -1,5 +1,5 @@
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from snhkit.privacy.buckets import BucketCosts, candidates, least_cost
 
 CITY = Region.around(lat=0, lon=0, side_m=4)
 FALSE_ALARM = 1e-7
-lines = st.sampled_from([(2, 1), (4, 1), (4, 2), (8, 2), (8, 4), (8, 8)])
+lines = st.sampled_from([(2, 2), (4, 1), (4, 4), (8, 2), (8, 8)])
 
 
 def counted(counts: list[int]):
@@ -32,15 +32,15 @@ def structures(cells: int, block: int, at: int = 0) -> list[list[tuple[int, int,
     whole = [[(at, cells, 1 << k)] for k in range(cells.bit_length())]
     if cells == block:
         return whole
-    half = cells // 2
-    pairs = product(structures(half, block, at), structures(half, block, at + half))
-    return whole + [left + right for left, right in pairs]
+    quarter = cells // 4
+    parts = product(*(structures(quarter, block, at + i * quarter) for i in range(4)))
+    return whole + [list(chain(*part)) for part in parts]
 
 
 def entry(noisy: list[np.ndarray], block: int, atom: tuple[int, int, int]) -> tuple[int, int, int]:
     """Return the place of a block among the candidates: list, row, column."""
     at, length, bucket = atom
-    return (length // block).bit_length() - 1, bucket.bit_length() - 1, at // length
+    return (length // block).bit_length() // 2, bucket.bit_length() - 1, at // length
 
 
 def cost(noisy, block: int, costs: BucketCosts, structure) -> int:
@@ -48,7 +48,7 @@ def cost(noisy, block: int, costs: BucketCosts, structure) -> int:
     for atom in structure:
         which, row, column = entry(noisy, block, atom)
         total += 2 * costs.units_per_record * int(noisy[which][row, column])
-        total += costs.bucket_cost * (atom[1] // atom[2])
+        total += costs.bucket_cost * (atom[1] // atom[2]) + costs.block_cost
     return total
 
 
@@ -62,15 +62,18 @@ def drawn(data, cells: int, block: int, most: int) -> list[np.ndarray]:
 
 
 def test_buckets_worked_out_by_hand():
-    x = np.array([7, 7, 7, 7, 1, 1, 9, 0])
-    noisy = candidates(x, block=4)
-    # Buckets of 1, 2, 4 cells in blocks of 4; of 1, 2, 4, 8 in the block of 8 (its median is 7).
-    assert noisy[0].T.tolist() == [[0, 0, 0], [0, 9, 9]]
-    assert noisy[1].T.tolist() == [[0, 9, 9, 21]]
-    # The least cost is 1 + 4 at 1 per bucket, 7 + (18 + 7) at 7, and 42 + 40 at 40.
-    assert least_cost(noisy, BucketCosts(1, 1, Fraction(1))).tolist() == [4, 1, 1, 1, 1]
-    assert least_cost(noisy, BucketCosts(1, 7, Fraction(1))).tolist() == [4, 4]
+    x = np.array([7, 7, 7, 7, 1, 9, 1, 1])
+    noisy = candidates(x, block=2)
+    # Buckets of 1, 2 cells in blocks of 2; of 1, 2, 4, 8 in the block of 8 (its median is 7).
+    assert noisy[0].T.tolist() == [[0, 0], [0, 0], [0, 8], [0, 0]]
+    assert noisy[1].T.tolist() == [[0, 8, 8, 20]]
+    # Four blocks cost 5 at 1 per bucket; the large block costs 16 + 4 at 9, and 40 + 40 at 40.
+    assert least_cost(noisy, BucketCosts(1, 1, Fraction(1))).tolist() == [2, 2, 1, 1, 2]
     assert least_cost(noisy, BucketCosts(1, 40, Fraction(1))).tolist() == [8]
+    # At 1 per bucket and 4 per block the small blocks cost 5 + 16 and the large one 8 + 4; at 4 and
+    # 9, they cost 20 + 36 and, with two buckets, 16 + 8 + 9.
+    assert least_cost(noisy, BucketCosts(1, 1, Fraction(1), 4)).tolist() == [1] * 8
+    assert least_cost(noisy, BucketCosts(1, 4, Fraction(1), 9)).tolist() == [4, 4]
 
 
 @given(lines, st.data())
@@ -85,7 +88,7 @@ def test_deviations_are_from_the_median(line, data):
             from_mean = np.abs(pieces - pieces.mean(axis=1, keepdims=True)).sum(axis=1)
             assert (from_median <= from_mean + 1e-9).all()
             assert (from_mean <= 2 * from_median + 1e-9).all()
-        assert found.shape == ((block << i).bit_length(), cells // (block << i))
+        assert found.shape == ((block << 2 * i).bit_length(), cells // (block << 2 * i))
 
 
 @given(lines, st.integers(0, 7), st.data())
@@ -104,7 +107,7 @@ def test_a_record_changes_the_deviations_over_its_cell_by_one_at_most(line, cell
 def test_no_partition_costs_less(line, bucket, data):
     cells, block = line
     noisy = drawn(data, cells, block, 9)
-    costs = BucketCosts(1, bucket, Fraction(1))
+    costs = BucketCosts(1, bucket, Fraction(1), bucket // 2)
     found = least_cost(noisy, costs).tolist()
     assert sum(found) == cells
     every = [(cost(noisy, block, costs, s), lengths(s)) for s in structures(cells, block)]
@@ -132,7 +135,7 @@ class TestPrivacyProof:
         if sign < 0:
             x, more = more, x
         noise = drawn(data, cells, block, 9)
-        costs = BucketCosts(1, bucket, Fraction(1))
+        costs = BucketCosts(1, bucket, Fraction(1), bucket // 2)
         before = [d + z for d, z in zip(candidates(x, block), noise, strict=True)]
         found, kept = least_cost(before, costs).tolist(), False
         for winner in self.winners(before, cells, block, costs):
@@ -239,6 +242,7 @@ def test_costs_by_hand():
         ({"along": np.arange(1, 5)}, "along must hold each of 0 .. 3 once"),
         ({"block": 3}, "powers of two"),
         ({"block": 0}, "powers of two"),
+        ({"block": 2}, "a power of four, not 4 and 2"),
         ({"histogram": np.zeros(4, int)}, "not a ndarray"),
         ({"epsilon": 0}, "epsilon must be greater"),
         ({"sensitivity": 0}, "sensitivity must be"),
@@ -249,7 +253,7 @@ def test_invalid_arguments_are_refused(change, match):
     given = {
         "histogram": counted([1, 0, 0, 2]),
         "along": np.arange(4),
-        "block": 2,
+        "block": 1,
         "price": Fraction(1),
         "epsilon": Fraction(1),
         "sensitivity": 1,
