@@ -14,7 +14,7 @@ from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
 from snhkit.data.reading.defects import FIRST_ROWS, defect, fault, possible
 from snhkit.progress import Advance, steps
 
-__all__ = ["Counter", "Seen", "over"]
+__all__ = ["Counter", "Seen", "over", "thread_count"]
 
 _MOST_THREADS = 8
 
@@ -95,7 +95,7 @@ def over(
     seen : Seen
         What became of the rows.
     """
-    wanted = threads or min(os.cpu_count() or 1, _MOST_THREADS)
+    wanted = threads or thread_count()
     with steps(len(parts), what, "part") as advance:
         blocks = _Shared(_numbered(parts, first_part, advance))
         done: list[tuple[C, Seen]] = []
@@ -132,6 +132,12 @@ def over(
         counter.merge(other[0])
         seen.merge(other[1])
     return counter, seen
+
+
+def thread_count() -> int:
+    """Return the number of threads of a pass: one for each core that may be used, up to 8."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return min(len(usable(0)) if usable else os.cpu_count() or 1, _MOST_THREADS)
 
 
 def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[tuple[int, Block]]:
