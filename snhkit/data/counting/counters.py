@@ -1,5 +1,7 @@
 """Counters of cells other than a grid's, which need exact places."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,11 +37,18 @@ class PlaceCounter:
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
         """Count places in degrees; return how many are inside, and the positions that are none."""
-        usable = possible(lat, lon)
-        xy = self.region.to_xy(lat[usable], lon[usable])
-        xy = xy[self.region.contains(xy)]
+        usable, _, xy = self.inside(lat, lon)
         self.add_places(xy)
         return len(xy), np.flatnonzero(~usable)
+
+    def inside(
+        self, lat: NDArray[np.float64], lon: NDArray[np.float64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
+        """Return which pairs are places, which of these are inside, and the latter in metres."""
+        usable = possible(lat, lon)
+        xy = self.region.to_xy(lat[usable], lon[usable])
+        inside = self.region.contains(xy)
+        return usable, inside, xy[inside]
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
         """Count places inside the region, shape (n, 2) in metres."""
@@ -106,17 +115,19 @@ class BoxCounter(PlaceCounter):
         self.total += exact_counts(Points(self.region, xy), self._queries)
 
 
-def counter_of(cells: Cells):
-    """Return a function that makes counters of cells; a counter's ``total`` holds the counts.
+def counter_of(what: Cells | RangeQueries) -> Callable[[], GridCounter | PlaceCounter]:
+    """Return a function that makes counters of cells or boxes; ``total`` holds their counts.
 
     Parameters
     ----------
-    cells : Grid, Partition or PolygonPartition
-        The cells.
+    what : Grid, Partition, PolygonPartition or RangeQueries
+        What is counted.
     """
-    if isinstance(cells, Grid):
-        return lambda: GridCounter(cells)
-    if isinstance(cells, Partition):
-        lookup = CellLookup(cells)
-        return lambda: PartitionCounter(lookup, cells)
-    return lambda: CellCounter(cells)
+    if isinstance(what, Grid):
+        return lambda: GridCounter(what)
+    if isinstance(what, Partition):
+        lookup = CellLookup(what)
+        return lambda: PartitionCounter(lookup, what)
+    if isinstance(what, RangeQueries):
+        return lambda: BoxCounter(what)
+    return lambda: CellCounter(what)

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
 from snhkit.data.reading.defects import FIRST_ROWS, defect, fault, possible
 from snhkit.progress import Advance, steps
 
-__all__ = ["Counter", "Seen", "over", "thread_count"]
+__all__ = ["Counter", "Seen", "in_threads", "over", "thread_count"]
 
 _MOST_THREADS = 8
 
@@ -38,6 +38,8 @@ class Counter(Protocol):
 
 
 C = TypeVar("C", bound=Counter)
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -95,43 +97,69 @@ def over(
     seen : Seen
         What became of the rows.
     """
-    wanted = threads or thread_count()
+
+    def take(state: tuple[C, Seen], block: tuple[int, Block]) -> Iterator[None]:
+        for chunk in block[1]():
+            _take(*state, block[0], chunk)
+            yield
+
     with steps(len(parts), what, "part") as advance:
-        blocks = _Shared(_numbered(parts, first_part, advance))
-        done: list[tuple[C, Seen]] = []
-        failures: list[BaseException] = []
+        blocks = _numbered(parts, first_part, advance)
+        states = in_threads(blocks, lambda: (make(), Seen()), take, threads)
+    counter, seen = states.pop()
+    for other, others in states:
+        counter.merge(other)
+        seen.merge(others)
+    return counter, seen
 
-        def work() -> None:
-            counter, seen = make(), Seen()
-            try:
-                while (block := blocks.next()) is not None:
-                    part, decode = block
-                    for chunk in decode():
-                        _take(counter, seen, part, chunk)
-                        if blocks.stopped:
-                            return
-            except BaseException as failure:  # told to the caller below
-                blocks.stopped = True
-                failures.append(failure)
-                return
-            done.append((counter, seen))
 
-        others = [threading.Thread(target=work, daemon=True) for _ in range(wanted - 1)]
-        for thread in others:
-            thread.start()
+def in_threads(
+    items: Iterator[T],
+    make: Callable[[], S],
+    take: Callable[[S, T], Iterator[None]],
+    threads: int | None = None,
+) -> list[S]:
+    """Return the states of several threads that have taken all items among them.
+
+    Parameters
+    ----------
+    items : iterator
+        What is taken; one thread at a time asks for the next.
+    make : callable
+        Makes the state of a thread.
+    take : callable
+        Called with a state and an item; it yields after each step, so that it can be stopped.
+    threads : int, optional
+        Number of threads; by default one for each core, up to 8.
+    """
+    shared, done, failures = _Shared(items), [], []
+
+    def work() -> None:
+        state = make()
         try:
-            work()  # here, so that bars and interruptions work as everywhere
-        finally:
-            for thread in others:
-                thread.join()
+            while (item := shared.next()) is not None:
+                for _ in take(state, item):
+                    if shared.stopped:
+                        return
+        except BaseException as failure:  # told to the caller below
+            shared.stopped = True
+            failures.append(failure)
+            return
+        done.append(state)
+
+    others = [
+        threading.Thread(target=work, daemon=True) for _ in range((threads or thread_count()) - 1)
+    ]
+    for thread in others:
+        thread.start()
+    try:
+        work()  # here, so that bars and interruptions work as everywhere
+    finally:
+        for thread in others:
+            thread.join()
     if failures:
         raise failures[0]
-    counter, seen = done.pop()
-    while done:
-        other = done.pop()
-        counter.merge(other[0])
-        seen.merge(other[1])
-    return counter, seen
+    return done
 
 
 def thread_count() -> int:
@@ -147,14 +175,14 @@ def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[t
         advance()
 
 
-class _Shared:
+class _Shared(Generic[T]):
     """An iterator that several threads take from; it ends for all if one has failed."""
 
-    def __init__(self, items: Iterator[tuple[int, Block]]) -> None:
+    def __init__(self, items: Iterator[T]) -> None:
         self._items, self._lock = items, threading.Lock()
         self.stopped = False
 
-    def next(self) -> tuple[int, Block] | None:
+    def next(self) -> T | None:
         with self._lock:
             return None if self.stopped else next(self._items, None)
 

@@ -7,24 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.counting.chunk import Rules, Source
-from snhkit.data.counting.counters import BoxCounter, counter_of
-from snhkit.data.counting.fine import FINE_DEPTH, FineCounts, fine_grid
 from snhkit.data.counting.opening import open_source
-from snhkit.data.counting.passes import Seen, over
+from snhkit.data.counting.pass_counts import PassCounts
+from snhkit.data.counting.passes import Seen
+from snhkit.data.counting.spill import Passes, ThreadPasses
 from snhkit.data.counting.times import instant
 from snhkit.data.reading.report import ReadReport, warn_owner
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Histogram, RangeQueries, Region
+from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
 
-__all__ = ["StreamedRecords", "rules_of", "scan_points"]
+__all__ = ["StreamedRecords", "refuse_other_rows", "rules_of", "scan_points", "told_of"]
 
 
-class StreamedRecords:
+class StreamedRecords(PassCounts):
     """Records in files, datasets or relations, which are read again for every count.
-
-    The first pass counts a fine grid of 4,096 by 4,096 cells. Counts of all grids and trees whose
-    cells are unions of its cells follow from it; others take another pass.
 
     Parameters
     ----------
@@ -34,70 +31,44 @@ class StreamedRecords:
         The declared region.
     report : callable
         Is called with the ``ReadReport`` of the rows that were left out.
+    passes : Passes, optional
+        How passes are run; by default in the threads of this process.
     """
 
-    max_depth = FINE_DEPTH
-
     def __init__(
-        self, source: Source, region: Region, report: Callable[[ReadReport], object] = warn_owner
+        self,
+        source: Source,
+        region: Region,
+        report: Callable[[ReadReport], object] = warn_owner,
+        passes: Passes | None = None,
     ) -> None:
-        self._source, self._region = source, region
-        fine = fine_grid(region)
-        counts, self._seen = self._passed(fine)
-        report(told_of(source, region, self._seen))
-        self._fine = FineCounts(counts)
+        self._source, self._passes = source, passes or ThreadPasses()
+        self._seen: Seen | None = None
+        super().__init__(region)
+        report(told_of(source, region, self._first))
 
     @property
-    def region(self) -> Region:
-        """The declared region of the records."""
-        return self._region
+    def _first(self) -> Seen:
+        assert self._seen is not None  # noqa: S101
+        return self._seen
 
-    def n(self) -> int:
-        """Return the number of records."""
-        return self._seen.inside
-
-    def count(self, cells: Cells) -> Histogram:
-        """Return the number of records in each cell of a partition."""
-        if cells.region != self._region:
-            raise InputError("scan: the records lie in another region than the cells.")
-        if isinstance(cells, Grid):
-            depth = cells.m.bit_length() - 1
-            if cells.m == 1 << depth and depth <= FINE_DEPTH:
-                return Histogram(cells, self._fine.grid(depth).reshape(cells.m, cells.m))
-            return Histogram(cells, self._total(cells).reshape(cells.m, cells.m))
-        return Histogram(cells, self._total(cells))
-
-    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a quadtree's depth that hold records, and their counts."""
-        if not 0 <= depth <= FINE_DEPTH:
-            raise InputError(f"scan: depths are from 0 to {FINE_DEPTH}, not {depth}.")
-        return self._fine.squares(depth)
-
-    def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
-        """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
-        return self._checked(lambda: BoxCounter(queries))
-
-    def _total(self, cells: Cells) -> NDArray[np.int64]:
-        return self._checked(counter_of(cells))
-
-    def _checked(self, make: Callable[[], Any]) -> NDArray[np.int64]:
-        total, seen = self._run(make)
-        total = total.astype(np.int64, copy=False)
-        if (seen.rows, seen.inside) != (self._seen.rows, self._seen.inside):
-            raise InputError(
-                f"{self._source.name}: a pass read other rows than the first one. A budget is "
-                "spent on records that stay what they are; copy them into a file first."
-            )
+    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+        self._source.refuse_changed()
+        total, seen = self._passes.count(self._source, what)
+        self._source.refuse_changed()
+        if self._seen is None:
+            self._seen = seen
+        refuse_other_rows(self._source, seen, self._seen)
         return total
 
-    def _passed(self, cells: Grid) -> tuple[NDArray[np.int64], Seen]:
-        return self._run(counter_of(cells))
 
-    def _run(self, make: Callable[[], Any]) -> tuple[NDArray[np.int64], Seen]:
-        self._source.refuse_changed()
-        counter, seen = over(self._source.parts, make)
-        self._source.refuse_changed()
-        return counter.total, seen
+def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
+    """Raise InputError if a pass saw other rows than the first pass."""
+    if (seen.rows, seen.inside) != (first.rows, first.inside):
+        raise InputError(
+            f"{source.name}: a pass read other rows than the first one. A budget is spent on "
+            "records that stay what they are; copy them into a file first."
+        )
 
 
 def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
@@ -196,6 +167,7 @@ def scan_points(
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from snhkit.geometry import Grid
     >>> city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
     >>> rows = pa.table({"lat": [37.76, 37.80, None], "lon": [-122.43, -122.41, 0.0]})
     >>> records = scan_points(rows, city, report=print)
