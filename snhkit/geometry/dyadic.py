@@ -7,7 +7,7 @@ from snhkit.errors import InputError
 from snhkit.geometry.partition import MAX_DEPTH
 from snhkit.geometry.points import Points
 
-__all__ = ["square_of", "squares_at"]
+__all__ = ["numbers_at", "square_of", "squares_at"]
 
 # Spreads the bits of a number so that another's fit between them.
 _SPREAD = (
@@ -34,12 +34,26 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
     """
     if not 0 <= depth <= MAX_DEPTH:
         raise InputError(f"square_of: depth must be from 0 to {MAX_DEPTH}, not {depth}.")
-    cells = 1 << depth
-    # A place a rounding error below the region's edge must not fall out of it.
-    at = np.minimum((points.xy * (cells / points.region.side_m)).astype(np.int64), cells - 1)
+    cells, width = 1 << depth, points.region.side_m / (1 << depth)
+    at = np.minimum((points.xy / width).astype(np.int64), cells - 1)
+    # A quotient may round across an edge, so the edges of Grid and Partition themselves decide.
+    at -= points.xy < at * width
+    at += points.xy >= np.where(at + 1 < cells, (at + 1) * width, np.inf)
+    return numbers_at(at[:, 0], at[:, 1])
+
+
+def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int[np.ndarray, " c"]:
+    """Return the numbers of squares, shape (c,), from their columns and rows.
+
+    Examples
+    --------
+    >>> numbers_at(np.array([0, 1, 3]), np.array([1, 0, 3]))
+    array([ 1,  2, 15])
+    """
+    at = np.stack([column, row])
     for shift, mask in _SPREAD:
         at = (at | at << shift) & mask
-    return at[:, 0] << 1 | at[:, 1]
+    return at[0] << 1 | at[1]
 
 
 def squares_at(

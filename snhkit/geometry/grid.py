@@ -76,10 +76,28 @@ class Grid:
         """Return the number of points in each cell."""
         if points.region != self.region:
             raise InputError("Grid: the points lie in another region than the grid.")
-        # Against the edges themselves: x / cell_m may round to below an edge's own number.
-        i, j = np.searchsorted(self.edges()[:-1], points.xy.T, side="right") - 1
-        flat = np.bincount(i * self.m + j, minlength=self.m * self.m)
+        flat = np.bincount(self.cell_numbers(points.xy), minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
+
+    def cell_numbers(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
+        """Return the number of each place's cell, shape (n,), x-major from 0 like the counts.
+
+        Parameters
+        ----------
+        xy : ndarray, shape (n, 2)
+            Places inside the region, in metres.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=0, lon=0, side_m=100)
+        >>> Grid(city, 4).cell_numbers(np.array([[1.0, 99.0], [25.0, 0.0]]))
+        array([3, 4])
+        """
+        edges = self.edges()
+        i, j = (_below(edges, axis, self.m) for axis in xy.T)
+        i *= self.m
+        i += j
+        return i
 
     def edges(self) -> Float[np.ndarray, " {self.m}+1"]:
         """Return the edges of the cells along either axis, in metres, shape (m + 1,)."""
@@ -94,6 +112,17 @@ class Grid:
         """Return the cells as m * m boxes, in the order of ``corners``."""
         low, width = self.corners(), np.full(self.m**2, self.cell_m)
         return RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
+
+
+def _below(
+    edges: Float[np.ndarray, " e"], at: Float[np.ndarray, " n"], m: int
+) -> Int[np.ndarray, " n"]:
+    """Return for each place the number of the last edge that is not above it."""
+    found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
+    # A quotient may round across an edge, so the edges themselves decide.
+    found -= at < edges[found]
+    found += at >= edges[1:][found]
+    return found
 
 
 class SummedArea:

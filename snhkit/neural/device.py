@@ -1,13 +1,16 @@
-"""A test of JAX that runs before epsilon is spent."""
+"""A test of JAX that runs before epsilon is spent, and the devices that JAX finds."""
 
 import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 
 from snhkit.errors import InputError
 
-__all__ = ["require_jax"]
+__all__ = ["Found", "found_devices", "require_jax"]
 
 _BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
 
@@ -50,3 +53,50 @@ def require_jax(method: str) -> None:
     if total != 4:
         raise InputError(f"{method}: JAX computed 4 as {total:g}; its device is not usable.")
     _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The devices that JAX finds.
+
+    Parameters
+    ----------
+    devices : tuple of str
+        A line for each device.
+    where : str
+        Where networks are trained.
+    trouble : str
+        Why JAX cannot compute; empty if it can.
+    advice : str
+        How a device that is here but not used could be; empty if there is none.
+    """
+
+    devices: tuple[str, ...]
+    where: str
+    trouble: str = ""
+    advice: str = ""
+
+
+def found_devices() -> Found:
+    """Return the devices that JAX finds, and where networks are trained.
+
+    Examples
+    --------
+    >>> found_devices().trouble
+    ''
+    """
+    try:
+        require_jax("JAX")
+        devices = jax.devices()
+    except InputError as error:
+        return Found((), "", str(error).removeprefix("JAX: ").removesuffix(" Nothing was spent."))
+    lines = tuple(f"{device.platform}:{device.id} {device.device_kind}" for device in devices)
+    kind, count = devices[0].platform, len(devices)
+    where = "the processor" if kind == "cpu" else f"{kind}, {count} of it"
+    if count > 1:
+        where = f"{count} devices of kind {kind}, networks and batches shared among them"
+    idle = kind == "cpu" and Path("/proc/driver/nvidia/version").exists()
+    advice = ""
+    if idle and find_spec("jax_cuda12_plugin") is None:
+        advice = 'An NVIDIA driver is here, and JAX does not use it: pip install "jax[cuda12]".'
+    return Found(lines, where, advice=advice)

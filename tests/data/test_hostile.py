@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from snhkit.data import read_points
-from snhkit.data.reading import table, text
+from snhkit.data.reading import delimited, table
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -177,7 +177,7 @@ def test_geojson_without_points(tmp_path):
 
 
 def test_a_packed_bomb_is_refused_before_it_has_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_FREE_BYTES", 2**20)
+    monkeypatch.setattr(delimited, "_FREE_BYTES", 2**20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"lat,lon\n" + ROW * 2_000_000))
     refused(tmp_path / "a.csv.gz", "it unpacks to more than")
 

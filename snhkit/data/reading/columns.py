@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from snhkit.errors import InputError
 
-__all__ = ["Columns", "find_columns", "find_user"]
+__all__ = ["Columns", "find_column", "find_columns", "find_user"]
 
 # Of several that match, one of an earlier group is meant.
 _USUAL = {
@@ -72,6 +72,17 @@ def find_columns(
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
     """Return the position of the user column; None if it was not named and none is usual."""
     return _find(source, [str(name) for name in names], "user", user)
+
+
+def find_column(source: str, names: Sequence[object], role: str, said: str | int) -> int:
+    """Return the position of a column that is named, or given by its position from 0.
+
+    Raises
+    ------
+    InputError
+        If the column is not there; ``role`` names the argument in the message.
+    """
+    return _find_said(source, [str(name) for name in names], role, said)
 
 
 def _find(source: str, names: list[str], role: str, said: str | int | None) -> int | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.reading.arrays import from_array, from_npy
 from snhkit.data.reading.arrow import from_parquet
+from snhkit.data.reading.defects import FIRST_ROWS, defect, possible
 from snhkit.data.reading.frames import from_frame, from_geoframe, from_other_frame
 from snhkit.data.reading.geofiles import from_geojson, from_gpkg
 from snhkit.data.reading.report import OWNER_ONLY, ReadReport, warn_owner
@@ -22,10 +23,8 @@ from snhkit.geometry import Points, Region
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_points"]
+__all__ = ["read_points", "refuse_swapped"]
 
-_FIRST_ROWS = 5
-_LONGEST = 40  # characters of a value in a message
 _BY_NAME = {
     ".npy": from_npy,
     ".csv": from_text,
@@ -93,8 +92,8 @@ def read_points(
     if not rows:
         raise InputError(f"{name}: it has no rows.")
     table, notes = _with_sure_users(table, named=user is not None)
-    usable = _possible(table.lat, table.lon)
-    _refuse_swapped(name, table, region, usable)
+    usable = possible(table.lat, table.lon)
+    refuse_swapped(name, table, region, usable)
     if table.users is not None:
         usable &= table.users.codes >= 0
     xy = region.to_xy(table.lat[usable], table.lon[usable])
@@ -145,37 +144,11 @@ def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]
 
 def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
     """Return the defects of the first few unusable rows, by their numbers."""
-    found = {int(table.numbers[row]): int(row) for row in rows[:_FIRST_ROWS]}
-    numbers = sorted([*found, *list(table.malformed)[:_FIRST_ROWS]])[:_FIRST_ROWS]
+    found = {int(table.numbers[row]): int(row) for row in rows[:FIRST_ROWS]}
+    numbers = sorted([*found, *list(table.malformed)[:FIRST_ROWS]])[:FIRST_ROWS]
     return {
-        number: table.malformed.get(number) or _reason(table, found[number]) for number in numbers
+        number: table.malformed.get(number) or defect(table, found[number]) for number in numbers
     }
-
-
-def _reason(table: Table, row: int) -> str:
-    for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
-        number = float(getattr(table, role)[row])
-        if np.isnan(number):
-            value = table.value(row, role)
-            if _is_empty(value):
-                return f"{what} is missing"
-            return f"{what} {_shown(value)} is not a number"
-        if not (-180 if role == "lon" else -90) <= number <= largest:
-            return f"{what} {number:g} is out of range"
-    value = table.value(row, "user")
-    return "user is missing" if _is_empty(value) else f"user {_shown(value)} is no id"
-
-
-def _is_empty(value: object) -> bool:
-    import pandas as pd
-
-    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # pyright: ignore
-    return missing or not str(value).strip()
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def _read(
@@ -220,14 +193,22 @@ def _read_file(
     raise InputError(f"{path.name}: only files named {known} can be read.")
 
 
-def _possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
+def refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.bool_]) -> None:
+    """Raise InputError if most rows make sense only with latitude and longitude exchanged.
 
-
-def _refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.bool_]) -> None:
-    """Raise InputError if most rows make sense only with latitude and longitude exchanged."""
+    Parameters
+    ----------
+    name : str
+        Name of the source, for the message.
+    table : Table
+        The rows.
+    region : Region
+        The declared region.
+    usable : ndarray of bool, shape (n,)
+        The rows that have a possible position.
+    """
     half = len(table.lat) / 2
-    exchanged = _possible(table.lon, table.lat)
+    exchanged = possible(table.lon, table.lat)
     inside = region.contains(region.to_xy(table.lat[usable], table.lon[usable])).sum()
     if inside > half:
         return

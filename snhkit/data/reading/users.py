@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 
-__all__ = ["person_codes", "refuse_mixed_types"]
+__all__ = ["EXACT", "MISSING", "SPACES", "person_codes", "refuse_mixed_types"]
 
-_MISSING = frozenset(
+MISSING = frozenset(
     ["", "null", "none", "nan", "na", "n/a", "#n/a", "<na>", "nil", "undefined", "missing", "-"]
 )
-_EXACT = 2**53  # floating-point numbers hold all whole numbers below this one
+"""Words for a missing value, in lower case."""
+
+EXACT = 2**53
+"""Floating-point numbers hold all whole numbers below this one."""
+
+SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
+"""Characters around an id that are no part of it."""
+
 _WHOLE_AS_FLOAT = re.compile(r"([+-]?\d+)\.0+")
 _SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
 _CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # of all rows, and of the median person's rows
@@ -63,7 +70,7 @@ def person_codes(
     """
     refuse_mixed_types(source, uniques)
     floats = [u for u in uniques if isinstance(u, (float, np.floating))]
-    if floats and np.abs(np.array(floats, float)).max(initial=0) >= _EXACT:
+    if floats and np.abs(np.array(floats, float)).max(initial=0) >= EXACT:
         raise InputError(
             f"{source}: user ids are floating-point numbers above 2**53, which merge different "
             "people; read the column as text or as whole numbers."
@@ -121,8 +128,8 @@ def _normal(value: object) -> object | None:
         value = value.decode(errors="surrogateescape")
     if not isinstance(value, str):
         return None if value is None or value != value else value
-    text = unicodedata.normalize("NFC", value).strip(" \t\r\n\v\f\xa0\u200b\ufeff")
-    if text.casefold() in _MISSING:
+    text = unicodedata.normalize("NFC", value).strip(SPACES)
+    if text.casefold() in MISSING:
         return None
     whole = _WHOLE_AS_FLOAT.fullmatch(text)
     return whole[1] if whole else text

@@ -13,7 +13,7 @@ import pytest
 import shapely
 
 from snhkit.data import ReadReport, ReadWarning, read_points
-from snhkit.data.reading import text
+from snhkit.data.reading import delimited
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -220,7 +220,7 @@ def test_packed_or_not_is_seen_from_the_content(tmp_path):
 
 
 def test_a_row_may_lie_across_blocks_and_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_BLOCK", 100)
+    monkeypatch.setattr(delimited, "MAX_ROW", 100)
     rows = '48.86,2.35,"some\nlines\nof text"\n' * 50
     points, report = read_csv(tmp_path, f"lat,lon,note\n{rows}x,y,z\n")
     assert len(points) == 50

@@ -1,0 +1,1 @@
+"""Counting records that stream from files, in bounded memory."""

@@ -1,0 +1,187 @@
+"""Chunks of rows, and the columns and filters that every source applies alike."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.people import person_ids
+from snhkit.data.reading.arrow import floats_of
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NO_TIME", "Block", "Chunk", "Part", "Rules", "Source", "chunk_of"]
+
+NO_TIME = np.iinfo(np.int64).min
+"""The time of a row that has none."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which rows of a source are read, and what besides their positions; all of it public.
+
+    Parameters
+    ----------
+    lat, lon, user, time : str or int, optional
+        Columns, by name or position from 0. Usual names of latitudes, longitudes and, with
+        ``people``, of users are found.
+    since, until : int, optional
+        Microseconds since 1970 in UTC: only rows from ``since`` on and before ``until``.
+    users : frozenset of str, optional
+        Only rows of these users.
+    people : bool
+        Whether the person of each row is needed.
+    """
+
+    lat: str | int | None = None
+    lon: str | int | None = None
+    user: str | int | None = None
+    time: str | int | None = None
+    since: int | None = None
+    until: int | None = None
+    users: frozenset[str] | None = None
+    people: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Chunk:
+    """Rows that passed the filters.
+
+    Parameters
+    ----------
+    lat, lon : ndarray, shape (n,)
+        Degrees; nan where there is no number.
+    person : ndarray of int64, shape (n,), optional
+        A number for each person, the same in all chunks; 0 where the id is missing.
+    time : ndarray of int64, shape (n,), optional
+        Microseconds since 1970; ``NO_TIME`` where there is no time.
+    number : callable
+        Returns the number of the row at a position, as people count the source's rows.
+    value : callable
+        Returns what the source has at a position and a role: "lat", "lon", "user" or "time".
+    rows : int
+        Number of rows of the source that this chunk stands for, malformed ones among them.
+    malformed : mapping of int to str
+        The defect of each row that could not be cut into fields, by its number.
+    """
+
+    lat: NDArray[np.float64]
+    lon: NDArray[np.float64]
+    number: Callable[[int], int]
+    value: Callable[[int, str], object]
+    rows: int
+    person: NDArray[np.int64] | None = None
+    time: NDArray[np.int64] | None = None
+    malformed: Mapping[int, str] = field(default_factory=dict)
+
+
+Block = Callable[[], Iterator[Chunk]]
+"""Rows that were found, to be decoded in whatever thread calls."""
+
+
+class Part(Protocol):
+    """A piece of a source that any process can read by itself."""
+
+    @property
+    def name(self) -> str:
+        """Name of the file, for messages."""
+        ...
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield blocks of rows; reading happens here, decoding in each block."""
+        ...
+
+
+class Source(Protocol):
+    """A source whose parts can be read again and again, and do not change meanwhile."""
+
+    @property
+    def name(self) -> str:
+        """Name of the source, for messages."""
+        ...
+
+    @property
+    def numbering(self) -> str:
+        """A sentence on how rows are numbered, for messages."""
+        ...
+
+    @property
+    def swap(self) -> str:
+        """Advice on reading the source if latitude and longitude are swapped."""
+        ...
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts, in the order of the source."""
+        ...
+
+    def refuse_changed(self) -> None:
+        """Raise InputError if the source is not what it was when it was opened."""
+        ...
+
+
+def chunk_of(
+    name: str,
+    columns: Mapping[str, "pa.ChunkedArray"],
+    rules: Rules,
+    number: Callable[[int], int],
+    value: Callable[[int, str], object],
+    malformed: Mapping[int, str] | None = None,
+    degrees: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> Chunk:
+    """Return the rows of columns that pass the filters.
+
+    Parameters
+    ----------
+    name : str
+        Name of the source, for messages.
+    columns : mapping
+        A column for each role that was found.
+    rules : Rules
+        The filters.
+    number, value, malformed
+        As those of ``Chunk``.
+    degrees : (ndarray, ndarray), optional
+        Latitudes and longitudes, if they are at hand already.
+    """
+    lat, lon = degrees or (floats_of(name, columns["lat"]), floats_of(name, columns["lon"]))
+    rows = len(lat) + len(malformed or {})
+    person = time = keep = None
+    if "time" in columns:
+        from snhkit.data.counting.times import microseconds
+
+        time = microseconds(name, columns["time"])
+        if rules.since is not None:
+            keep = (time >= rules.since) | (time == NO_TIME)
+        if rules.until is not None:
+            before = time < rules.until
+            keep = before if keep is None else keep & before
+    if "user" in columns:
+        person, listed = person_ids(name, columns["user"], rules.users)
+        if listed is not None:
+            keep = listed if keep is None else keep & listed
+    if keep is None or keep.all():
+        return Chunk(lat, lon, number, value, rows, person, time, malformed or {})
+    at = np.flatnonzero(keep)
+    return Chunk(
+        lat[at],
+        lon[at],
+        lambda row: number(int(at[row])),
+        lambda row, role: value(int(at[row]), role),
+        rows - (len(lat) - len(at)),
+        None if person is None else person[at],
+        None if time is None else time[at],
+        malformed or {},
+    )
+
+
+def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
+    """Raise InputError if a filter has no column to look at."""
+    if (rules.since, rules.until) != (None, None) and "time" not in found:
+        raise InputError("since and until need the column of times: time=..., by name.")
+    if rules.users is not None and "user" not in found:
+        raise InputError("users needs the column of user ids: user=..., by name.")

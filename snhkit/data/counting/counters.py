@@ -1,0 +1,133 @@
+"""Counters of cells other than a grid's, which need exact places."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.grid_counter import GridCounter
+from snhkit.data.reading.defects import possible
+from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region, exact_counts
+from snhkit.geometry.histogram import Cells
+from snhkit.geometry.lookup import CellLookup
+
+__all__ = ["BoxCounter", "CellCounter", "PartitionCounter", "PlaceCounter", "counter_of"]
+
+
+class PlaceCounter:
+    """A counter that projects degrees exactly and counts places in metres.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    size : int
+        The number of counts.
+    """
+
+    def __init__(self, region: Region, size: int) -> None:
+        self.region = region
+        self.total = np.zeros(size, np.int64)
+
+    def add(
+        self,
+        lat: NDArray[np.float64],
+        lon: NDArray[np.float64],
+        person: NDArray[np.int64] | None = None,
+        time: NDArray[np.int64] | None = None,
+    ) -> tuple[int, NDArray[np.int64]]:
+        """Count places in degrees; return how many are inside, and the positions that are none."""
+        usable, _, xy = self.inside(lat, lon)
+        self.add_places(xy)
+        return len(xy), np.flatnonzero(~usable)
+
+    def inside(
+        self, lat: NDArray[np.float64], lon: NDArray[np.float64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
+        """Return which pairs are places, which of these are inside, and the latter in metres."""
+        usable = possible(lat, lon)
+        xy = self.region.to_xy(lat[usable], lon[usable])
+        inside = self.region.contains(xy)
+        return usable, inside, xy[inside]
+
+    def add_places(self, xy: NDArray[np.float64]) -> None:
+        """Count places inside the region, shape (n, 2) in metres."""
+        raise NotImplementedError
+
+    def merge(self, other: "PlaceCounter") -> None:
+        """Add the counts of another counter of the same cells."""
+        self.total += other.total
+
+
+class PartitionCounter(PlaceCounter):
+    """Counts of a partition's cells.
+
+    Parameters
+    ----------
+    lookup : CellLookup
+        Finds the cells.
+    cells : Partition
+        The cells.
+    """
+
+    def __init__(self, lookup: CellLookup, cells: Partition) -> None:
+        super().__init__(cells.region, len(cells))
+        self._lookup = lookup
+
+    def add_places(self, xy: NDArray[np.float64]) -> None:
+        """Count places inside the region, shape (n, 2) in metres."""
+        np.add.at(self.total, self._lookup.of(xy), 1)
+
+
+class CellCounter(PlaceCounter):
+    """Counts of any cells that count points by themselves.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        super().__init__(cells.region, cells.count(Points(cells.region, [])).counts.size)
+        self._cells = cells
+
+    def add_places(self, xy: NDArray[np.float64]) -> None:
+        """Count places inside the region, shape (n, 2) in metres."""
+        self.total += self._cells.count(Points(self.region, xy)).counts.ravel()
+
+
+class BoxCounter(PlaceCounter):
+    """Counts of boxes that may overlap.
+
+    Parameters
+    ----------
+    queries : RangeQueries
+        The boxes.
+    """
+
+    def __init__(self, queries: RangeQueries) -> None:
+        super().__init__(queries.region, len(queries))
+        self._queries = queries
+
+    def add_places(self, xy: NDArray[np.float64]) -> None:
+        """Count places inside the region, shape (n, 2) in metres."""
+        self.total += exact_counts(Points(self.region, xy), self._queries)
+
+
+def counter_of(what: Cells | RangeQueries) -> Callable[[], GridCounter | PlaceCounter]:
+    """Return a function that makes counters of cells or boxes; ``total`` holds their counts.
+
+    Parameters
+    ----------
+    what : Grid, Partition, PolygonPartition or RangeQueries
+        What is counted.
+    """
+    if isinstance(what, Grid):
+        return lambda: GridCounter(what)
+    if isinstance(what, Partition):
+        lookup = CellLookup(what)
+        return lambda: PartitionCounter(lookup, what)
+    if isinstance(what, RangeQueries):
+        return lambda: BoxCounter(what)
+    return lambda: CellCounter(what)

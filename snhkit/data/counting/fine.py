@@ -1,0 +1,68 @@
+"""Counts of one fine grid, from which the counts of all coarser squares follow."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.geometry import Grid, Region
+from snhkit.geometry.dyadic import numbers_at
+
+__all__ = ["FINE_DEPTH", "FineCounts", "fine_grid"]
+
+FINE_DEPTH = 12
+"""The depth of the fine grid, which has 4,096 by 4,096 cells."""
+
+
+def fine_grid(region: Region) -> Grid:
+    """Return the fine grid of a region."""
+    return Grid(region, 1 << FINE_DEPTH)
+
+
+class FineCounts:
+    """Counts of the fine grid; only the cells that hold records, where that takes less memory.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (4096 * 4096,)
+        The counts, x-major.
+    """
+
+    def __init__(self, counts: NDArray[np.integer]) -> None:
+        held = np.count_nonzero(counts)
+        if held * (counts.itemsize + np.dtype(np.int32).itemsize) < counts.nbytes:
+            self._at: NDArray[np.int32] | None = np.flatnonzero(counts).astype(np.int32)
+            self._counts = counts[self._at]
+        else:
+            self._at, self._counts = None, counts
+
+    @property
+    def total(self) -> int:
+        """The number of records."""
+        return int(self._counts.sum(dtype=np.int64))
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the x-major numbers of the cells that hold records, ascending, and the counts."""
+        if self._at is not None:
+            return self._at.astype(np.int64), self._counts.astype(np.int64)
+        at = np.flatnonzero(self._counts)
+        return at, self._counts[at].astype(np.int64)
+
+    def grid(self, depth: int) -> NDArray[np.int64]:
+        """Return the counts of the grid of 2^depth cells a side, x-major, shape (4^depth,)."""
+        at, counts = self.occupied()
+        column, row = _coarser(at, depth)
+        total = np.zeros(1 << 2 * depth, np.int64)
+        np.add.at(total, column << depth | row, counts)
+        return total
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the squares of a depth that hold records, numbered as in ``square_of``."""
+        at, counts = self.occupied()
+        number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)
+        total = np.zeros(number.size, np.int64)
+        np.add.at(total, which, counts)
+        return number, total
+
+
+def _coarser(at: NDArray[np.int64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    up = FINE_DEPTH - depth
+    return at >> FINE_DEPTH + up, (at & ((1 << FINE_DEPTH) - 1)) >> up

@@ -1,0 +1,63 @@
+"""Sources of rows by what they are: files, folders, addresses, datasets and relations."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snhkit.data.counting.chunk import Part, Rules, Source
+from snhkit.data.counting.parquet import parquet_parts
+from snhkit.data.counting.places import Place, find_places
+from snhkit.data.counting.tables import is_table, table_part
+from snhkit.data.counting.texts import text_parts
+from snhkit.errors import InputError
+
+__all__ = ["open_source"]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    name: str
+    numbering: str
+    swap: str
+    parts: Sequence[Part]
+    places: tuple[Place, ...]
+
+    def refuse_changed(self) -> None:
+        for place in self.places:
+            place.refuse_changed()
+
+
+def open_source(source: Any, rules: Rules) -> Source:
+    """Return a source of rows; nothing but names of columns is read yet.
+
+    Parameters
+    ----------
+    source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
+        Parquet, GeoParquet, CSV or TSV files, by path, folder, pattern or address; or a dataset or
+        table of Arrow, or a relation of DuckDB.
+    rules : Rules
+        The columns and filters.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be opened, or its columns are not found.
+    """
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        name, places = find_places(source)
+        if places[0].kind == ".parquet":
+            parts, swap = parquet_parts(places, rules)
+            numbering = "rows count from 0"
+        else:
+            parts, swap, numbering = text_parts(places, rules)
+        if len(places) > 1:
+            numbering += ", in each file"
+        return _Opened(name, numbering, swap, parts, tuple(places))
+    if is_table(source):
+        part, swap = table_part(source, rules)
+        return _Opened(part.name, "rows count from 0", swap, [part], ())
+    raise InputError(
+        "scan: a path, a list of paths, an Arrow dataset or a DuckDB relation is needed, not "
+        f"{type(source).__name__}; PrivateDataset takes what read_points has read."
+    )

@@ -1,0 +1,157 @@
+"""Parquet and GeoParquet, read group of rows after group of rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snhkit.data.counting.chunk import Block, Chunk, Rules, chunk_of, refuse_unknown_filters
+from snhkit.data.counting.geoparquet import Geometry, degrees_of, geometry_of
+from snhkit.data.counting.places import Place
+from snhkit.data.reading.columns import find_column, find_columns, find_user
+from snhkit.data.reading.table import parsing
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+__all__ = ["ParquetPart", "parquet_parts"]
+
+_BATCH = 2**18  # rows that are decoded at a time
+_BUFFER = 2**20  # bytes of a column that are read at a time
+_PART = 2**22  # rows, about, of a part
+
+
+@dataclass(frozen=True)
+class ParquetPart:
+    """Some groups of rows of a Parquet file.
+
+    Parameters
+    ----------
+    place : Place
+        The file.
+    rules : Rules
+        The columns and filters.
+    groups : tuple of int
+        Numbers of the groups of rows.
+    firsts : tuple of int
+        The number of each group's first row in the file.
+    """
+
+    place: Place
+    rules: Rules
+    groups: tuple[int, ...]
+    firsts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.place.name
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a block for each group of rows."""
+        for group, first in zip(self.groups, self.firsts, strict=True):
+            yield partial(self._chunks, group, first)
+
+    def _chunks(self, group: int, first: int) -> Iterator[Chunk]:
+        with parsing(self.name, "Parquet"), _opened(self.place) as file:
+            names, geometry, roles = _roles(self.place, file, self.rules)
+            columns = [names[at] for at in roles.values()]
+            batches = file.iter_batches(_BATCH, [group], columns, use_threads=False)
+            for batch in batches:
+                yield self._chunk(batch, names, geometry, roles, first)
+                first += batch.num_rows
+
+    def _chunk(
+        self,
+        batch: "pa.RecordBatch",
+        names: list[str],
+        geometry: Geometry | None,
+        roles: dict[str, int],
+        first: int,
+    ) -> Chunk:
+        import pyarrow as pa
+
+        found = {r: pa.chunked_array([batch.column(names[at])]) for r, at in roles.items()}
+        degrees = None
+        if geometry is not None:
+            degrees = degrees_of(self.name, found.pop("geometry"), geometry)
+
+        def value(row: int, role: str) -> object:
+            if degrees is not None and role in ("lat", "lon"):
+                number = degrees[role == "lon"][row]
+                return None if np.isnan(number) else float(number)
+            return found[role][row].as_py() if role in found else None
+
+        return chunk_of(
+            self.name, found, self.rules, lambda row: first + row, value, degrees=degrees
+        )
+
+
+def parquet_parts(places: list[Place], rules: Rules) -> tuple[list[ParquetPart], str]:
+    """Return the parts of Parquet files, and advice on exchanged latitudes and longitudes.
+
+    Raises
+    ------
+    InputError
+        If a file is no Parquet, or the columns are not found in one of them.
+    """
+    parts, swap = [], ""
+    for place in places:
+        with parsing(place.name, "Parquet"), _opened(place) as file:
+            names, geometry, roles = _roles(place, file, rules)
+            swap = (
+                "a point is (longitude, latitude)"
+                if geometry is not None
+                else f"pass lat={names[roles['lon']]!r}, lon={names[roles['lat']]!r}"
+            )
+            rows = [
+                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
+            ]
+        first = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)]).tolist()
+        groups: list[int] = []
+        for group, count in enumerate(rows):
+            groups.append(group)
+            held = first[group] + count - first[groups[0]]
+            if held >= _PART or group == len(rows) - 1:
+                parts.append(
+                    ParquetPart(place, rules, tuple(groups), tuple(first[g] for g in groups))
+                )
+                groups = []
+    return parts, swap
+
+
+def _opened(place: Place) -> "pq.ParquetFile":
+    import pyarrow.parquet as pq
+
+    stream = place.filesystem.open_input_file(place.path)
+    return pq.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
+
+
+def _roles(
+    place: Place, file: "pq.ParquetFile", rules: Rules
+) -> tuple[list[str], Geometry | None, dict[str, int]]:
+    """Return the names of the columns, the geometry if there is one, and a column by role."""
+    names = file.schema_arrow.names
+    roles: dict[str, int] = {}
+    geometry = None
+    if rules.lat is None and rules.lon is None:
+        geometry = geometry_of(place.name, file.schema_arrow)
+    if geometry is not None:
+        roles["geometry"] = names.index(geometry.column)
+        user = find_user(place.name, names, rules.user)
+    else:
+        at = find_columns(place.name, names, rules.lat, rules.lon, rules.user)
+        roles |= {"lat": at.lat, "lon": at.lon}
+        user = at.user
+    if user is not None and (rules.people or rules.user is not None):
+        roles["user"] = user
+    if rules.time is not None:
+        roles["time"] = find_column(place.name, names, "time", rules.time)
+    refuse_unknown_filters(rules, roles)
+    if any(names.count(names[at]) > 1 for at in roles.values()):
+        raise InputError(f"{place.name}: two of its columns have the same name.")
+    return names, geometry, roles

@@ -1,0 +1,70 @@
+"""Counts of records that are read again for every count, and one fine grid in memory."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.fine import FINE_DEPTH, FineCounts, fine_grid
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Histogram, RangeQueries, Region
+from snhkit.geometry.histogram import Cells
+
+__all__ = ["PassCounts"]
+
+
+class PassCounts(ABC):
+    """A ``CountSource`` (``snhkit.privacy``) that reads its records once for each count.
+
+    The first pass counts a fine grid of 4,096 by 4,096 cells. Counts of all grids and trees whose
+    cells are unions of its cells follow from it; others take another pass.
+
+    Parameters
+    ----------
+    region : Region
+        The declared region.
+    """
+
+    max_depth = FINE_DEPTH
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._fine = FineCounts(self._total(fine_grid(region)))
+
+    @abstractmethod
+    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+        """Read the records and return the counts of cells or boxes, flat."""
+
+    @property
+    def region(self) -> Region:
+        """The declared region of the records."""
+        return self._region
+
+    def n(self) -> int:
+        """Return the number of records."""
+        return self._fine.total
+
+    def count(self, cells: Cells) -> Histogram:
+        """Return the number of records in each cell of a partition."""
+        if cells.region != self._region:
+            raise InputError("scan: the records lie in another region than the cells.")
+        if not isinstance(cells, Grid):
+            return Histogram(cells, self._total(cells).astype(np.int64))
+        depth = cells.m.bit_length() - 1
+        if cells.m == 1 << depth and depth <= FINE_DEPTH:
+            counts = self._fine.grid(depth)
+        else:
+            counts = self._total(cells).astype(np.int64)
+        return Histogram(cells, counts.reshape(cells.m, cells.m))
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the squares of a quadtree's depth that hold records, and their counts."""
+        if not 0 <= depth <= FINE_DEPTH:
+            raise InputError(f"scan: depths are from 0 to {FINE_DEPTH}, not {depth}.")
+        return self._fine.squares(depth)
+
+    def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
+        """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
+        if queries.region != self._region:
+            raise InputError("scan: the records lie in another region than the boxes.")
+        return self._total(queries).astype(np.int64)

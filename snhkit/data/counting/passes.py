@@ -1,0 +1,223 @@
+"""One pass over a source: threads that decode and count, and what they saw."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
+from snhkit.data.reading.defects import FIRST_ROWS, defect, fault, possible
+from snhkit.progress import Advance, steps
+
+__all__ = ["Counter", "Seen", "in_threads", "over", "thread_count"]
+
+_MOST_THREADS = 8
+
+
+class Counter(Protocol):
+    """What becomes of rows; one object for each thread, merged by the caller."""
+
+    def add(
+        self,
+        lat: NDArray[np.float64],
+        lon: NDArray[np.float64],
+        person: NDArray[np.int64] | None,
+        time: NDArray[np.int64] | None,
+    ) -> tuple[int, NDArray[np.int64]]:
+        """Take rows; return how many lie inside, and the positions of those without a place."""
+        ...
+
+    def merge(self, other: Any, /) -> None:
+        """Add what another thread's counter took."""
+        ...
+
+
+C = TypeVar("C", bound=Counter)
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Seen:
+    """Numbers of rows by what became of them, and the first that could not be used.
+
+    Parameters
+    ----------
+    rows, inside, unusable : int
+        Rows of the source that passed the filters, and those of them that lie in the region or
+        cannot be used.
+    first : list of (int, int, str)
+        For each of the first unusable rows: the number of its part, its own number, and its defect.
+    """
+
+    rows: int = 0
+    inside: int = 0
+    unusable: int = 0
+    first: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def merge(self, other: "Seen") -> None:
+        """Add what another thread or process saw."""
+        self.rows += other.rows
+        self.inside += other.inside
+        self.unusable += other.unusable
+        self.first = sorted(self.first + other.first)[:FIRST_ROWS]
+
+
+def over(
+    parts: Sequence[Part],
+    make: Callable[[], C],
+    what: str = "Counting",
+    first_part: int = 0,
+    threads: int | None = None,
+) -> tuple[C, Seen]:
+    """Read parts once, in several threads, each of which holds one block at a time.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        What is read.
+    make : callable
+        Makes the counter of a thread.
+    what : str
+        Name of the task, for the progress bar.
+    first_part : int
+        The number of the first part, to order defects.
+    threads : int, optional
+        Number of threads; by default one for each core, up to 8.
+
+    Returns
+    -------
+    counter : Counter
+        The counters of all threads, merged.
+    seen : Seen
+        What became of the rows.
+    """
+
+    def take(state: tuple[C, Seen], block: tuple[int, Block]) -> Iterator[None]:
+        for chunk in block[1]():
+            _take(*state, block[0], chunk)
+            yield
+
+    with steps(len(parts), what, "part") as advance:
+        blocks = _numbered(parts, first_part, advance)
+        states = in_threads(blocks, lambda: (make(), Seen()), take, threads)
+    counter, seen = states.pop()
+    for other, others in states:
+        counter.merge(other)
+        seen.merge(others)
+    return counter, seen
+
+
+def in_threads(
+    items: Iterator[T],
+    make: Callable[[], S],
+    take: Callable[[S, T], Iterator[None]],
+    threads: int | None = None,
+) -> list[S]:
+    """Return the states of several threads that have taken all items among them.
+
+    Parameters
+    ----------
+    items : iterator
+        What is taken; one thread at a time asks for the next.
+    make : callable
+        Makes the state of a thread.
+    take : callable
+        Called with a state and an item; it yields after each step, so that it can be stopped.
+    threads : int, optional
+        Number of threads; by default one for each core, up to 8.
+    """
+    shared, done, failures = _Shared(items), [], []
+
+    def work() -> None:
+        state = make()
+        try:
+            while (item := shared.next()) is not None:
+                for _ in take(state, item):
+                    if shared.stopped:
+                        return
+        except BaseException as failure:  # told to the caller below
+            shared.stopped = True
+            failures.append(failure)
+            return
+        done.append(state)
+
+    others = [
+        threading.Thread(target=work, daemon=True) for _ in range((threads or thread_count()) - 1)
+    ]
+    for thread in others:
+        thread.start()
+    try:
+        work()  # here, so that bars and interruptions work as everywhere
+    finally:
+        for thread in others:
+            thread.join()
+    if failures:
+        raise failures[0]
+    return done
+
+
+def thread_count() -> int:
+    """Return the number of threads of a pass: one for each core that may be used, up to 8."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return min(len(usable(0)) if usable else os.cpu_count() or 1, _MOST_THREADS)
+
+
+def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[tuple[int, Block]]:
+    for number, part in zip(count(first), parts, strict=False):
+        for block in part.blocks():
+            yield number, block
+        advance()
+
+
+class _Shared(Generic[T]):
+    """An iterator that several threads take from; it ends for all if one has failed."""
+
+    def __init__(self, items: Iterator[T]) -> None:
+        self._items, self._lock = items, threading.Lock()
+        self.stopped = False
+
+    def next(self) -> T | None:
+        with self._lock:
+            return None if self.stopped else next(self._items, None)
+
+
+def _take(counter: Counter, seen: Seen, part: int, chunk: Chunk) -> None:
+    lat, lon, person, time = chunk.lat, chunk.lon, chunk.person, chunk.time
+    at: NDArray[np.int64] | None = None
+    gaps = None if person is None else person == 0
+    if time is not None:
+        gone = time == NO_TIME
+        gaps = gone if gaps is None else gaps | gone
+    lost: list[NDArray[np.int64]] = []
+    if gaps is not None and gaps.any():
+        lost.append(np.flatnonzero(gaps))
+        at = np.flatnonzero(~gaps)
+        lat, lon = lat[at], lon[at]
+        person = None if person is None else person[at]
+        time = None if time is None else time[at]
+    inside, bad = counter.add(lat, lon, person, time)
+    lost.append(bad if at is None else at[bad])
+    unusable = np.sort(np.concatenate(lost))
+    seen.rows += chunk.rows
+    seen.inside += inside
+    seen.unusable += unusable.size + len(chunk.malformed)
+    told = [(part, number, why) for number, why in list(chunk.malformed.items())[:FIRST_ROWS]]
+    for row in unusable[:FIRST_ROWS].tolist():
+        if len(seen.first) < FIRST_ROWS or (part, chunk.number(row)) < seen.first[-1][:2]:
+            told.append((part, chunk.number(row), _why(chunk, row)))
+    if told:
+        seen.first = sorted(seen.first + told)[:FIRST_ROWS]
+
+
+def _why(chunk: Chunk, row: int) -> str:
+    here = slice(row, row + 1)
+    known = chunk.person is None or chunk.person[row] != 0
+    if chunk.time is not None and known and possible(chunk.lat[here], chunk.lon[here]).all():
+        return fault("time", chunk.value(row, "time"), "is not a time")
+    return defect(chunk, row)

@@ -1,0 +1,156 @@
+"""Files on disks and in stores, found by path, folder, pattern or address."""
+
+import fnmatch
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow.fs as pafs
+
+__all__ = ["Place", "find_places"]
+
+KINDS = (".parquet", ".csv", ".tsv", ".txt")
+"""Ends of the names of files that are streamed, without .gz."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, and what it was when it was found.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+        Where the file is.
+    path : str
+        Its path there.
+    size : int
+        Its size in bytes.
+    changed_ns : int
+        When it was changed last, in nanoseconds since 1970; 0 if that is not known.
+    """
+
+    filesystem: "pafs.FileSystem"
+    path: str
+    size: int
+    changed_ns: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def kind(self) -> str:
+        """The end of the name that says what the file holds, such as ".csv", without .gz."""
+        return Path(self.name.lower().removesuffix(".gz")).suffix
+
+    def refuse_changed(self) -> None:
+        """Raise InputError if the file is not the one that was found."""
+        now = _place(self.filesystem.get_file_info(self.path), self.filesystem)
+        if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
+            raise InputError(
+                f"{self.name}: the file changed after it was opened. A budget is spent on records "
+                "that stay what they are: open the new file with a ledger of its own."
+            )
+
+
+def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, list[Place]]:
+    """Return a name for messages, and the files that a source means, ordered by path.
+
+    Parameters
+    ----------
+    source : str, path or sequence of these
+        A file, a folder with all its subfolders, a pattern such as ``trips/*.parquet``, or an
+        address that pyarrow or fsspec knows, such as ``s3://bucket/trips``.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or files are of several kinds.
+    """
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not given:
+        raise InputError("scan: the list of files is empty.")
+    places = [place for one in given for place in _found(str(one))]
+    kinds = {place.kind for place in places}
+    if len(kinds) > 1:
+        raise InputError(
+            f"scan: files of one kind are needed, not of {' and '.join(sorted(kinds))}."
+        )
+    first = str(given[0]).rstrip("/").rsplit("/", 1)[-1]
+    return first if len(given) == 1 else f"{first} and {len(given) - 1} more", places
+
+
+def _found(address: str) -> list[Place]:
+    import pyarrow.fs as pafs
+
+    filesystem, path = _filesystem(address)
+    pattern = None
+    if any(sign in path for sign in "*?["):
+        whole = path
+        while any(sign in path for sign in "*?["):
+            path = path.rpartition("/")[0]
+        pattern = whole
+    try:
+        info = filesystem.get_file_info(path)
+        infos = [info]
+        if info.type == pafs.FileType.Directory:
+            infos = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
+    except OSError as failure:
+        raise InputError(f"{address[:200]!r} cannot be read: {failure}.") from None
+    found = [place for one in infos if (place := _place(one, filesystem)) is not None]
+    if len(infos) > 1 or info.type == pafs.FileType.Directory:
+        inside = len(path.rstrip("/")) + 1
+        found = [p for p in found if p.kind in KINDS and not _hidden(p.path[inside:])]
+    if pattern is not None:
+        found = [place for place in found if fnmatch.fnmatchcase(place.path, pattern)]
+    if not found:
+        raise InputError(f"{address[:200]!r}: there is no file named {', '.join(KINDS)} (.gz).")
+    if found[0].kind not in KINDS:
+        raise InputError(
+            f"{found[0].name}: only files named {', '.join(KINDS)} (and .gz) are streamed; "
+            "read_points reads others."
+        )
+    return sorted(found, key=lambda place: place.path)
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith((".", "_")) for part in path.split("/"))
+
+
+def _place(info: Any, filesystem: "pafs.FileSystem") -> Place | None:
+    import pyarrow.fs as pafs
+
+    if info.type != pafs.FileType.File:
+        return None
+    return Place(filesystem, info.path, int(info.size or 0), int(info.mtime_ns or 0))
+
+
+def _filesystem(address: str) -> "tuple[pafs.FileSystem, str]":
+    import pyarrow as pa
+    import pyarrow.fs as pafs
+
+    if "://" not in address:
+        return pafs.LocalFileSystem(), str(Path(address).expanduser().absolute())
+    try:
+        return pafs.FileSystem.from_uri(address)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pass
+    except OSError as failure:
+        raise InputError(f"{address[:200]!r} cannot be reached: {failure}.") from None
+    try:
+        import fsspec
+    except ImportError:
+        raise InputError(
+            f"{address[:200]!r}: such addresses need the package fsspec: pip install fsspec."
+        ) from None
+    try:
+        there, path = fsspec.core.url_to_fs(address)
+    except (ValueError, ImportError) as failure:
+        raise InputError(f"{address[:200]!r} cannot be reached: {failure}.") from None
+    return pafs.PyFileSystem(pafs.FSSpecHandler(there)), path

@@ -1,0 +1,314 @@
+"""Records sorted into files by person, of which a bounded number of each person is kept."""
+
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.chunk import Part, Source
+from snhkit.data.counting.counters import PlaceCounter, counter_of
+from snhkit.data.counting.pass_counts import PassCounts
+from snhkit.data.counting.passes import Seen, in_threads, over
+from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry.histogram import Cells
+
+__all__ = [
+    "BoundedRecords",
+    "Choice",
+    "Passes",
+    "SpillFolder",
+    "Spilled",
+    "ThreadPasses",
+    "bucket_count",
+    "count_kept",
+    "keep",
+    "spilled",
+]
+
+_RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
+_PLACES = 2**18  # that are read at a time
+_BUCKET_BYTES = 2**25  # of a bucket, about
+_MOST_BUCKETS = 1024
+
+Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
+"""Returns which records are kept, from the person of each, shape (n,), and its place, shape (n, 2);
+the choice for a person does not depend on other people."""
+
+
+def bucket_count(source_bytes: int) -> int:
+    """Return the number of files that records of a source are sorted into, a power of two.
+
+    Examples
+    --------
+    >>> bucket_count(10**6), bucket_count(10**10)
+    (16, 512)
+    """
+    wanted = max(16, source_bytes // _BUCKET_BYTES)
+    return min(1 << (wanted - 1).bit_length(), _MOST_BUCKETS)
+
+
+@dataclass(frozen=True)
+class SpillFolder:
+    """Where records are sorted into files by person.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; on a cluster, one that all workers see.
+    region : Region
+        The region; records outside are dropped.
+    buckets : int
+        The number of files of a task, a power of two.
+    window_us : int, optional
+        The length of the time in microseconds that is one unit of a person; by default all time.
+    """
+
+    path: Path
+    region: Region
+    buckets: int
+    window_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """What a task has sorted.
+
+    Parameters
+    ----------
+    paths : list of Path
+        The files, named by bucket and task.
+    seen : Seen
+        What became of the rows.
+    """
+
+    paths: list[Path]
+    seen: Seen
+
+
+class Spill(PlaceCounter):
+    """Sorts records into files by person; the counters of several threads share the files.
+
+    Parameters
+    ----------
+    to : SpillFolder
+        Where the files are.
+    task : int
+        The number of the task, which names the files.
+    lock : Lock
+        Held while files are written.
+    """
+
+    def __init__(self, to: SpillFolder, task: int, lock: Any) -> None:
+        super().__init__(to.region, 0)
+        self._to, self._task, self._lock = to, task, lock
+
+    def add(
+        self,
+        lat: NDArray[np.float64],
+        lon: NDArray[np.float64],
+        person: NDArray[np.int64] | None = None,
+        time: NDArray[np.int64] | None = None,
+    ) -> tuple[int, NDArray[np.int64]]:
+        """Sort records; return how many are inside, and the positions of those without a place."""
+        usable, inside, xy = self.inside(lat, lon)
+        assert person is not None  # noqa: S101
+        group = person[usable][inside].view(np.uint64)
+        if self._to.window_us is not None:
+            assert time is not None  # noqa: S101
+            nth = time[usable][inside] // self._to.window_us
+            group = _spread(group ^ _spread(nth.view(np.uint64)))
+        buckets = self._to.buckets
+        bucket = _spread(group) >> np.uint64(64 - buckets.bit_length() + 1)
+        order = np.argsort(bucket, kind="stable")
+        rows = np.empty(order.size, _RECORD)
+        rows["person"], rows["x"], rows["y"] = group[order].view(np.int64), *xy[order].T
+        ends = np.searchsorted(bucket[order], np.arange(buckets + 1, dtype=np.uint64))
+        with self._lock:
+            for at in np.flatnonzero(np.diff(ends)):
+                with _file(self._to, int(at), self._task).open("ab") as file:
+                    file.write(rows[ends[at] : ends[at + 1]].tobytes())
+        return len(xy), np.flatnonzero(~usable)
+
+
+def spilled(
+    parts: Sequence[Part], first: int, to: SpillFolder, threads: int | None = None
+) -> Spilled:
+    """Sort the records of parts into files by person; a second try replaces what the first wrote.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        What is read.
+    first : int
+        The number of the first part, which is the task's as well.
+    to : SpillFolder
+        Where the files are.
+    threads : int, optional
+        Number of threads.
+    """
+    paths = [_file(to, bucket, first) for bucket in range(to.buckets)]
+    for path in paths:
+        path.unlink(missing_ok=True)
+    lock = threading.Lock()
+    make = partial(Spill, to, first, lock)
+    _, seen = over(parts, make, "Sorting by person", first, threads)
+    return Spilled([path for path in paths if path.exists()], seen)
+
+
+def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
+    """Write the places of the records of a bucket that are kept, whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the files.
+    bucket : str
+        The name of the bucket.
+    names : sequence of str
+        The names of its files, which stay, so that a lost task can run again.
+    choose : Choice
+        Chooses the records that are kept.
+    """
+    rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
+    xy = np.stack([rows["x"], rows["y"]], axis=1)
+    partial_file = folder / f"{bucket}.{os.getpid()}.part"
+    xy[choose(rows["person"], xy)].tofile(partial_file)
+    partial_file.replace(folder / f"{bucket}.kept")
+
+
+class BoundedRecords(PassCounts):
+    """A bounded number of records of each person, on the disk.
+
+    The records are read once, sorted into files by person, and cut down file by file; every count
+    reads what was kept. The files are in a folder that only its owner can read, and are deleted
+    with this object. The disk needs 24 bytes a record for the sorted ones, and 16 for each that is
+    kept.
+
+    Parameters
+    ----------
+    source : Source
+        The rows, with the person of each.
+    region : Region
+        The declared region.
+    choose : Choice
+        Chooses the records that are kept.
+    window_us : int, optional
+        The length of the time in microseconds that is one unit of a person; by default all time.
+    spill : str or path, optional
+        The folder in which the files' folder is made; by default that of temporary files.
+    size : int
+        The size of the source in bytes, about.
+    passes : Passes
+        How passes are run: in threads, or on a cluster.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        region: Region,
+        choose: Choice,
+        window_us: int | None = None,
+        spill: Any = None,
+        size: int = 2**32,
+        passes: "Passes | None" = None,
+    ) -> None:
+        self._passes: Passes = passes or ThreadPasses()
+        folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
+        self._folder = folder
+        self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        try:
+            to = SpillFolder(folder, region, bucket_count(size), window_us)
+            source.refuse_changed()
+            self.seen = self._passes.spill(source, to, choose)
+            source.refuse_changed()
+            for path in folder.glob("*.records"):
+                path.unlink()
+            super().__init__(region)
+        except BaseException:
+            self._finalizer()
+            raise
+
+    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+        return self._passes.count_kept(sorted(self._folder.glob("*.kept")), what)
+
+
+class Passes(Protocol):
+    """How passes over a source are run."""
+
+    def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
+        """Return the counts of cells or boxes, flat, and what became of the rows."""
+        ...
+
+    def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
+        """Sort the records by person, and keep what is chosen of each."""
+        ...
+
+    def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
+        """Return the counts of the places that were kept."""
+        ...
+
+
+class ThreadPasses:
+    """Passes over a source in the threads of this process."""
+
+    def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
+        """Return the counts of cells or boxes, flat, and what became of the rows."""
+        counter, seen = over(source.parts, counter_of(what))
+        return counter.total, seen
+
+    def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
+        """Sort the records by person, and keep what is chosen of each."""
+        done = spilled(source.parts, 0, to)
+        for path in done.paths:
+            keep(to.path, path.name.split("-")[0], [path.name], choose)
+            path.unlink()
+        return done.seen
+
+    def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
+        """Return the counts of the places that were kept."""
+        return count_kept(paths, what)
+
+
+def count_kept(
+    paths: list[Path], what: Cells | RangeQueries, threads: int | None = None
+) -> NDArray[np.integer]:
+    """Return the counts of the places in files that ``keep`` wrote."""
+
+    def take(counter: Any, read: Callable[[], NDArray[np.float64]]) -> Iterator[None]:
+        counter.add_places(read())
+        yield
+
+    def blocks() -> Iterator[Callable[[], NDArray[np.float64]]]:
+        for path in paths:
+            for start in range(0, path.stat().st_size // 16, _PLACES):
+                yield partial(_places, path, start)
+
+    states = in_threads(blocks(), counter_of(what), take, threads)
+    counter: Any = states.pop()
+    for other in states:
+        counter.merge(other)
+    return counter.total
+
+
+def _file(to: SpillFolder, bucket: int, task: int) -> Path:
+    return to.path / f"{bucket:04}-{task:06}.records"
+
+
+def _places(path: Path, start: int) -> NDArray[np.float64]:
+    return np.fromfile(path, float, 2 * _PLACES, offset=16 * start).reshape(-1, 2)
+
+
+def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return words whose high bits depend on all bits of the given ones."""
+    words = (words ^ (words >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return words ^ (words >> np.uint64(32))

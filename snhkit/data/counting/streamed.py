@@ -1,0 +1,181 @@
+"""Records that are counted where they lie, pass after pass, and never held in memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.chunk import Rules, Source
+from snhkit.data.counting.opening import open_source
+from snhkit.data.counting.pass_counts import PassCounts
+from snhkit.data.counting.passes import Seen
+from snhkit.data.counting.spill import Passes, ThreadPasses
+from snhkit.data.counting.times import instant
+from snhkit.data.reading.report import ReadReport, warn_owner
+from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries, Region
+from snhkit.geometry.histogram import Cells
+
+__all__ = ["StreamedRecords", "refuse_other_rows", "rules_of", "scan_points", "told_of"]
+
+
+class StreamedRecords(PassCounts):
+    """Records in files, datasets or relations, which are read again for every count.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    region : Region
+        The declared region.
+    report : callable
+        Is called with the ``ReadReport`` of the rows that were left out.
+    passes : Passes, optional
+        How passes are run; by default in the threads of this process.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        region: Region,
+        report: Callable[[ReadReport], object] = warn_owner,
+        passes: Passes | None = None,
+    ) -> None:
+        self._source, self._passes = source, passes or ThreadPasses()
+        self._seen: Seen | None = None
+        super().__init__(region)
+        report(told_of(source, region, self._first))
+
+    @property
+    def _first(self) -> Seen:
+        assert self._seen is not None  # noqa: S101
+        return self._seen
+
+    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+        self._source.refuse_changed()
+        total, seen = self._passes.count(self._source, what)
+        self._source.refuse_changed()
+        if self._seen is None:
+            self._seen = seen
+        refuse_other_rows(self._source, seen, self._seen)
+        return total
+
+
+def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
+    """Raise InputError if a pass saw other rows than the first pass."""
+    if (seen.rows, seen.inside) != (first.rows, first.inside):
+        raise InputError(
+            f"{source.name}: a pass read other rows than the first one. A budget is spent on "
+            "records that stay what they are; copy them into a file first."
+        )
+
+
+def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
+    """Return the report of a pass.
+
+    Raises
+    ------
+    InputError
+        If no row lies in the region.
+    """
+    several = len(source.parts) > 1 and len({part.name for part in source.parts}) > 1
+    told = ReadReport(
+        source=source.name,
+        rows=seen.rows,
+        kept=seen.inside,
+        outside=seen.rows - seen.inside - seen.unusable,
+        unusable=seen.unusable,
+        unusable_rows=tuple(row for _, row, _ in seen.first),
+        numbering=source.numbering,
+        reasons=tuple(
+            f"{why} ({source.parts[part].name})" if several else why for part, _, why in seen.first
+        ),
+    )
+    if not seen.rows:
+        raise InputError(f"{source.name}: it has no rows that pass the filters.")
+    if not seen.inside:
+        raise InputError(
+            f"{source.name}: no row lies in the region of {region.side_m:g} m around "
+            f"({region.lat:g}, {region.lon:g}); are its centre and side right, and are latitude "
+            f"and longitude exchanged (if so, {source.swap})? {told}"
+        )
+    return told
+
+
+def rules_of(
+    lat: str | int | None = None,
+    lon: str | int | None = None,
+    user: str | int | None = None,
+    time: str | int | None = None,
+    since: object = None,
+    until: object = None,
+    users: Any = None,
+    people: bool = False,
+) -> Rules:
+    """Return the columns and filters that arguments describe, as those of ``scan_points``."""
+    wanted = None if users is None else frozenset(str(one).strip() for one in users)
+    return Rules(
+        lat, lon, user, time, instant("since", since), instant("until", until), wanted, people
+    )
+
+
+def scan_points(
+    source: Any,
+    region: Region,
+    *,
+    lat: str | int | None = None,
+    lon: str | int | None = None,
+    user: str | int | None = None,
+    time: str | int | None = None,
+    since: object = None,
+    until: object = None,
+    users: Any = None,
+    report: Callable[[ReadReport], object] = warn_owner,
+) -> StreamedRecords:
+    """Return the records of a source that does not fit into memory, to be counted where they lie.
+
+    Parameters
+    ----------
+    source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
+        Parquet, GeoParquet, .csv(.gz) or .tsv(.gz) files: one, several, a folder with its
+        subfolders, a pattern such as ``trips/*.parquet``, or an address that pyarrow or fsspec
+        knows; or a dataset or table of Arrow, or a relation of DuckDB.
+    region : Region
+        The declared region; rows outside it are left out.
+    lat, lon, user, time : str or int, optional
+        Columns, by name or position from 0. Usual names of latitudes and longitudes are found; the
+        columns of users and times are read only if they are named.
+    since, until : str or datetime, optional
+        Only rows whose ``time`` is not before ``since`` and is before ``until``; UTC without a
+        zone.
+    users : sequence, optional
+        Only rows of these users, by their ids.
+    report : callable, optional
+        Is called with the ``ReadReport`` of the rows that were left out, as for ``read_points``.
+
+    Returns
+    -------
+    StreamedRecords
+        A source of exact counts, for the owner of the records and for ``PrivateDataset``.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, columns are not found, or no row lies in the region.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from snhkit.geometry import Grid
+    >>> city = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+    >>> rows = pa.table({"lat": [37.76, 37.80, None], "lon": [-122.43, -122.41, 0.0]})
+    >>> records = scan_points(rows, city, report=print)
+    the dataset: 2 of 3 rows kept; 1 unusable: row 2: latitude is missing (rows count from 0). For
+    the eyes of the records' owner only.
+    >>> records.count(Grid(city, 2)).counts
+    array([[0, 0],
+           [1, 1]])
+    """
+    rules = rules_of(lat, lon, user, time, since, until, users)
+    return StreamedRecords(open_source(source, rules), region, report)

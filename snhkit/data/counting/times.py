@@ -1,0 +1,88 @@
+"""Times of rows, as microseconds since 1970 in UTC."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["instant", "microseconds"]
+
+_NONE = np.iinfo(np.int64).min
+
+
+def instant(name: str, value: object) -> int | None:
+    """Return a time that was given as an argument, as microseconds since 1970 in UTC.
+
+    Examples
+    --------
+    >>> instant("since", "1970-01-02"), instant("since", None)
+    (86400000000, None)
+    """
+    import pandas as pd
+
+    if value is None:
+        return None
+    try:
+        given: Any = pd.Timestamp(value)  # pyright: ignore[reportArgumentType]
+        if given is not pd.NaT:
+            given = given.tz_localize("UTC") if given.tzinfo is None else given.tz_convert("UTC")
+            return int((given - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(microseconds=1))
+    except (ValueError, TypeError, OverflowError):
+        pass
+    raise InputError(f"{name} must be a time such as '2026-11-01' or a datetime, not {value!r}.")
+
+
+def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
+    """Return the times of a column, shape (n,); the smallest integer where there is none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the source, for messages.
+    column : ChunkedArray
+        Timestamps, dates, text in ISO 8601, or numbers of seconds since 1970. Times without a zone
+        are in UTC.
+
+    Raises
+    ------
+    InputError
+        If the column holds something else.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> microseconds("trips.csv", pa.chunked_array([["1970-01-01T00:00:01", "noon"]])).tolist()
+    [1000000, -9223372036854775808]
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        found = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+    elif pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        seconds = column.cast(pa.float64(), safe=False).to_numpy()
+        known = np.isfinite(seconds) & (np.abs(seconds) < 1e12)
+        return np.where(known, np.where(known, seconds, 0) * 1e6, _NONE).astype(np.int64)
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        texts = pd.Series(column.to_pandas(), dtype=object)
+        parsed = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
+        known = parsed.notna().to_numpy()
+        values = parsed.dt.as_unit("us").astype("int64").to_numpy()
+        return np.where(known, values, _NONE)
+    elif pa.types.is_null(kind):
+        return np.full(len(column), _NONE)
+    else:
+        raise InputError(
+            f"{name}: times must be timestamps, dates, ISO 8601 text or seconds since 1970, not "
+            f"{kind}."
+        )
+    whole = found.cast(pa.int64()).fill_null(int(_NONE))
+    return whole.to_numpy()

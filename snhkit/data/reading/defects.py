@@ -1,0 +1,72 @@
+"""Defects of rows, in words for the owner of the records."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FIRST_ROWS", "Rows", "defect", "fault", "possible"]
+
+FIRST_ROWS = 5
+"""The number of unusable rows that a report describes."""
+
+_LONGEST = 40  # characters of a value in a message
+
+
+class Rows(Protocol):
+    """Rows of a source: their degrees, and what the source has at a position and a role."""
+
+    @property
+    def lat(self) -> NDArray[np.float64]:
+        """Latitudes in degrees, shape (n,); nan where there is no number."""
+        ...
+
+    @property
+    def lon(self) -> NDArray[np.float64]:
+        """Longitudes in degrees, shape (n,); nan where there is no number."""
+        ...
+
+    @property
+    def value(self) -> Callable[[int, str], object]:
+        """Return what the source has at a position from 0 and a role, such as "lat"."""
+        ...
+
+
+def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each pair of numbers is a place in degrees, shape (n,)."""
+    return (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
+
+
+def defect(rows: Rows, row: int) -> str:
+    """Return why a row cannot be used, which its position or else its user or time tells."""
+    for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
+        number = float(getattr(rows, role)[row])
+        if np.isnan(number):
+            return fault(what, rows.value(row, role), "is not a number")
+        if not (-180 if role == "lon" else -90) <= number <= largest:
+            return f"{what} {number:g} is out of range"
+    return fault("user", rows.value(row, "user"), "is no id")
+
+
+def fault(what: str, value: object, wrong: str) -> str:
+    """Return that a value is missing, or else what is wrong with it.
+
+    Examples
+    --------
+    >>> fault("user", " ", "is no id"), fault("user", "-", "is no id")
+    ('user is missing', "user '-' is no id")
+    """
+    return f"{what} is missing" if _is_empty(value) else f"{what} {_shown(value)} {wrong}"
+
+
+def _is_empty(value: object) -> bool:
+    import pandas as pd
+
+    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # pyright: ignore
+    return missing or not str(value).strip()
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -1,0 +1,257 @@
+"""Delimited text: its rows, and the limits of its size."""
+
+import gzip
+import io
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from snhkit.data.reading.first_row import FirstRow, is_number, not_utf8
+from snhkit.data.reading.quotes import refuse_swallowed_rows
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "END",
+    "MAX_ROW",
+    "Watched",
+    "batches",
+    "parsed",
+    "refuse_malformed",
+    "refuse_swallowed",
+    "too_much",
+    "unpacked",
+    "unpacked_limit",
+]
+
+MAX_ROW = 2**22
+"""The largest number of bytes of a row, and the number that are parsed at a time."""
+
+END = "-end-of-file-"
+"""The content of the row that ``Watched`` adds."""
+
+_FREE_BYTES = 2**26  # size to which every compressed file may unpack
+_MAX_RATIO = 200  # of unpacked to compressed size above that; positions reach about 10
+_MAX_MALFORMED = 1_000
+
+
+def refuse_swallowed(
+    source: str, raw: BinaryIO, delimiter: str, width: int, lat: int, lon: int
+) -> None:
+    """Raise InputError if a quoted field of a file takes in rows; as ``refuse_swallowed_rows``.
+
+    Parameters
+    ----------
+    source : str
+        Name of the source, for messages.
+    raw : binary file
+        The file at its beginning; it is closed.
+    delimiter : str
+        The delimiter of fields.
+    width : int
+        The number of columns.
+    lat, lon : int
+        The positions of the columns of degrees.
+    """
+
+    def is_row(fields: list[str]) -> bool:
+        return len(fields) == width and is_number(fields[lat]) and is_number(fields[lon])
+
+    with raw, unpacked(raw) as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+        refuse_swallowed_rows(source, (line.rstrip("\r\n") for line in lines), delimiter, is_row)
+
+
+def unpacked(raw: BinaryIO) -> BinaryIO:
+    """Return a file's text as a stream of bytes, whether it is compressed with gzip or not."""
+    packed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
+
+
+def unpacked_limit(stream: BinaryIO, size: int) -> int:
+    """Return how many bytes a file of ``size`` bytes may unpack to."""
+    return max(_FREE_BYTES, _MAX_RATIO * size) if isinstance(stream, gzip.GzipFile) else size
+
+
+def too_much(source: str, seen: int) -> InputError:
+    """Return the error that a file unpacks to too many bytes."""
+    return InputError(
+        f"{source}: it unpacks to more than {seen:,} bytes, far more than positions would."
+    )
+
+
+def parsed(
+    source: str,
+    read: Callable[..., Any],
+    head: FirstRow,
+    kinds: Mapping[str, "pa.DataType | None"],
+    malformed: dict[int, str],
+    first: int,
+    *,
+    block_size: int,
+    newlines_in_values: bool,
+) -> Any:
+    """Return what a reader of pyarrow makes of text; add malformed rows to ``malformed``.
+
+    Parameters
+    ----------
+    source : str
+        Name of the source, for messages.
+    read : callable
+        Called with the options of ``pyarrow.csv.read_csv`` or ``open_csv``.
+    head : FirstRow
+        The columns, which get the names "0", "1" and so on, and the delimiter.
+    kinds : mapping
+        The type of each column that is wanted; None for text.
+    malformed : dict
+        Gets the defect of each malformed row, by its number.
+    first : int
+        The number of the first row.
+    block_size : int
+        The number of bytes that are parsed at a time.
+    newlines_in_values : bool
+        Whether quoted fields may hold line ends.
+
+    Raises
+    ------
+    InputError
+        If the text is not in UTF-8, or too many rows are malformed, or a row is too long.
+    ArrowInvalid
+        If a field is not of its column's type.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    width, delimiter = len(head.names), head.delimiter
+
+    def put_aside(row: arrow_csv.InvalidRow) -> str:
+        told = f"{row.actual_columns} fields, the {head.what} {width}"
+        if row.actual_columns == width + 1:
+            told += _one_field_more(row.text, delimiter)
+        malformed[row.number + first - 1] = told
+        return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
+
+    with _explained(source, malformed, delimiter):
+        return read(
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False,
+                column_names=[str(i) for i in range(width)],
+                block_size=block_size,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=newlines_in_values,
+                ignore_empty_lines=False,
+                invalid_row_handler=put_aside,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=list(kinds),
+                column_types={name: kind or pa.string() for name, kind in kinds.items()},
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+
+
+def batches(
+    source: str,
+    stream: "Watched",
+    head: FirstRow,
+    wanted: list[int],
+    malformed: dict[int, str],
+    first: int,
+) -> "Iterator[pa.RecordBatch]":
+    """Yield batches of the wanted columns as text, cut into rows by one parser.
+
+    The arguments are those of ``parsed``; ``wanted`` are positions of columns.
+    """
+    from pyarrow import PythonFile
+    from pyarrow import csv as arrow_csv
+
+    reader = parsed(
+        source,
+        lambda **options: arrow_csv.open_csv(PythonFile(stream, mode="r"), **options),
+        head,
+        {str(at): None for at in wanted},
+        malformed,
+        first,
+        block_size=MAX_ROW,
+        newlines_in_values=True,
+    )
+    with _explained(source, malformed, head.delimiter):
+        yield from reader
+
+
+@contextmanager
+def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid as failure:
+        refuse_malformed(source, malformed, delimiter)
+        if "UTF8" in str(failure):
+            raise not_utf8(source) from None
+        if "straddl" in str(failure):
+            raise InputError(f"{source}: a row is longer than {MAX_ROW:,} bytes.") from None
+        raise
+
+
+def refuse_malformed(source: str, malformed: Mapping[int, str], delimiter: str) -> None:
+    """Raise InputError if more rows are malformed than a file with few defects has."""
+    if len(malformed) > _MAX_MALFORMED:
+        raise InputError(
+            f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} rows "
+            f"and more are like that. Are fields divided by {delimiter!r}?"
+        )
+
+
+def _one_field_more(row: str, delimiter: str) -> str:
+    if row.rstrip().endswith(delimiter):
+        return f" (rows end in {delimiter!r}, the header does not)"
+    return " (if the first field is the name of the row, give its column a name in the header)"
+
+
+class Watched(io.RawIOBase):
+    """A stream of limited size that counts lines and ends in a row by which it is recognised.
+
+    Parameters
+    ----------
+    source : str
+        Name of the source, for messages.
+    stream : binary file
+        The text without its header.
+    limit : int
+        The largest number of bytes.
+    end : bytes
+        The row that is added.
+    """
+
+    def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
+        self._source, self._stream, self._limit = source, stream, limit
+        self._ending: bytes | None = end
+        self._seen = 0
+        self._last = b"\n"
+        self.lines = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, and after the last of them the row that is added."""
+        data = self._stream.read(MAX_ROW if size < 0 else size)
+        self._seen += len(data)
+        if self._seen > self._limit:
+            raise too_much(self._source, self._seen)
+        self.lines += data.count(b"\n")
+        if data:
+            self._last = data[-1:]
+        elif self._ending is not None:
+            self.lines += self._last != b"\n"
+            data = self._ending if self._last == b"\n" else b"\n" + self._ending
+            self._ending = None
+        return data

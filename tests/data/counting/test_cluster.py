@@ -1,0 +1,159 @@
+"""Two workers of a Dask cluster count what this process counts, and records stay where they are."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from snhkit.data.counting.cluster import ClusterPasses, Totals
+from snhkit.data.counting.opening import open_source
+from snhkit.data.counting.passes import Seen
+from snhkit.data.counting.spill import BoundedRecords
+from snhkit.data.counting.streamed import StreamedRecords, rules_of
+from snhkit.errors import InputError, SnhkitError
+from snhkit.geometry import Grid, Partition, RangeQueries, Region
+from snhkit.privacy.bounding import kept_records
+
+distributed = pytest.importorskip("distributed")
+
+CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+KEY = np.array([3, 4], np.uint64)
+N = 40_000
+
+# Dask's own sockets and loops are closed when Python feels like it.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    lat, lon = CITY.to_latlon(rng.random((N, 2)) * 14_000 - 400)
+    lat[[5, 20_001]] = np.nan
+    start = np.datetime64("2026-11-01", "us")
+    seconds = (rng.integers(0, 4 * 86_400, N) * 1_000_000).astype("timedelta64[us]")
+    frame = pd.DataFrame({"user": rng.integers(0, 900, N), "lat": lat, "lon": lon})
+    folder = tmp_path_factory.mktemp("trips")
+    frame["time"] = start + seconds
+    for at in range(8):
+        frame[at * 5_000 : (at + 1) * 5_000].to_parquet(folder / f"{at}.parquet")
+    return folder
+
+
+@pytest.fixture
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+
+
+def streamed(path, report, client=None):
+    passes = None if client is None else ClusterPasses(client)
+    return StreamedRecords(open_source(path, rules_of()), CITY, report, passes)
+
+
+def bounded(path, window_us, client=None):
+    rules = rules_of(user="user", time="time", people=True)
+    choose = partial(kept_records, most=4, key=KEY)
+    passes = None if client is None else ClusterPasses(client)
+    return BoundedRecords(open_source(path, rules), CITY, choose, window_us, passes=passes)
+
+
+def sent(client):
+    """The bytes that workers sent to each other and to the scheduler."""
+
+    def of(dask_worker):
+        return dask_worker.transfer_outgoing_bytes_total
+
+    return sum(client.run(of).values())
+
+
+def test_counts_are_equal_and_points_never_move(path, client):
+    told, expected = [], []
+    here, there = streamed(path, expected.append), streamed(path, told.append, client)
+    assert str(told[0]) == str(expected[0])
+    cells = Partition.split(Grid(CITY, 5), np.arange(1, 26).reshape(5, 5))
+    for what in (Grid(CITY, 30), Grid(CITY, 64), cells):
+        assert (there.count(what).counts == here.count(what).counts).all()
+    boxes = RangeQueries.sample(CITY, 9)
+    assert (there.boxes(boxes) == here.boxes(boxes)).all()
+    for unit in (None, 86_400_000_000):
+        one, other = bounded(path, unit), bounded(path, unit, client)
+        assert (one.count(Grid(CITY, 30)).counts == other.count(Grid(CITY, 30)).counts).all()
+
+    before = sent(client)
+    there.count(Grid(CITY, 30))
+    moved = sent(client) - before
+    assert moved < 20 * 30**2 * 8 < N * 16  # counts of a few tasks; all points are far more
+
+
+def test_a_worker_that_dies_changes_nothing(path, client):
+    import os
+    import signal
+    import threading
+    import time
+
+    here = streamed(path, lambda told: None)
+    there = streamed(path, lambda told: None, client)
+    workers = client.run(os.getpid)
+    boxes = RangeQueries.sample(CITY, 60_000)
+    killed = threading.Event()
+
+    def kill():
+        while not any(client.processing().values()):
+            time.sleep(0.01)
+        os.kill(next(iter(workers.values())), signal.SIGKILL)
+        killed.set()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    counts = there.boxes(boxes)
+    thread.join()
+    assert killed.is_set()
+    assert (counts == here.boxes(boxes)).all()
+
+
+def test_a_lost_scheduler_is_told_in_one_line(path, monkeypatch):
+    class Lost:
+        scheduler = None
+
+        def scheduler_info(self, n_workers):
+            return {"workers": {}}
+
+        def submit(self, *task, **options):
+            from distributed.client import FutureCancelledError
+
+            raise FutureCancelledError("count", "scheduler-connection-lost")
+
+    with pytest.raises(SnhkitError, match="the Dask scheduler was lost before the counts") as told:
+        streamed(path, lambda told: None, Lost())
+    assert "\n" not in str(told.value)
+
+
+def test_what_only_this_process_has_is_refused():
+    table = pa.table({"lat": [37.76], "lon": [-122.43]})
+    with pytest.raises(InputError, match="is in this process only, so workers cannot read it"):
+        streamed(table, lambda told: None, object())
+
+
+def test_totals_travel_in_the_form_that_is_smaller():
+    sparse, dense = np.zeros(1_000, np.int64), np.arange(1_000)
+    sparse[7] = 3
+    one, other = Totals.of(sparse, Seen(rows=1)), Totals.of(dense, Seen(rows=2))
+    assert one.at is not None
+    assert other.at is None
+    both = Totals.merged([one, other, one])
+    assert (both.full() == 2 * sparse + dense).all()
+    assert both.seen.rows == 4

@@ -1,0 +1,103 @@
+"""Streamed counts of a grid are those of the exact projection, to the last record."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snhkit.data.counting import grid_counter
+from snhkit.data.counting.grid_counter import GridCounter
+from snhkit.data.counting.projection import approximation
+from snhkit.geometry import Grid, Points, Region
+
+regions = st.builds(
+    Region,
+    lat=st.floats(-85, 85),
+    lon=st.floats(-180, 360),
+    side_m=st.sampled_from([10.0, 900.0, 13_200.0, 60_000.0, 200_000.0]),
+)
+
+
+def places(region, grid, seed, n=4_000):
+    """Degrees on edges of cells, a hair beside them, anywhere near, and a turn away."""
+    rng = np.random.default_rng(seed)
+    edges = rng.choice(grid.edges(), (n, 2)) + rng.choice([0, 1e-9, -1e-9, 1e-6, -1e-6], (n, 2))
+    near = (rng.random((n, 2)) * 1.1 - 0.05) * region.side_m
+    lat, lon = region.to_latlon(np.concatenate([edges, near]))
+    lon = lon + rng.choice([-360, 0, 0, 360], lon.size)
+    lat[::97], lon[::89] = np.nan, np.nan
+    return lat, lon
+
+
+def exact(grid, lat, lon):
+    usable = (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
+    xy = grid.region.to_xy(lat[usable], lon[usable])
+    points = Points(grid.region, xy[grid.region.contains(xy)])
+    return grid.count(points).counts.ravel(), len(points), np.flatnonzero(~usable)
+
+
+@settings(max_examples=40)
+@given(regions, st.sampled_from([1, 2, 7, 64, 445]), st.integers(0, 2**32))
+def test_counts_are_those_of_the_exact_projection(region, m, seed):
+    grid = Grid(region, m)
+    lat, lon = places(region, grid, seed)
+    counter = GridCounter(grid)
+    inside, unusable = counter.add(lat, lon)
+    counts, n, bad = exact(grid, lat, lon)
+    assert (counter.total == counts).all()
+    assert (inside, unusable.tolist()) == (n, bad.tolist())
+
+
+@settings(max_examples=40)
+@given(regions, st.integers(0, 2**32))
+def test_the_polynomial_errs_by_less_than_it_says(region, seed):
+    near = approximation(region)
+    assert near is not None
+    assert near.error_m < 1e-3
+    rng = np.random.default_rng(seed)
+    lat, lon = (rng.uniform(a, b, 2_000) for a, b in zip(near.low, near.high, strict=True))
+    x, y = near.axes(lat, lon)
+    assert np.abs(region.to_xy(lat, lon) - np.stack([x, y], axis=1)).max() < near.error_m
+
+
+def test_no_place_outside_the_box_is_in_the_region():
+    for region in (Region(85, 10, 200_000), Region(-37, 179.99, 50_000), Region(0, 0, 200_000)):
+        near = approximation(region)
+        assert near is not None
+        lat, lon = region.ring(points_per_side=5_000)
+        assert near.low[0] < lat.min()
+        assert lat.max() < near.high[0]
+        assert near.low[1] < lon.min() or near.low[1] == -180
+        assert lon.max() < near.high[1] or near.high[1] == 360
+
+
+def test_a_grid_too_fine_for_the_polynomial_is_projected_exactly():
+    region = Region.around(37, -122, 10)  # cells of 1.2 mm
+    assert GridCounter(Grid(region, 2048))._near is not None
+    tiny = Region.around(37, -122, 0.01)
+    assert GridCounter(Grid(tiny, 2048))._near is None
+    lat, lon = places(tiny, Grid(tiny, 64), 0)
+    counter = GridCounter(Grid(tiny, 2048))
+    counter.add(lat, lon)
+    assert (counter.total == exact(Grid(tiny, 2048), lat, lon)[0]).all()
+
+
+def test_counts_do_not_overflow(monkeypatch):
+    monkeypatch.setattr(grid_counter, "_FLUSH", 10)
+    grid = Grid(Region.around(0, 0, 100), 2)
+    a, b = GridCounter(grid), GridCounter(grid)
+    for counter in (a, b, b):
+        counter.add(np.zeros(9), np.zeros(9))
+    a.merge(b)
+    assert a._large is not None
+    assert a.total.dtype == np.int64
+    assert a.total.tolist() == [0, 0, 0, 27]
+
+
+@pytest.mark.parametrize("m", [1, 3, 4096])
+def test_places_in_metres_are_counted_as_by_the_grid(m):
+    grid = Grid(Region.around(0, 0, 13_200), m)
+    xy = np.random.default_rng(0).random((1_000, 2)) * 13_200
+    counter = GridCounter(grid)
+    counter.add_places(xy)
+    assert (counter.total == grid.count(Points(grid.region, xy)).counts.ravel()).all()

@@ -1,0 +1,57 @@
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from snhkit.data.counting.chunk import NO_TIME
+from snhkit.data.counting.times import instant, microseconds
+from snhkit.errors import InputError
+
+NOON = 1_793_534_400_000_000
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([datetime(2026, 11, 1, 12), None]),
+        pa.array([datetime(2026, 11, 1, 12, tzinfo=UTC), None]),
+        pa.array([NOON // 1_000_000, None]),
+        pa.array([NOON / 1e6, float("nan")]),
+        pa.array(["2026-11-01T12:00", "noon"]),
+        pa.array(["2026-11-01 13:00:00+01:00", None]),
+        pa.array(["2026-11-01T12:00", None]).dictionary_encode(),
+    ],
+)
+def test_times_are_microseconds_in_utc(values):
+    assert microseconds("trips", pa.chunked_array([values])).tolist() == [NOON, NO_TIME]
+
+
+def test_dates_begin_at_midnight():
+    column = pa.chunked_array([pa.array([date(2026, 11, 1)])])
+    assert microseconds("trips", column).tolist() == [NOON - 43_200_000_000]
+
+
+def test_what_is_no_time_is_refused():
+    with pytest.raises(InputError, match="times must be timestamps, dates"):
+        microseconds("trips", pa.chunked_array([[True]]))
+    assert (microseconds("trips", pa.chunked_array([pa.nulls(2)])) == NO_TIME).all()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2026-11-01T12:00",
+        "2026-11-01T13:00+01:00",
+        datetime(2026, 11, 1, 12),
+        np.datetime64("2026-11-01T12:00"),
+    ],
+)
+def test_instants_are_microseconds_in_utc(given):
+    assert instant("since", given) == NOON
+
+
+@pytest.mark.parametrize("given", ["noon", [], float("nan")])
+def test_what_is_no_instant_is_refused(given):
+    with pytest.raises(InputError, match="since must be a time such as"):
+        instant("since", given)
