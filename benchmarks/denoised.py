@@ -1,6 +1,6 @@
 """Errors of the denoised grid and of other methods: python benchmarks/denoised.py [--help].
 
-Needs the folder of public data sets that ``cities.py`` needs. Prints, as Markdown: on San
+Needs the folder of public data sets that ``places.py`` names. Prints, as Markdown: on San
 Francisco's taxis the errors of squares of all sizes, of 508 m tiles, and how tiles add up, for each
 method; the same of the denoised grid for several shares of epsilon that buy counts of blocks (the
 frontier), and for several widths of cells; and two errors on other cities, on records and anywhere.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from cabs import EPSILONS, cabs
-from cities import OTHER_CITIES, OTHERS, PLACES, Place, records_of, sweep
+from places import OTHER_CITIES, PLACES, Place, records_of, sweep
 from tqdm.auto import tqdm
 
 import snhkit as snh
@@ -21,7 +21,8 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.experiment import relative_errors
 from snhkit.geometry import Grid
 
-METHODS = ("ug", "ag", "privtree", "dawa", "identity", "denoised")
+OTHERS = ("ug", "ag", "privtree", "dawa")
+METHODS = (*OTHERS, "identity", "denoised")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
 FACTORS = (0.7, 0.9, 1.0, 1.2)
 TILES_M = (25, 100, 400)

@@ -3,8 +3,9 @@
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Trains k networks of the
 paper's kind on one noisy grid of San Francisco's taxis, in cells of the default width, on squares
 anywhere in the region, and follows the mean relative error of 5,000 squares of 25 to 100 m around
-records. The curve is appended to a csv file while training goes on; ``--draw`` draws the figure
-docs/figures/paper_network.png from the file.
+records. The learning rate is the authors', a constant 0.001; with ``--steps`` it falls along a
+cosine from ``--rate``, and training ends after so many steps. The curve is appended to a csv file
+while training goes on; ``--draw`` draws the figure docs/figures/paper_network.png from the file.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from snhkit.neural.networks.model import SNHModel
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 CURVES = FIGURES / "paper_network.csv"
-COLUMNS = ("depth", "width", "k", "batch", "epsilon", "steps", "seconds", "error")
+COLUMNS = ("depth", "width", "k", "batch", "rate", "epsilon", "steps", "seconds", "error")
 SEED = 0
 
 
@@ -40,24 +41,25 @@ def error(release_or_model: snh.Release | SNHModel, task: Task) -> float:
     return float(relative_errors(answers, task.truth, task.data.n).mean())
 
 
-def follow(folder: Path, network: MLP, k: int, batch: int, epsilon: float, minutes: float) -> None:
-    """Train networks, and append error and time to the csv file after chosen numbers of steps."""
+def follow(folder: Path, networks: Networks, epsilon: float, minutes: float) -> None:
+    """Train, and append a row to the curve after 25, 50, 100, 250, and every 500 steps."""
     task = squares(folder, SMALL_M)
     plain = task.data.release(snh.Identity(), epsilon=epsilon, seed=SEED)
     zero = relative_errors(0 * task.truth, task.truth, task.data.n).mean()
     print(f"Identity on the same noise {error(plain, task):.4f}, answering 0 {zero:.4f}")
     assert isinstance(plain.model, GridModel)
     grid = plain.model.grid
-    networks = Networks.paper(
-        k=k, network=network, positions="scattered", batch=batch, steps=1_000_000
-    )
-    start, paused, settings = time.perf_counter(), 0.0, (network.depth, network.width, k, batch)
+    network = networks.network
+    assert isinstance(network, MLP)
+    rate = f"{networks.learning_rate:g} {networks.schedule}"
+    settings = (network.depth, network.width, networks.k, networks.batch, rate)
+    start, paused = time.perf_counter(), 0.0
 
     def watch(steps: int, model: SNHModel) -> None:
         nonlocal paused
         spent = time.perf_counter() - start - paused
         over = spent > 60 * minutes
-        if over or steps in (25, 50, 100, 250) or steps % 500 == 0:
+        if over or steps in (25, 50, 100, 250, networks.steps) or steps % 500 == 0:
             now = time.perf_counter()
             row = (*settings, epsilon, steps, round(spent, 1), round(error(model, task), 4))
             with CURVES.open("a", newline="") as file:
@@ -92,13 +94,13 @@ def draw(folder: Path) -> None:
     zero = relative_errors(0 * task.truth, task.truth, task.data.n).mean()
     rows = list(csv.DictReader(CURVES.read_text().splitlines()))
     figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
-    names = list(dict.fromkeys(tuple(row[c] for c in COLUMNS[:5]) for row in rows))
+    names = list(dict.fromkeys(tuple(row[c] for c in COLUMNS[:6]) for row in rows))
     dashes = ("-", "--", "-.", ":")
     for i, key in enumerate(names):
-        own = [row for row in rows if tuple(row[c] for c in COLUMNS[:5]) == key]
+        own = [row for row in rows if tuple(row[c] for c in COLUMNS[:6]) == key]
         steps, errors = (np.array([float(row[c]) for row in own]) for c in ("steps", "error"))
         trained = steps > 0
-        label = f"{key[0]} layers of {key[1]}, k = {key[2]}, epsilon = {key[4]}"
+        label = f"{key[0]} layers of {key[1]}, k = {key[2]}, rate {key[4]}"
         style = dashes[i % len(dashes)]
         axes.plot(steps[trained], errors[trained], style, lw=2, label=label)
     for level, name in ((identity, "Identity on the same noise"), (zero, "answering 0")):
@@ -117,6 +119,8 @@ if __name__ == "__main__":
     parser.add_argument("--width", type=int, default=80)
     parser.add_argument("-k", type=int, default=2)
     parser.add_argument("--batch", type=int, default=4_096)
+    parser.add_argument("--rate", type=float, default=0.001)
+    parser.add_argument("--steps", type=int, help="after which the rate is 0; default: constant")
     parser.add_argument("--epsilon", type=float, default=0.2)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--draw", action="store_true", help="only draw the figure")
@@ -126,5 +130,13 @@ if __name__ == "__main__":
     else:
         if not CURVES.exists():
             CURVES.write_text(",".join(COLUMNS) + "\n")
-        network = MLP(given.depth, given.width)
-        follow(given.folder, network, given.k, given.batch, given.epsilon, given.minutes)
+        networks = Networks.paper(
+            k=given.k,
+            network=MLP(given.depth, given.width),
+            positions="scattered",
+            batch=given.batch,
+            steps=given.steps or 1_000_000,
+            learning_rate=given.rate,
+            schedule="cosine" if given.steps else "constant",
+        )
+        follow(given.folder, networks, given.epsilon, given.minutes)

@@ -127,7 +127,7 @@ class SNH:
             learned_from = SummedArea(grid, counts.astype(float))
         else:
             levels = bought_levels(private, grid, coarse)
-            noise_scale = levels.noise_scale
+            noise_scale = 0.0  # little of it is left
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # From here on, nothing looks at the records.

@@ -1,6 +1,5 @@
 """Noisy counts of a grid's cells and of two levels of blocks, and estimates from them."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -8,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
 from snhkit.geometry.histogram import Merged
+from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "bought_levels",
     "checked_share",
     "coarse_share",
+    "enough_records",
     "estimates",
     "least_width",
     "spread",
@@ -34,10 +36,16 @@ BLOCK_M = 400.0
 _CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
 _WIDER = 3  # smaller blocks a side of the larger ones
 _USEFUL = 2.0  # cells a side of the smallest boxes asked
-_SHARE, _MOST_SHARE = 0.2, 0.4  # of epsilon, for blocks
+_SHARE, _MOST_SHARE = 0.17, 0.4  # of epsilon, for blocks
 _ENOUGH = 500.0  # n times epsilon from which the share is not reduced
-_MANY = 11_000.0  # n times epsilon from which small blocks are worth more
+_MANY = 11_000.0  # n times epsilon from which the share falls
+_SHARE_OF_LARGE = Fraction(7, 10)  # of the epsilon for blocks
+_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon, for the groups of cells
+_CROWDED = 0.9  # of the default width: cells are narrower where records crowd
 _PARTS = 1_000  # shares are whole thousandths
+
+Measured = tuple[Float[np.ndarray, "_ _"], float]
+"""Noisy counts of blocks, and the variance of the noise of each."""
 
 
 class Blocks(NamedTuple):
@@ -48,9 +56,9 @@ class Blocks(NamedTuple):
     first : ndarray of int, shape (b,)
         The blocks' first cells along either axis.
     sums : ndarray, shape (b, b)
-        Estimated sums, in units of the noise scale of a cell.
+        In units of the noise of a cell.
     variance : ndarray, shape (b, b)
-        Variances of the noise in the sums, in squares of these units.
+        Of their noise, in squares of these units.
     """
 
     first: Int[np.ndarray, " b"]
@@ -69,9 +77,12 @@ class Levels:
     noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts of the cells.
+        Noisy counts of the cells; a cell that was counted together with others has its part of
+        their count.
     small, large : Blocks
         The blocks of both levels; each large block consists of whole small ones.
+    group : ndarray of int, shape (m, m), or None
+        The number of the group that each cell was counted in; None if all were counted alone.
     """
 
     grid: Grid
@@ -79,48 +90,66 @@ class Levels:
     cells: Float[np.ndarray, "m m"]
     small: Blocks
     large: Blocks
+    group: Int[np.ndarray, "m m"] | None = None
 
 
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon that buys counts of blocks.
 
-    The share is at most a fifth for the default sizes (``benchmarks/denoised.py`` prints the errors
-    of other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is
-    larger for wider boxes.
+    The share is at most 0.17 for the default sizes (``benchmarks/denoised.py`` prints the errors of
+    other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is larger
+    for wider boxes.
 
     Parameters
     ----------
     n : int
         The number of records, public or bought.
     epsilon : float
-        Epsilon per record.
+        Per record.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres.
 
     Examples
     --------
     >>> [round(coarse_share(217_438, epsilon), 3) for epsilon in (0.05, 0.2, 0.8)]
-    [0.2, 0.163, 0.132]
+    [0.17, 0.129, 0.098]
     """
     wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
     known = n * epsilon
-    share = _SHARE * max(known / _MANY, 1.0) ** -0.15
+    share = _SHARE * max(known / _MANY, 1.0) ** -0.2
     return min(share * wider**0.4, _MOST_SHARE) * min(known / _ENOUGH, 1.0)
 
 
-def share_of_large(n: int, epsilon: float) -> Fraction:
-    """Return the share of the blocks' epsilon that buys counts of large blocks.
+def enough_records(n: int, epsilon: float, cell_m: float) -> float:
+    """Return how many records a group of cells should hold, in scales of the noise of a count.
 
-    The share falls from 0.65 to 0.3 as n epsilon grows, because finer blocks then stand out from
-    the noise.
+    Cells are counted in groups where n epsilon is large, so that noisy counts of blocks tell where
+    few records are, and where cells are about as wide as the default or wider: narrower ones have
+    been chosen for records that crowd at spots, which groups would blur.
+
+    Parameters
+    ----------
+    n : int
+        The number of records, public or bought.
+    epsilon : float
+        Per record, for the counts of cells.
+    cell_m : float
+        Width of a cell in metres.
+
+    Returns
+    -------
+    float
+        0 if all cells are to be counted alone.
 
     Examples
     --------
-    >>> [float(share_of_large(217_438, epsilon)) for epsilon in (0.05, 0.2, 0.8)]
-    [0.65, 0.501, 0.351]
+    >>> [round(enough_records(217_438, epsilon, cell_m=50), 2) for epsilon in (0.05, 0.15, 0.7)]
+    [0.27, 0.82, 1.0]
     """
-    fewer = math.log(max(n * epsilon / _MANY, 1.0), 4)
-    return Fraction(round(max(0.65 - 0.15 * fewer, 0.3) * _PARTS), _PARTS)
+    known = n * epsilon
+    if known < _DIM or cell_m < _CROWDED * default_cell_width(n, epsilon):
+        return 0
+    return min(known / _CLEAR, 1.0)
 
 
 def checked_share(share: float) -> None:
@@ -143,7 +172,8 @@ def least_width(sizes_m: tuple[float, float]) -> float:
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     """Buy noisy counts of cells and of blocks for all the epsilon that is left.
 
-    Large blocks are bought first, cells last.
+    Large blocks are bought first, cells last. Where few records are, cells are counted in groups
+    (see ``enough_records``).
 
     Parameters
     ----------
@@ -162,15 +192,24 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
     bought = []
-    wide = coarse * share_of_large(private.n or 0, private.record_epsilon)
+    wide = coarse * _SHARE_OF_LARGE
     for first, part in ((large, wide), (small, coarse - wide)):
         if part:
             noisy = private.histogram(_merged(grid, first), part).values
             bought.append((noisy.reshape(len(first), len(first)), part))
     noise_scale, left = 1 / private.record_epsilon, private.epsilon
-    cells = private.histogram(grid, left).values
     told = [(noisy / noise_scale, 2 * float(left / part) ** 2) for noisy, part in bought]
-    return estimates(grid, noise_scale, cells / noise_scale, *(told or (None, None)))
+    of_large, of_small = told or (None, None)
+    enough = enough_records(private.n or 0, private.record_epsilon, grid.cell_m)
+    if not (of_large and of_small and enough):
+        cells = private.histogram(grid, left).values / noise_scale
+        return estimates(grid, noise_scale, cells, of_large, of_small)
+    # Which cells are counted together depends on noisy counts only.
+    held = _coarse_estimates(small, large, of_large, of_small)
+    group = merged_groups(grid.m, small, held, enough)
+    cells = private.histogram(Merged(grid, group), left).values / noise_scale
+    each = (cells / np.bincount(group.ravel()))[group]
+    return estimates(grid, noise_scale, each, of_large, of_small, group)
 
 
 def blocks(grid: Grid) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, " l"]]:
@@ -184,14 +223,15 @@ def estimates(
     grid: Grid,
     noise_scale: float,
     cells: Float[np.ndarray, "m m"],
-    large: tuple[Float[np.ndarray, "l l"], float] | None,
-    small: tuple[Float[np.ndarray, "s s"], float] | None,
+    large: Measured | None,
+    small: Measured | None,
+    group: Int[np.ndarray, "m m"] | None = None,
 ) -> Levels:
     """Return the best linear estimates of the blocks' sums, given all noisy counts.
 
-    Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
-    block's sum is the mean of its measurements, weighted by inverse variances. The correction of a
-    large block is then divided among its small blocks, in proportion to their variances.
+    Sums of cells, and counts of small and of large blocks measure the same records. Each block has
+    the mean weighted by inverse variances; then what is known of a large block is passed on to the
+    small ones in it, by their variances.
 
     Parameters
     ----------
@@ -203,29 +243,55 @@ def estimates(
         Noisy counts, in units of the noise.
     large, small : (ndarray, float), optional
         Noisy counts of the blocks in these units, and the variance of the noise in each count.
+    group : ndarray of int, shape (m, m), optional
+        The number of the group that each cell was counted in, within one small block.
     """
     of_small, of_large = blocks(grid)
+    if group is None:
+        size = np.diff(of_small, append=grid.m)
+        counted = np.outer(size, size).astype(float)
+    else:
+        counted = block_sums((1 / np.bincount(group.ravel()))[group], of_small)
+    sums, variance = _weighed(block_sums(cells, of_small), 2 * counted, small)
     inside = np.searchsorted(of_small, of_large)  # the first small block of each large one
-    size = np.diff(of_small, append=grid.m)
-    sums, variance = _weighed(block_sums(cells, of_small), 2.0 * np.outer(size, size), small)
+    fine, coarse = _combined(sums, variance, inside, large)
+    small_blocks, large_blocks = Blocks(of_small, *fine), Blocks(of_large, *coarse)
+    return Levels(grid, noise_scale, cells, small_blocks, large_blocks, group)
+
+
+def _coarse_estimates(
+    small: Int[np.ndarray, " s"],
+    large: Int[np.ndarray, " l"],
+    of_large: Measured,
+    of_small: Measured,
+) -> Float[np.ndarray, "s s"]:
+    """Return the best linear estimates of the small blocks' sums without counts of cells."""
+    variance = np.full_like(of_small[0], of_small[1])
+    return _combined(of_small[0], variance, np.searchsorted(small, large), of_large)[0][0]
+
+
+def _combined(
+    sums: Float[np.ndarray, "s s"],
+    variance: Float[np.ndarray, "s s"],
+    inside: Int[np.ndarray, " l"],
+    large: Measured | None,
+) -> tuple[
+    tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
+    tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
+]:
+    """Return sums and variances of small blocks, and of large ones, given counts of these."""
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
-    many = np.diff(inside, append=len(of_small))
+    many = np.diff(inside, append=len(sums))
     lead, kept = spread((wide_sums - wide) / before, many), spread(after / before, many)
     part = variance / spread(before, many)
-    sums = sums + variance * lead
-    variance = variance * (1 - part * (1 - kept))
-    small_blocks, large_blocks = (
-        Blocks(of_small, sums, variance),
-        Blocks(of_large, wide_sums, after),
-    )
-    return Levels(grid, noise_scale, cells, small_blocks, large_blocks)
+    return (sums + variance * lead, variance * (1 - part * (1 - kept))), (wide_sums, after)
 
 
 def _weighed(
     sums: Float[np.ndarray, "b b"],
     variance: Float[np.ndarray, "b b"],
-    other: tuple[Float[np.ndarray, "b b"], float] | None,
+    other: Measured | None,
 ) -> tuple[Float[np.ndarray, "b b"], Float[np.ndarray, "b b"]]:
     """Return the inverse-variance mean of two measurements, and its variance."""
     if other is None:

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 
 from snhkit.neural.denoiser.levels import Blocks, Levels, block_sums, spread
 
-__all__ = ["reconciled", "settled"]
+__all__ = ["projected", "reconciled", "settled"]
 
 LEAST = 2.5e-4
 """Count added to each cell before a block is scaled to its sum, in scales of the noise."""
@@ -23,18 +23,20 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    The counts of cells, then the sums over large blocks, then those over small blocks are moved
-    towards the noisy ones: cells by as much as the noise does not explain, blocks by weights that
-    the network gives. In the end all counts add up to the total. Training applies the same steps
-    (``benchmarks/train_denoiser.py``).
+    Counts of cells and of groups of cells are moved towards the noisy ones by as much as the noise
+    does not explain. Sums over large blocks become the estimated ones, projected so that they add
+    up to the total; sums over small blocks are moved towards the estimated ones by weights that the
+    network gives, and projected. The counts are then settled on these sums. Training settles them
+    in the same way (``benchmarks/train_denoiser.py``).
 
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
         Counts of cells cut into s by s parts, not negative, in units of the noise.
     opinion : ndarray, shape (m, m, 3)
-        Further outputs of the network, averaged over each block: the logarithms of its relative
-        uncertainty about sums over small and over large blocks, and how evenly to reduce counts.
+        Further outputs of the network, averaged over each block: the logarithm of its relative
+        uncertainty about sums over small blocks; the same over large blocks, which is not used; and
+        how evenly to reduce counts.
     levels : Levels
         The noisy counts.
     total : float
@@ -43,18 +45,56 @@ def reconciled(
     Returns
     -------
     ndarray, shape (s * m, s * m)
-        The adjusted counts, none negative.
+        The adjusted counts, none negative, whose sum is the total.
     """
     split = len(clean) // levels.grid.m
     small, large = levels.small, levels.large
-    x = _towards_cells(clean, levels.cells)
-    wanted = _trusted(x, opinion[..., 1], large, split)
-    wanted *= total / wanted.sum()
+    x = _towards_counts(clean, levels)
+    everything = np.zeros(1, np.int64)
+    wanted = projected(large.sums, large.variance, everything, np.full((1, 1), total))
     x = settled(x, large.first * split, wanted, _evenness(opinion, large))
-    parts = _trusted(x, opinion[..., 0], small, split)
     inside = np.searchsorted(small.first, large.first)
-    parts = settled(parts, inside, wanted, np.zeros_like(wanted))
+    parts = projected(_trusted(x, opinion[..., 0], small, split), small.variance, inside, wanted)
     return settled(x, small.first * split, parts, _evenness(opinion, small))
+
+
+def projected(
+    sums: Float[np.ndarray, "b b"],
+    variance: Float[np.ndarray, "b b"],
+    first: Int[np.ndarray, " c"],
+    target: Float[np.ndarray, "c c"],
+) -> Float[np.ndarray, "b b"]:
+    """Return the most likely sums, given noisy ones, that are not negative and add up.
+
+    These are the nearest ones by squared distances over variances: from each sum a number is
+    taken off in proportion to the variance, or added, and what is negative becomes 0.
+
+    Parameters
+    ----------
+    sums, variance : ndarray, shape (b, b)
+        Of blocks, with the variances of their noise.
+    first : ndarray of int, shape (c,)
+        The first of these blocks in larger ones, along either axis.
+    target : ndarray, shape (c, c)
+        What the larger blocks hold, not negative.
+
+    Notes
+    -----
+    The unweighted case is called Norm-Sub by Wang et al., "Locally differentially private
+    frequency estimation with consistency", NDSS 2020.
+    """
+    many = np.diff(first, append=len(sums))
+    off = (block_sums(sums, first) - target) / block_sums(variance, first)
+    for _ in range(_STEPS):
+        left = np.maximum(sums - variance * spread(off, many), 0)
+        above = block_sums(left, first) - target
+        if (above <= _CLOSE * target).all():
+            break
+        off = off + np.maximum(above, 0) / np.maximum(
+            block_sums(np.where(left > 0, variance, 0), first), np.finfo(float).tiny
+        )
+    left = np.maximum(sums - variance * spread(off, many), 0) + _FLOOR
+    return left / spread(block_sums(left, first), many) * spread(target, many)
 
 
 def settled(
@@ -90,21 +130,28 @@ def settled(
     return values / spread(block_sums(values, first), cells) * spread(target, cells)
 
 
-def _towards_cells(
-    clean: Float[np.ndarray, "s s"], cells: Float[np.ndarray, "m m"]
-) -> Float[np.ndarray, "s s"]:
-    """Return counts moved towards the noisy counts of cells, whose noise has variance 2.
+def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
+    """Return counts moved towards the noisy counts of cells and groups, whose noise has variance 2.
 
     The weight t / (t + 2) is that of a positive-part James-Stein estimate; t is the mean of the
-    squared differences less 2.
+    squared differences less 2: for single cells that over the whole grid, for groups that over all
+    groups.
     """
-    m = len(cells)
+    m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
     ours = block_sums(clean, first)
-    excess = float(np.mean((cells - ours) ** 2)) - 2
-    if excess <= 0:
-        return clean
-    target = np.maximum(ours + excess / (excess + 2) * (cells - ours), 0)
+    group = levels.group if levels.group is not None else np.arange(m * m).reshape(m, m)
+    cells = np.bincount(group.ravel())
+    have, told = (np.bincount(group.ravel(), a.ravel()) for a in (ours, levels.cells))
+    target = have.copy()
+    groups = cells > 1
+    for alike, off in ((~groups, levels.cells - ours), (groups, (told - have)[groups])):
+        if alike.any():
+            excess = max(float(np.mean(off**2)) - 2, 0)
+            target[alike] += excess / (excess + 2) * (told - have)[alike]
+    # Every cell of a group keeps its share; in a group of nothing they are equal.
+    share = (ours + _FLOOR) / (have + _FLOOR * cells)[group]
+    target = np.maximum(target, 0)[group] * share
     return settled(clean, first, target, np.ones_like(target))
 
 
@@ -116,7 +163,7 @@ def _trusted(
     lean = np.clip(_means(opinion, blocks.first), -_CLIP, _CLIP)
     ours_variance = np.exp(lean) * (0.3 + 0.5 * ours + 0.05 * ours**2)
     weight = ours_variance / (ours_variance + blocks.variance)
-    return np.maximum(ours + weight * (blocks.sums - ours), _FLOOR)
+    return ours + weight * (blocks.sums - ours)
 
 
 def _evenness(opinion: Float[np.ndarray, "m m 3"], blocks: Blocks) -> Float[np.ndarray, "b b"]:

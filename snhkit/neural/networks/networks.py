@@ -18,6 +18,7 @@ from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import SNHModel, blocks_along
 from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
+from snhkit.neural.networks.start_map import start_map
 from snhkit.neural.networks.train import Learned, train
 
 __all__ = ["Networks"]
@@ -29,10 +30,8 @@ _WORDS = {
 }
 _MOST_PARAMETERS = 2**26
 _HELD_OUT = 4_096  # squares of each size
-_BLOCK = 8  # cells a side of the blocks that the map is drawn towards
 _SUM_WITHIN = 0.03  # of the sum of the noisy grid
 _LARGE_BLOCKS = 8  # along a side of the region
-_SHRINK = 120.0  # a noise of a fifteenth of psi halves what is kept of a cell
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ class Networks:
             squares = aligned(given, np.random.default_rng(self.seed))
         else:
             squares = anywhere
-        start = start_map(table, network.map_cells, noise_scale, smoothing)
+        start = start_map(table, network.map_cells, noise_scale)
 
         # 22 layers of 16 bits would add errors of their own; the paper's networks have 32 bits.
         stored = _half if network.map_cells else np.array
@@ -253,26 +252,6 @@ class Networks:
         if self.schedule == "constant":
             return optax.constant_schedule(self.learning_rate)
         return optax.cosine_decay_schedule(self.learning_rate, self.steps)
-
-
-def start_map(
-    table: SummedArea, cells: int, noise_scale: float, smoothing: float
-) -> Float64[np.ndarray, "{cells} {cells}"]:
-    """Return the counts that the shared map starts from, shape (cells, cells).
-
-    The noisy count of each cell is moved towards the average of the block around the cell, by more
-    where the noise is large against psi. The map keeps these counts where no square is trained on.
-    """
-    if not cells:
-        return np.zeros((0, 0))
-    region = table.grid.region
-    grid = Grid(region, cells)
-    counts = table.sums(grid.boxes()).reshape(cells, cells)
-    blocks = Grid(region, max(1, cells // _BLOCK))
-    coarse = SummedArea(blocks, table.sums(blocks.boxes()).reshape(blocks.m, blocks.m))
-    averages = coarse.sums(grid.boxes()).reshape(cells, cells)
-    gain = 1 / (1 + 2 * _SHRINK * (noise_scale / smoothing) ** 2)
-    return averages + gain * (counts - averages)
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:

@@ -65,8 +65,8 @@ class TestPrior:
         release = released(records, DenoisedGrid(10, coarse=0.2, prior=ONE), epsilon=1)
         told = [(str(s.epsilon), s.what) for s in release.spends]
         assert told == [
-            ("13/100", "count of one cell"),
-            ("7/100", "counts of 9 cells"),
+            ("7/50", "count of one cell"),
+            ("3/50", "counts of 9 cells"),
             ("4/5", "counts of 1,600 cells"),
         ]
 

@@ -16,6 +16,7 @@ from snhkit.neural.denoiser.levels import (
     estimates,
     spread,
 )
+from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms
 
 CITY = Region.around(lat=45, lon=7, side_m=4_800)
@@ -60,16 +61,19 @@ class TestBlocks:
         assert again.shape == (5, 5)
 
 
-def by_least_squares(cells, small, large, grid):
-    """All counts as one linear model, whose unknowns are the cells."""
+def by_least_squares(cells, small, large, grid, group):
+    """All counts as one linear model, whose unknowns are the counted groups of cells."""
     m = grid.m
     firsts = blocks(grid)
-    rows, told, variances = [np.eye(m * m)], [cells.ravel()], [np.full(m * m, 2.0)]
+    groups = int(group.max()) + 1
+    rows, variances = [np.eye(groups)], [np.full(groups, 2.0)]
+    told = [np.bincount(group.ravel(), cells.ravel())]
+    of_group = np.zeros(groups, int)
     maps = []
     for first in firsts:
         at = np.repeat(np.arange(len(first)), np.diff(first, append=m))
-        number = (at[:, None] * len(first) + at).ravel()
-        maps.append(np.eye(len(first) ** 2)[number].T)
+        of_group[group.ravel()] = (at[:, None] * len(first) + at).ravel()
+        maps.append(np.eye(len(first) ** 2)[of_group].T)
     for part, which in ((small, maps[0]), (large, maps[1])):
         if part is not None:
             rows.append(which)
@@ -81,8 +85,9 @@ def by_least_squares(cells, small, large, grid):
     return [(a @ best, np.diag(a @ covariance @ a.T)) for a in maps]
 
 
+@pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("bought", ["none", "small", "large", "both"])
-def test_estimates_are_those_of_weighted_least_squares(bought):
+def test_estimates_are_those_of_weighted_least_squares(bought, merged):
     rng = np.random.default_rng(5)
     grid = Grid(Region.around(lat=0, lon=0, side_m=2_600), 26)  # uneven blocks of 4 and 5 cells
     small, large = (len(first) for first in blocks(grid))
@@ -93,9 +98,15 @@ def test_estimates_are_those_of_weighted_least_squares(bought):
     }
     given = [coarse[k] if bought in (k, "both") else None for k in ("small", "large")]
     cells = rng.normal(2, 3, (26, 26))
-    found = estimates(grid, 1.0, cells, given[1], given[0])
+    group = None
+    if merged:
+        held = rng.uniform(0, 30, (small, small))
+        group = merged_groups(26, blocks(grid)[0], held, 1.0)
+        assert 36 < group.max() + 1 < 26 * 26
+    found = estimates(grid, 1.0, cells, given[1], given[0], group)
+    each = np.arange(26 * 26).reshape(26, 26) if group is None else group
     for ours, (sums, variances) in zip(
-        (found.small, found.large), by_least_squares(cells, *given, grid), strict=True
+        (found.small, found.large), by_least_squares(cells, *given, grid, each), strict=True
     ):
         np.testing.assert_allclose(ours.sums.ravel(), sums, rtol=1e-8)
         np.testing.assert_allclose(ours.variance.ravel(), variances, rtol=1e-8)
@@ -109,8 +120,8 @@ class TestBought:
         private = measured(self.records(), 1)
         found, spends = bought_levels(private, Grid(CITY, 120), 0.2), private.spends
         assert [(s.epsilon, s.composition) for s in spends] == [
-            (Fraction(13, 100), "parallel"),
-            (Fraction(7, 100), "parallel"),
+            (Fraction(7, 50), "parallel"),
+            (Fraction(3, 50), "parallel"),
             (Fraction(4, 5), "parallel"),
         ]
         assert [s.what for s in spends] == [
@@ -126,12 +137,14 @@ class TestBought:
         assert [s.epsilon for s in private.spends] == [1]
         np.testing.assert_allclose(found.large.sums.sum(), found.cells.sum())
         assert (found.small.variance == 200).all()
+        assert found.group is None
 
     def test_a_person_with_three_records_makes_three_times_the_noise(self):
         private = measured(self.records(), 1, unit="user", max_per_user=3)
         assert bought_levels(private, Grid(CITY, 40), 0.5).noise_scale == 6
 
-    def test_without_noise_they_are_the_counts(self):
+    def test_without_noise_they_are_the_counts(self, monkeypatch):
+        monkeypatch.setattr(levels, "enough_records", lambda *_: 1.0)
         records, grid = self.records(), Grid(CITY, 50)
         found = bought_levels(measured(records, 10**9), grid, 0.3)
         counts = grid.count(records).counts
@@ -141,11 +154,29 @@ class TestBought:
                 part.sums * found.noise_scale, block_sums(counts, part.first), atol=1e-6
             )
 
-    def test_the_noise_of_blocks_is_that_of_their_shares(self):
+    def test_groups_of_cells_are_counted_at_once(self, monkeypatch):
+        """All records are in the south-west: elsewhere blocks are cut into few groups."""
+        monkeypatch.setattr(levels, "enough_records", lambda *_: 0.5)
+        records = Points(CITY, np.random.default_rng(0).uniform(0, 400, (40_000, 2)))
+        grid = Grid(CITY, 120)
+        private = measured(records, 1)
+        found, spends = bought_levels(private, grid, 0.2), private.spends
+        assert (found.group[:10, :10] == np.arange(100).reshape(10, 10)).all()
+        apart = [found.group[i : i + 10, j : j + 10] for i in range(0, 120, 10) for j in (60, 90)]
+        assert np.mean([len(np.unique(part)) < 100 for part in apart]) > 0.6
+        assert spends[-1].what == f"counts of {found.group.max() + 1:,} cells"
+        counts = np.bincount(found.group.ravel(), grid.count(records).counts.ravel())
+        noisy = np.bincount(found.group.ravel(), found.cells.ravel() * found.noise_scale)
+        np.testing.assert_allclose(noisy, np.rint(noisy), atol=1e-9)
+        assert np.std(noisy - counts) == pytest.approx(np.sqrt(2) * found.noise_scale, rel=0.1)
+
+    @pytest.mark.parametrize("enough", [0, 0.5])
+    def test_the_noise_of_blocks_is_that_of_their_shares(self, enough, monkeypatch):
         """Of the squared errors of 144 sums in units of their variances, the mean is 1.
 
         The standard deviation of the mean over 60 draws is below 0.04.
         """
+        monkeypatch.setattr(levels, "enough_records", lambda *_: enough)
         records, grid = self.records(), Grid(CITY, 120)
         counts, entropy, ratios = grid.count(records).counts, ReplayableEntropy(1), []
         for _ in range(60):
@@ -167,14 +198,27 @@ def test_shares_that_are_none(share):
 @pytest.mark.parametrize(
     ("n", "epsilon", "sizes_m", "share"),
     [
-        (217_438, 0.05, (25, 100), 0.2),
-        (500, 1.0, (25, 100), 0.2),
-        (500, 0.1, (25, 100), 0.02),
+        (217_438, 0.05, (25, 100), 0.17),
+        (500, 1.0, (25, 100), 0.17),
+        (500, 0.1, (25, 100), 0.017),
         (0, 1.0, (25, 100), 0),
-        (44_000, 1.0, (10, 20), 0.2 * 4**-0.15),
-        (11_000, 1.0, (100, 300), 0.2 * 3.2**0.4),
+        (44_000, 1.0, (10, 20), 0.17 * 4**-0.2),
+        (11_000, 1.0, (100, 300), 0.17 * 3.2**0.4),
         (11_000, 1.0, (1_000, 5_000), 0.4),
     ],
 )
 def test_the_default_share(n, epsilon, sizes_m, share):
     assert levels.coarse_share(n, epsilon, sizes_m) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "cell_m", "enough"),
+    [
+        (9_000, 0.8, 90, 0),  # noise hides which blocks are empty
+        (100_000, 0.2, 40, 0.5),
+        (1_000_000, 1.0, 40, 1),
+        (100_000, 0.2, 20, 0),  # narrower than the default, 34.7 m
+    ],
+)
+def test_when_cells_are_counted_in_groups(n, epsilon, cell_m, enough):
+    assert levels.enough_records(n, epsilon, cell_m) == enough

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from snhkit.geometry import Grid, Region
 from snhkit.neural.denoiser.levels import block_sums, blocks, estimates
-from snhkit.neural.denoiser.reconcile import LEAST, reconciled, settled
+from snhkit.neural.denoiser.reconcile import LEAST, projected, reconciled, settled
 
 SIZES = st.one_of(st.just(0.0), st.floats(0, 1e-300), st.floats(0, 100), st.floats(0, 1e30))
 
@@ -88,6 +88,32 @@ class TestSettled:
         np.testing.assert_allclose(block_sums(found, first), target, rtol=1e-9, atol=1e-300)
 
 
+class TestProjected:
+    def test_by_hand(self):
+        """7 and -1 with variances 1 and 3 should be 4: 3 is taken off the one, none is left."""
+        sums, variance = np.array([[7.0, -1], [0, 0]]), np.array([[1.0, 3], [1, 1]])
+        found = projected(sums, variance, np.zeros(1, int), np.array([[4.0]]))
+        np.testing.assert_allclose(found, [[4, 0], [0, 0]], atol=0.005)
+
+    @given(st.data())
+    def test_they_are_the_nearest_that_add_up(self, data):
+        """What is taken off, over variances, is one number, and at least as large where 0 is."""
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+        sums, variance = rng.normal(3, 20, (5, 5)), rng.uniform(0.1, 9, (5, 5))
+        first, target = np.array([0, 2]), rng.uniform(5, 300, (2, 2))
+        found = projected(sums, variance, first, target)
+        np.testing.assert_allclose(block_sums(found, first), target, rtol=1e-9)
+        assert (found >= 0).all()
+        off = (sums - found) / variance
+        for i, rows in enumerate((slice(0, 2), slice(2, 5))):
+            for j, columns in enumerate((slice(0, 2), slice(2, 5))):
+                part, left = off[rows, columns], found[rows, columns]
+                assert np.ptp(part[left > 0.05]) < 0.1, (i, j)
+                assert (sums[rows, columns] / variance[rows, columns])[left < 1e-4].max(
+                    initial=-np.inf
+                ) < part[left > 0.05].mean() + 0.1
+
+
 def levels(cells, side_m=2_600.0, coarse=True, noise=1.0):
     """Of noisy cells and blocks that hold what these say."""
     grid = Grid(Region.around(lat=0, lon=0, side_m=side_m), len(cells))
@@ -120,15 +146,26 @@ class TestReconciled:
         np.testing.assert_allclose(block_sums(found, np.arange(26) * 2), cells, rtol=1e-6, atol=10)
 
     @pytest.mark.parametrize(("lean", "sure"), [(-8.0, False), (8.0, True)])
-    def test_blocks_move_as_far_as_the_network_is_unsure_of_them(self, lean, sure):
-        """All cells are twice as full in the west as the clean ones; cells alone cannot tell."""
+    def test_small_blocks_move_as_far_as_the_network_is_unsure_of_them(self, lean, sure):
+        """Within large blocks of 13 columns the first 4 are half as full as the clean ones."""
         cells = np.full((26, 26), 1.0)
-        cells[:13] = 0.5
-        clean = np.full((26, 26), 0.75)
-        opinion = OPINION + np.array([lean, lean, 0])
-        found = reconciled(clean, opinion, levels(cells), 507.0)
-        west = found[:13].sum() / found.sum()
-        assert west == pytest.approx(1 / 3 if sure else 1 / 2, abs=0.02)
+        for first in (0, 13):
+            cells[first : first + 4] = 0.5
+            cells[first + 8 : first + 13] = 1.4
+        opinion = OPINION + np.array([lean, 0, 0])
+        found = reconciled(np.ones((26, 26)), opinion, levels(cells), 676.0)
+        part = found[:4].sum() / found[:13].sum()
+        assert part == pytest.approx(2 / 13 if sure else 4 / 13, abs=0.005)
+
+    def test_groups_move_towards_their_counts(self):
+        """In groups of 4 by 4 of 16 each, told 160 with a noise of variance 2, 160 come out."""
+        group = np.arange(36).reshape(6, 6).repeat(4, 0).repeat(4, 1)
+        cells = np.ones((24, 24))
+        cells[:12, :12] = np.where(np.add.outer(np.arange(12) // 4, np.arange(12) // 4) % 2, 10, 1)
+        grid = Grid(Region.around(lat=0, lon=0, side_m=2_400), 24)
+        known = estimates(grid, 1.0, cells, None, None, group)
+        found = reconciled(np.ones((24, 24)), OPINION[:24, :24], known, float(cells.sum()))
+        np.testing.assert_allclose(found, cells, rtol=0.03)
 
     def test_turned_it_comes_out_turned(self):
         rng = np.random.default_rng(4)

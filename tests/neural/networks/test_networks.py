@@ -4,7 +4,7 @@ import pytest
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.neural import MLP, FeatureGrid, Networks
-from snhkit.neural.networks.networks import reconciled, start_map
+from snhkit.neural.networks.networks import reconciled
 
 
 def test_who_watches_gets_models_that_answer():
@@ -43,20 +43,6 @@ CITY = Region.around(lat=45, lon=7, side_m=1_600)
 def test_what_cannot_be_trained_is_refused_at_once(changes):
     with pytest.raises(InputError):
         Networks(**changes)
-
-
-def test_a_map_starts_near_its_blocks_where_noise_is_large():
-    """Psi 120 times the variance of the noise: a third of what differs is kept; by hand."""
-    counts = np.zeros((16, 16))
-    counts[0, 0] = 64.0
-    table = SummedArea(Grid(CITY, 16), counts)
-    kept = start_map(table, 16, noise_scale=1.0, smoothing=np.sqrt(120.0))
-    assert kept[0, 0] == pytest.approx(1 + 63 / 3)
-    assert kept[7, 7] == pytest.approx(1 - 1 / 3)
-    assert not kept[8:].any()
-    quiet = start_map(table, 16, noise_scale=1e-9, smoothing=1.0)
-    np.testing.assert_allclose(quiet, counts, atol=1e-9)
-    assert start_map(table, 0, 1.0, 1.0).shape == (0, 0)
 
 
 @pytest.mark.parametrize(("learned", "total"), [(1.3, 1.03), (0.5, 0.97), (1.02, 1.02)])

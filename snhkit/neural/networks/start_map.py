@@ -1,0 +1,51 @@
+"""The counts that the shared map starts from: the noisy grid, smoothed where noise prevails."""
+
+import itertools
+
+import numpy as np
+from jaxtyping import Float
+
+from snhkit.geometry import Grid, SummedArea
+
+__all__ = ["start_map"]
+
+_WINDOWS = (1, 3, 9, 27)  # cells a side of the local means
+
+
+def start_map(
+    table: SummedArea, cells: int, noise_scale: float
+) -> Float[np.ndarray, "{cells} {cells}"]:
+    """Return the counts that the shared map starts from, shape (cells, cells).
+
+    The noisy counts of the map's cells are split into local means over squares of 27 cells a side,
+    and what means over 9, over 3 and the counts themselves add to these. Each addition is
+    multiplied by the share of its local variance that noise does not explain: the local Wiener
+    filter at three scales. Without noise the counts come out. Where no square is trained on, the
+    map stays so.
+
+    Parameters
+    ----------
+    table : SummedArea
+        The noisy grid.
+    cells : int
+        Cells along a side of the map; 0 for no map.
+    noise_scale : float
+        Scale of the noise of one cell of the noisy grid, in records.
+    """
+    if not cells:
+        return np.zeros((0, 0))
+    from scipy.ndimage import uniform_filter
+
+    counts = table.sums(Grid(table.grid.region, cells).boxes()).reshape(cells, cells)
+    noise = 2 * (noise_scale * table.grid.m / cells) ** 2  # variance of a cell of the map
+    means = [uniform_filter(counts, side, mode="reflect") for side in _WINDOWS]
+    found = means[-1]
+    for (fine, wide), (here, around) in zip(
+        itertools.pairwise(_WINDOWS), itertools.pairwise(means), strict=True
+    ):
+        added = here - around
+        variance = uniform_filter(added**2, wide, mode="reflect")
+        by_noise = noise * (fine**-2.0 - wide**-2.0)
+        kept = np.maximum(variance - by_noise, 0) / np.maximum(variance, np.finfo(float).tiny)
+        found = found + kept * added
+    return found
