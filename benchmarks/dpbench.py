@@ -10,6 +10,7 @@ at 0.4 and 0.8. ``--histogram`` takes another square histogram of the same form.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,8 @@ def builders(sizes_m: tuple[float, float]) -> dict[str, Builder]:
 
 def at_epsilon(theirs: pd.DataFrame, name: str, workload: str, epsilon: float) -> float | None:
     """Return the authors' error, between two epsilons of theirs by interpolating logarithms."""
-    rows = theirs[(theirs.algorithm == name) & (theirs.workload == workload)].sort_values("eps")  # pyright: ignore[reportCallIssue]
+    rows: Any = theirs[(theirs.algorithm == name) & (theirs.workload == workload)]
+    rows = rows.sort_values("eps")
     if not len(rows) or not rows.eps.min() <= epsilon <= rows.eps.max():
         return None
     logs = np.interp(np.log(epsilon), np.log(rows.eps), np.log(rows.rel_err))
