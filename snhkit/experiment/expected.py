@@ -129,10 +129,14 @@ def epsilon_for(
         Short name of the method.
     wanted : float
         The error: a share for ``rel_error``, else records.
-    n, sizes_m, public
-        As for ``expected_error``.
+    n : int
+        Number of records; a rough one is enough.
     measure : str
         ``"rel_error"``, ``"abs_error"`` or ``"abs_error_anywhere"``.
+    sizes_m : (float, float)
+        Smallest and largest side of the squares in metres.
+    public : Points, optional
+        Public points that crowd about as the records do; see ``expected_error``.
 
     Returns
     -------
