@@ -95,6 +95,11 @@ def recommend(
         What is to be small: ``"rel_error"`` and ``"abs_error"`` of squares around records, or
         ``"abs_error_anywhere"``.
 
+    Returns
+    -------
+    Recommendation
+        The method, those that are as good, and the expected errors of all.
+
     Raises
     ------
     InputError
