@@ -69,6 +69,15 @@ from .experiment import (
 from .experiment import (
     compare_sizes as compare_sizes,
 )
+from .experiment import (
+    epsilon_for as epsilon_for,
+)
+from .experiment import (
+    expected_error as expected_error,
+)
+from .experiment import (
+    recommend as recommend,
+)
 from .geometry import (
     Points as Points,
 )

@@ -53,13 +53,13 @@ class DAWA:
     block : int
         The number of cells of the shortest part of the line with a bucket length of its own, a
         power of four. A small block adapts better but follows more of the noise.
+    sizes_m : (float, float)
+        The smallest and the largest side of the expected squares, in metres. The squares are
+        expected near the public points, or anywhere in the region if there are none.
     caution : float, optional
         The price of a part of the line, in noise scales. A small number adapts better, and a large
         one follows less of the noise. By default the price grows with the number of cells in the
         expected squares, whose noise adds up.
-    sizes_m : (float, float)
-        The smallest and the largest side of the expected squares, in metres. The squares are
-        expected near the public points, or anywhere in the region if there are none.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from snhkit.cli.doctor import doctor
 from snhkit.cli.explore import explore
 from snhkit.cli.keygen import keygen
 from snhkit.cli.ledger import show_ledger
+from snhkit.cli.plan import plan
 from snhkit.cli.release import release
 from snhkit.cli.verify import verify
 from snhkit.errors import SnhkitError
@@ -28,7 +29,7 @@ def app() -> None:
 
 
 for _command in (
-    compare, release, show_ledger, card, keygen, verify, answer, cities, doctor, explore,
+    compare, release, show_ledger, card, keygen, verify, answer, plan, cities, doctor, explore,
 ):  # fmt: skip
     app.add_command(_command)
 

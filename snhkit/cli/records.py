@@ -13,7 +13,14 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     from snhkit.geometry import Points, Region
 
-__all__ = ["read", "records_options", "refuse_same_file", "region_sentence", "synthetic"]
+__all__ = [
+    "read",
+    "records_options",
+    "refuse_same_file",
+    "region_points",
+    "region_sentence",
+    "synthetic",
+]
 
 
 def records_options(command):
@@ -84,6 +91,13 @@ def read(
     region = Region.around(*center, side_m=1000 * side_km)
     records = _points(data, region, lat=lat, lon=lon, user=user)
     return records, None if public is None else _points(public, region)
+
+
+def region_points(path: Path, center: tuple[float, float], side_km: float) -> "Points":
+    """Return the public points of a file in the region that the options declare."""
+    from snhkit.geometry import Region
+
+    return _points(path, Region.around(*center, side_m=1000 * side_km))
 
 
 def _points(path: Path, region: "Region", **columns: str | None) -> "Points":

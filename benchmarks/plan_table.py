@@ -1,0 +1,149 @@
+"""The table behind ``expected_error``: python benchmarks/plan_table.py [--help].
+
+Needs the folder of public data sets. Measures methods on public cities, whole and thinned, in a
+sweep that can be interrupted and resumed (about an hour of one core without ``snh`` and ``pgm``);
+fits the errors, and writes the coefficients with ``--out``. Prints, as Markdown, how far the
+expected errors are from those of releases on cities that were held out.
+"""
+
+import argparse
+import json
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from public_cities import CALIBRATION, HELD_OUT, SIDES_M, TRAINED_ON, places
+
+from snhkit.experiment import SIZE_BANDS_M, Place, sweep
+from snhkit.experiment.crowding import crowding
+from snhkit.experiment.expected import PLANNED, regressors
+
+EPSILONS = ("0.05", "0.2", "0.8")
+SIZES = (None, 50_000, 10_000, 2_000)
+QUICK = ("ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm")
+SLOW = ("snh", "pgm")
+"""Methods that are measured in regions of one size only, and at fewer numbers of records."""
+
+RIDGE = 0.3
+
+
+def measured(folder: Path, files: Path, methods: list[str], processes: int) -> Any:
+    """Return the errors of methods on all cities; finished builds are kept in files."""
+    all_sides = places(CALIBRATION, folder, SIDES_M) | places(HELD_OUT, folder)
+    one_side = places(CALIBRATION, folder) | places(HELD_OUT, folder)
+    tables = []
+    for names in ([name for name in methods if name in QUICK], *([m] for m in methods)):
+        if not names or (names[0] in QUICK and len(names) == 1):
+            continue
+        slow = names[0] in SLOW
+        tables.append(
+            sweep(
+                one_side if slow else all_sides,
+                names,
+                EPSILONS,
+                n={"snh": (None,), "pgm": (None, 10_000)}.get(names[0], SIZES),
+                bands_m=SIZE_BANDS_M[:2] if names == ["snh"] else SIZE_BANDS_M,
+                seeds=[0],
+                queries=1_000,
+                file=files / f"plan_{'fast' if len(names) > 1 else names[0]}.jsonl",
+                processes=processes,
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def terms(table: Any, towns: dict[str, Place], crowd: dict) -> np.ndarray:
+    """Return the regressors of each row."""
+    return np.concatenate(
+        [
+            regressors(row.n, row.epsilon, towns[row.city].records.region.side_m, crowd[row.city])
+            for row in table.itertuples()
+        ]
+    )
+
+
+def fitted(table: Any, towns: dict[str, Place], crowd: dict) -> dict:
+    """Return coefficients and spread by method, smallest side of the band, and measure."""
+    found: dict = {}
+    for (name, low), part in table.groupby(["method", "from_m"]):
+        if name == "denoised":
+            part = part[~part.city.str.startswith(TRAINED_ON)]
+        x = terms(part, towns, crowd)
+        penalty = RIDGE * np.eye(x.shape[1])
+        penalty[0, 0] = 0
+        for measure in PLANNED:
+            y = np.log(np.maximum(part[measure].to_numpy(float), 1e-9))
+            found.setdefault(name, {}).setdefault(f"{low:g}", {})[measure] = {
+                "coefficients": np.linalg.solve(x.T @ x + penalty, x.T @ y).round(4).tolist(),
+                "spread": round(left_out(x, y, part.city.to_numpy(), penalty), 3),
+            }
+    return found
+
+
+def left_out(x: np.ndarray, y: np.ndarray, city: np.ndarray, penalty: np.ndarray) -> float:
+    """Return the standard deviation of errors of fits to all cities but the predicted one."""
+    town = np.array([name.rpartition(", ")[0] for name in city])
+    rest = np.zeros(len(y))
+    for name in np.unique(town):
+        out = town == name
+        a = x[~out]
+        rest[out] = y[out] - x[out] @ np.linalg.solve(a.T @ a + penalty, a.T @ y[~out])
+    return float(np.sqrt(np.mean(rest**2)))
+
+
+def tested(table: Any, fits: dict, towns: dict[str, Place], crowd: dict) -> None:
+    """Print how far expected errors are from measured ones on held-out cities."""
+    print("| method | squares, m | measure | median deviation | within 25 % | within 50 % |")
+    print("|---" * 6 + "|")
+    every = []
+    for (name, low), part in table.groupby(["method", "from_m"], sort=False):
+        x = terms(part, towns, crowd)
+        for measure in ("rel_error", "abs_error_anywhere"):
+            expected = np.exp(x @ np.array(fits[name][f"{low:g}"][measure]["coefficients"]))
+            off = np.abs(expected / part[measure].to_numpy(float) - 1)
+            every.append(off)
+            told = [f"{np.median(off):.2f}", *(f"{np.mean(off <= b):.2f}" for b in (0.25, 0.5))]
+            band = f"{low:,.0f}-{part.to_m.iloc[0]:,.0f}"
+            print("|", " | ".join([str(name), band, measure, *told]), "|")
+    off = np.concatenate(every)
+    told = [f"{np.median(off):.2f}", *(f"{np.mean(off <= b):.2f}" for b in (0.25, 0.5))]
+    print("| all | | |", " | ".join(told), "|")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="The table behind expected_error.")
+    parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--files", type=Path, default=Path(), help="folder for finished builds")
+    parser.add_argument("--methods", nargs="+", default=[*QUICK, "dawa", "denoised", *SLOW])
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where to write the table")
+    given = parser.parse_args()
+    towns = places(CALIBRATION, given.folder, SIDES_M) | places(HELD_OUT, given.folder)
+    crowd = {name: crowding(town.records)[None] for name, town in towns.items()}
+    table = measured(given.folder, given.files, given.methods, given.processes)
+    held = table.city.isin(list(places(HELD_OUT, given.folder)))
+    fits = fitted(table[~held], towns, crowd)
+    if given.out is not None:
+        known = {
+            "provenance": {
+                "command": "python benchmarks/plan_table.py --out "
+                "snhkit/experiment/plan_table.json",
+                "date": str(date.today()),
+                "snhkit": version("snhkit"),
+                "cities": list(CALIBRATION),
+                "held_out": list(HELD_OUT),
+                "n": [n or "all" for n in SIZES],
+                "epsilons": list(EPSILONS),
+            },
+            "n_epsilon": [60, 350_000],
+            "crowding": {
+                name: crowd[f"{name}, {SIDES_M[0]:,.0f} m"][0].round(4).tolist()
+                for name in CALIBRATION
+            },
+            "fits": fits,
+        }
+        given.out.write_text(json.dumps(known) + "\n")
+    tested(table[held], fits, towns, crowd)

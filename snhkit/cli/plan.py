@@ -1,0 +1,93 @@
+"""The command that tells the errors to expect before epsilon is spent."""
+
+import click
+
+from snhkit.cli.output import say
+from snhkit.cli.records import region_points
+from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon, Range
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_SIZES_M
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.option(
+    "--n", type=click.IntRange(1), required=True, metavar="N", help="Number of records, roughly."
+)
+@click.option("--epsilon", type=Epsilons(), default=str(DEFAULT_EPSILON), show_default=True)
+@click.option(
+    "--methods",
+    metavar="A[,B...]",
+    default="all",
+    show_default=True,
+    help="Short names of methods, or all that were measured.",
+)
+@click.option(
+    "--sizes-m",
+    type=Range(),
+    default=DEFAULT_SIZES_M,
+    show_default="25,100",
+    help="Smallest and largest side of the squares, in metres.",
+)
+@click.option(
+    "--error",
+    type=click.FloatRange(0, min_open=True),
+    metavar="E",
+    help="Print the epsilon for this mean relative error, instead of errors.",
+)
+@click.option("--public", type=INPUT_FILE, help="Public points that crowd as the records do.")
+@click.option("--center", type=LatLon(), help="Centre of the region of --public, in degrees.")
+@click.option("--side-km", type=click.FloatRange(0, min_open=True), metavar="KM", help="Its side.")
+def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
+    """Tell the errors to expect, or the epsilon for a wanted error.
+
+    Reads no private records and spends nothing: the numbers come from a table that was measured on
+    public cities.
+
+    \b
+    Examples:
+      snhkit plan --n 200000
+      snhkit plan --n 50000 --epsilon 0.1,0.4 --sizes-m 300,1000
+      snhkit plan --n 200000 --methods ug,denoised --error 0.1
+    """
+    if (public is None) != (center is None) or (public is None) != (side_km is None):
+        raise click.UsageError("--public, --center and --side-km go together.")
+    from snhkit.errors import InputError
+    from snhkit.experiment import epsilon_for, expected_error, plan_table, recommend, title
+
+    points = None if public is None else region_points(public, center, side_km)
+    given = {"n": n, "sizes_m": sizes_m, "public": points}
+    measured = plan_table()
+    chosen = list(measured["fits"]) if methods == "all" else methods.split(",")
+    squares = f"squares of {sizes_m[0]:g} to {sizes_m[1]:g} m"
+    if error is not None:
+        say(f"Epsilon for a mean relative error of {error:g}: {n:,} records, {squares}.\n")
+        for name in chosen:
+            try:
+                say(f"{title(name):24} {epsilon_for(name, error, **given):g}")
+            except InputError as refusal:
+                if methods != "all":
+                    raise
+                say(f"{title(name):24} {'not measured' if 'not mea' in str(refusal) else 'none'}")
+    else:
+        for price in epsilon:
+            say(f"Epsilon {price}, {n:,} records, {squares}:\n")
+            say("                    around records   8 of 10 cities  anywhere, records")
+            for name in chosen:
+                try:
+                    row = expected_error(name, epsilon=price, **given).iloc[0]
+                except InputError as refusal:
+                    if methods != "all" or "not measured" not in str(refusal):
+                        raise
+                    continue
+                cities = f"{row.rel_error_low:.3f} to {row.rel_error_high:.3f}"
+                say(
+                    f"{title(name):24}{row.rel_error:10.3f}{cities:>17}"
+                    f"{row.abs_error_anywhere:19.3g}"
+                )
+            say(f"\n{recommend(n, price, sizes_m, public=points).reason}\n")
+    told = measured["provenance"]
+    say(
+        f"Measured on {len(told['cities'])} public data sets, {told['date']}. An estimate, not a "
+        "promise; nothing was spent."
+    )

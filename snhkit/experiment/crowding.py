@@ -1,0 +1,54 @@
+"""How crowded points are, as numbers that do not depend on how many points there are."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+
+__all__ = ["CROWDING_M", "crowding"]
+
+CROWDING_M = (50.0, 200.0, 800.0)
+"""Cell widths in metres at which ``crowding`` looks."""
+
+_LEAST = 100
+_FLOOR = 0.5  # pairs, where no two points share a cell
+
+
+def crowding(points: Points) -> NDArray[np.float64]:
+    """Return the logarithms of the probability that two points lie in the same cell, shape (3,).
+
+    The estimate from a sample has the right mean, whatever the size of the sample.
+
+    Parameters
+    ----------
+    points : Points
+        At least 100 public points.
+
+    Returns
+    -------
+    ndarray
+        Natural logarithms for square cells of 50, 200 and 800 m.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than 100 points.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> crowding(snh.synthetic_points("fargo", 1_000)).round().tolist()
+    [-3.0, -2.0, -1.0]
+    """
+    n = len(points)
+    if n < _LEAST:
+        raise InputError(f"public holds {n} points in the region; at least {_LEAST} are needed.")
+    found = []
+    for width in CROWDING_M:
+        column, row = (points.xy // width).astype(np.int64).T
+        across = int(points.region.side_m // width) + 1
+        counts = np.unique(column * across + row, return_counts=True)[1].astype(float)
+        pairs = max(float((counts * (counts - 1)).sum()), _FLOOR)
+        found.append(np.log(pairs / (n * (n - 1))))
+    return np.array(found)

@@ -1,0 +1,297 @@
+"""The errors that a method can be expected to have, told before any epsilon is spent."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.checks import positive, whole
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import InputError
+from snhkit.experiment.crowding import crowding
+from snhkit.experiment.evaluation import SIZE_BANDS_M
+from snhkit.experiment.methods import method
+from snhkit.geometry import Points
+from snhkit.privacy import Epsilon, exact, written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PLANNED", "Situation", "epsilon_for", "expected_error", "plan_table"]
+
+PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
+"""The measures of ``compare`` that can be expected."""
+
+SIDE_M = 13_200.0
+"""Side in metres of the regions of which most of the table was measured."""
+
+_SIDES_M = (3_300.0, 26_400.0)
+_TAIL = 1.2816  # standard deviations, beyond which lies a tenth
+_STEPS = 160  # of the search for epsilon
+
+
+def expected_error(
+    methods: str | Sequence[str],
+    *,
+    n: int,
+    epsilon: Epsilon,
+    sizes_m: tuple[float, float] | None = DEFAULT_SIZES_M,
+    public: Points | None = None,
+) -> "pd.DataFrame":
+    """Return the errors that methods can be expected to have, without a look at any record.
+
+    The numbers come from a table that was measured on public cities; nothing is spent.
+
+    Parameters
+    ----------
+    methods : str or sequence of str
+        Short names of methods.
+    n : int
+        Number of records; a rough one is enough.
+    epsilon : int, float, str, Decimal or Fraction
+        Epsilon of one release. For privacy of users, epsilon / max_per_user.
+    sizes_m : (float, float), optional
+        Smallest and largest side of the squares in metres; None gives a row for each size band of
+        ``compare_sizes``.
+    public : Points, optional
+        Public points of the region that crowd about as the records do, at least 100. By default
+        the region is taken to be one of 13.2 km, and the range covers the crowded and the even
+        cities of the table.
+
+    Returns
+    -------
+    DataFrame
+        One row for each method and size band: ``method``, ``n``, ``epsilon``, ``from_m``, ``to_m``,
+        and for each of ``rel_error`` (mean relative error of squares around records),
+        ``abs_error`` (their mean absolute error in records) and ``abs_error_anywhere`` (of squares
+        anywhere) the middle and the bounds ``..._low`` and ``..._high``, between which 8 of 10
+        cities lie. Combinations that were not measured are left out.
+
+    Raises
+    ------
+    InputError
+        If a method is unknown or was not measured, or a number lies beyond the table.
+
+    See Also
+    --------
+    epsilon_for : The epsilon for a wanted error.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> table = snh.expected_error(["ug", "identity"], n=200_000, epsilon=0.2)
+    >>> bool(table.rel_error[1] < table.rel_error[0])
+    True
+
+    Notes
+    -----
+    ``python benchmarks/plan_table.py`` measures the table, fits it and tests it on cities that it
+    has not seen. The logarithm of an error is a polynomial in the logarithms of n epsilon, n and
+    the side of the region, and in the crowding of points.
+    """
+    import pandas as pd
+
+    place = Situation.of(n, public)
+    names = [methods] if isinstance(methods, str) else list(methods)
+    bands = list(SIZE_BANDS_M) if sizes_m is None else [_sizes(sizes_m)]
+    price = float(exact(epsilon))
+    rows = []
+    for name in names:
+        title = method(name).title
+        for band in bands:
+            if (found := _expected(name, place, price, band)) is not None:
+                rows.append({"method": name, "n": place.n, "epsilon": price,
+                             "from_m": band[0], "to_m": band[1], **found})  # fmt: skip
+        if not rows or rows[-1]["method"] != name:
+            raise InputError(f"{title} was not measured for these sizes; see plan_table().")
+    return pd.DataFrame(rows)
+
+
+def epsilon_for(
+    name: str,
+    wanted: float,
+    *,
+    n: int,
+    measure: str = "rel_error",
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
+    public: Points | None = None,
+) -> float:
+    """Return the least epsilon at which a method's expected error is no larger than wanted.
+
+    Parameters
+    ----------
+    name : str
+        Short name of the method.
+    wanted : float
+        The error: a share for ``rel_error``, else records.
+    n : int
+        Number of records; a rough one is enough.
+    measure : str
+        ``"rel_error"``, ``"abs_error"`` or ``"abs_error_anywhere"``.
+    sizes_m : (float, float)
+        Smallest and largest side of the squares in metres.
+    public : Points, optional
+        Public points that crowd about as the records do; see ``expected_error``.
+
+    Returns
+    -------
+    float
+        Epsilon, to two significant digits, rounded up.
+
+    Raises
+    ------
+    InputError
+        If no epsilon of the table is large enough; the message has the least error there is.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> epsilon = snh.epsilon_for("identity", 0.1, n=200_000)
+    >>> snh.expected_error("identity", n=200_000, epsilon=epsilon).rel_error[0] <= 0.1
+    np.True_
+    """
+    positive("wanted", wanted)
+    if measure not in PLANNED:
+        raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
+    place, band = Situation.of(n, public), _sizes(sizes_m)
+    low, high = (bound / place.n for bound in plan_table()["n_epsilon"])
+    least = math.inf
+    for epsilon in np.geomspace(low * 1.001, min(high, 20) * 0.96, _STEPS):
+        rounded = _up(float(epsilon))
+        if rounded > high:
+            break
+        found = _expected(name, place, rounded, band)
+        if found is None:
+            raise InputError(f"{method(name).title} was not measured for these sizes.")
+        least = min(least, found[measure])
+        if found[measure] <= wanted:
+            return rounded
+    raise InputError(
+        f"{method(name).title}: no epsilon of the table gives {measure} = {wanted:g}; the least is "
+        f"{least:.3g}. Ask for more, for other squares, or of another method."
+    )
+
+
+class Situation:
+    """The public numbers on which errors depend, but for epsilon and sizes.
+
+    Parameters
+    ----------
+    n : int
+        Number of records.
+    side_m : float
+        Side of the region in metres.
+    crowdings : ndarray, shape (c, 3)
+        Crowding of each city that may be meant: of one, or of all cities of the table.
+    """
+
+    def __init__(self, n: int, side_m: float, crowdings: NDArray[np.float64]) -> None:
+        self.n, self.side_m, self.crowdings = n, side_m, crowdings
+
+    @classmethod
+    def of(cls, n: int, public: Points | None) -> "Situation":
+        """Return the situation of n records in the region of the public points, if there are any.
+
+        Raises
+        ------
+        InputError
+            If the region's side is beyond the table.
+        """
+        n = whole("n", n, least=1)
+        if public is None:
+            return cls(n, SIDE_M, np.array(list(plan_table()["crowding"].values())))
+        side_m = public.region.side_m
+        if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
+            low, high = _SIDES_M
+            raise InputError(
+                f"public: the table holds for regions of {low:,.0f} to {high:,.0f} m, not "
+                f"{side_m:,.0f} m."
+            )
+        return cls(n, side_m, crowding(public)[None])
+
+    def terms(self, epsilon: float) -> NDArray[np.float64]:
+        """Return the regressors of each city, shape (c, 12); InputError beyond the table."""
+        low, high = plan_table()["n_epsilon"]
+        if not low <= self.n * epsilon <= high:
+            raise InputError(
+                f"n epsilon = {self.n * epsilon:,.0f} is beyond the table, which goes from "
+                f"{low:,.0f} to {high:,.0f}."
+            )
+        return regressors(self.n, epsilon, self.side_m, self.crowdings)
+
+
+def regressors(
+    n: float, epsilon: float, side_m: float, crowdings: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the regressors of the logarithm of an error, shape (c, 12), for c cities."""
+    f = crowdings + np.array([8.0, 6.5, 4.8])  # about their means
+    both = np.full(len(f), math.log(n * epsilon) - 8)
+    ones = np.ones(len(f))
+    side = math.log(side_m / SIDE_M)
+    columns = [ones, both, both**2, ones * (math.log(n) - 9), ones * side, *f.T]
+    return np.column_stack([*columns, *(both[:, None] * f).T, f[:, 1] ** 2])
+
+
+def plan_table() -> dict[str, Any]:
+    """Return the table of coefficients with its provenance, as it is shipped."""
+    return _table()
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = resources.files("snhkit.experiment").joinpath("plan_table.json").read_text("utf-8")
+    return json.loads(text)
+
+
+def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
+    low, high = map(float, sizes_m)
+    middle = (low + high) / 2
+    least, most = (sum(band) / 2 for band in (SIZE_BANDS_M[0], SIZE_BANDS_M[-1]))
+    if not (0 < low <= high and 0.75 * least <= middle <= 1.25 * most):
+        raise InputError(
+            f"sizes_m must be (l, u) with 0 < l <= u and a mean of {0.75 * least:g} to "
+            f"{1.25 * most:g} metres, not {sizes_m}."
+        )
+    return low, high
+
+
+def _expected(
+    name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
+) -> dict[str, float] | None:
+    """Return each measure with its bounds; None if the method was not measured for the sizes."""
+    fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
+    middles = [sum(band) / 2 for band in SIZE_BANDS_M]
+    at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))
+    below, above = int(np.floor(at)), int(np.ceil(at))
+    terms = place.terms(epsilon)
+    found: dict[str, float] = {}
+    for measure in PLANNED:
+        parts = [fits.get(f"{SIZE_BANDS_M[i][0]:g}", {}).get(measure) for i in (below, above)]
+        if None in parts:
+            return None
+        logs, spread = (
+            (1 - at + below) * low + (at - below) * high
+            for low, high in zip(*(_predicted(part, terms) for part in parts), strict=True)
+        )
+        across = np.quantile(logs, (0.1, 0.5, 0.9))
+        # The spread between cities adds to that around the fit.
+        wide = np.hypot(across - across[1], _TAIL * spread)
+        found[measure] = math.exp(across[1])
+        found[f"{measure}_low"] = math.exp(across[1] - wide[0])
+        found[f"{measure}_high"] = math.exp(across[1] + wide[2])
+    return found
+
+
+def _predicted(part: Mapping[str, Any], terms: NDArray) -> tuple[NDArray[np.float64], float]:
+    return terms @ np.array(part["coefficients"]), float(part["spread"])
+
+
+def _up(epsilon: float) -> float:
+    """Return a number rounded up to two significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
+    return float(written(exact(f"{math.ceil(epsilon / unit - 1e-9) * unit:.10f}")))

@@ -1,0 +1,133 @@
+"""The method to take, with the measured evidence."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import InputError
+from snhkit.experiment.evaluation import band_name
+from snhkit.experiment.expected import PLANNED, expected_error, plan_table
+from snhkit.experiment.methods import METHODS, title
+from snhkit.geometry import Points
+from snhkit.privacy import Epsilon
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Recommendation", "recommend"]
+
+_CLOSE = 1.1  # a difference that another city may turn round
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendation:
+    """A method, and the errors that it and the others can be expected to have.
+
+    Parameters
+    ----------
+    method : str
+        Short name of the method with the least expected error.
+    close : tuple of str
+        Methods whose expected error is at most a tenth larger.
+    measure : str
+        The measure that was compared.
+    evidence : DataFrame
+        The table of ``expected_error``, from the least error to the largest.
+    """
+
+    method: str
+    close: tuple[str, ...]
+    measure: str
+    evidence: "pd.DataFrame"
+
+    @property
+    def reason(self) -> str:
+        """Return the recommendation in sentences, with its numbers."""
+        row = self.evidence.iloc[0]
+        name = self.measure
+        size = band_name((row.from_m, row.to_m))
+        low, high = f"{row[f'{name}_low']:.3g}", f"{row[f'{name}_high']:.3g}"
+        told = (
+            f"{title(self.method)}: for squares of {size} its expected {name} is "
+            f"{row[name]:.3g}, and in 8 of 10 cities from {low} to {high}."
+        )
+        if self.close:
+            told += f" As good within a tenth: {', '.join(map(title, self.close))}."
+        last = self.evidence.iloc[-1]
+        measured = plan_table()["provenance"]
+        return (
+            f"{told} The largest is {last[name]:.3g} ({title(last.method)}). Measured on "
+            f"{len(measured['cities'])} public data sets, {measured['date']}."
+        )
+
+    def __repr__(self) -> str:
+        return self.reason
+
+    def _repr_html_(self) -> str:
+        table = self.evidence.to_html(index=False, float_format="{:.3g}".format)
+        return f"<p>{self.reason}</p>{table}"
+
+
+def recommend(
+    n: int,
+    epsilon: Epsilon,
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
+    *,
+    public: Points | None = None,
+    measure: str = "rel_error",
+) -> Recommendation:
+    """Return the method with the least expected error, with the evidence for all methods.
+
+    No record is looked at, and nothing is spent. Methods that are slow, or that must not be
+    published, are left out.
+
+    Parameters
+    ----------
+    n : int
+        Number of records; a rough one is enough.
+    epsilon : int, float, str, Decimal or Fraction
+        Epsilon of one release.
+    sizes_m : (float, float)
+        Smallest and largest side of the squares in metres.
+    public : Points, optional
+        Public points that crowd about as the records do; see ``expected_error``.
+    measure : str
+        What is to be small: ``"rel_error"`` and ``"abs_error"`` of squares around records, or
+        ``"abs_error_anywhere"``.
+
+    Returns
+    -------
+    Recommendation
+        The method, those that are as good, and the expected errors of all.
+
+    Raises
+    ------
+    InputError
+        If a number lies beyond the table, or the measure is unknown.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> snh.recommend(n=200_000, epsilon=0.2, sizes_m=(1_000, 5_000)).method in ("ag", "privtree")
+    True
+    """
+    if measure not in PLANNED:
+        raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
+    rows = []
+    for name in plan_table()["fits"]:
+        if METHODS[name].slow or METHODS[name].demonstration:
+            continue
+        try:
+            rows.append(expected_error(name, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public))
+        except InputError as error:
+            if "was not measured" not in str(error):
+                raise
+    import pandas as pd
+
+    evidence = pd.concat(rows, ignore_index=True).sort_values(
+        measure, kind="stable", ignore_index=True
+    )
+    errors = dict(zip(evidence["method"], evidence[measure], strict=True))
+    best = str(evidence["method"].iloc[0])
+    close = tuple(name for name, error in errors.items() if error <= _CLOSE * errors[best])
+    return Recommendation(best, close[1:], measure, evidence)

@@ -1,0 +1,39 @@
+"""``snhkit plan``: errors before paying."""
+
+import pytest
+from click.testing import CliRunner
+
+from snhkit.cli.main import app
+from snhkit.errors import InputError
+
+
+def run(*words: object) -> str:
+    found = CliRunner().invoke(app, ["plan", *map(str, words)])
+    if found.exception and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.output
+
+
+def test_errors_of_all_methods_and_a_recommendation():
+    told = run("--n", 200_000, "--epsilon", "0.2,0.8")
+    assert "Epsilon 0.2, 200,000 records" in told
+    assert told.count("PrivTree  ") == 2
+    assert "An estimate, not a promise; nothing was spent." in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_the_epsilon_for_an_error():
+    told = run("--n", 200_000, "--methods", "identity,privtree", "--error", "0.3")
+    assert "Identity" in told
+    with pytest.raises(InputError, match="no epsilon of the table"):
+        run("--n", 200_000, "--methods", "ug", "--error", "0.0001")
+    assert "none" in run("--n", 200_000, "--error", "0.0001")
+
+
+def test_public_points_narrow_the_range(tmp_path):
+    file = tmp_path / "public.csv"
+    rows = "\n".join(f"{45 + i % 50 / 1e3},{7 + i % 49 / 1e3}" for i in range(500))
+    file.write_text("lat,lon\n" + rows)
+    words = ["--public", file, "--center", "45.02,7.02", "--side-km", "8"]
+    assert "Identity" in run("--n", 50_000, *words)
+    assert "go together" in run("--n", 50_000, *words[:2])

@@ -1,0 +1,145 @@
+"""Errors told before paying: what the table holds, and how it is read."""
+
+import math
+
+import numpy as np
+import pytest
+
+import snhkit as snh
+from snhkit.errors import InputError
+from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table
+from snhkit.experiment.crowding import crowding
+from snhkit.experiment.expected import PLANNED, regressors
+
+CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
+
+
+def expected(methods="identity", **changes):
+    return snh.expected_error(methods, **{"n": 100_000, "epsilon": "0.2"} | changes)
+
+
+class TestCrowding:
+    def test_worked_by_hand(self):
+        # 60 points in one cell of 50 m; 40 in another cell of 200 m that shares the 800 m cell.
+        points = snh.Points(CITY, [[10, 10]] * 60 + [[410, 410]] * 40)
+        pairs = 100 * 99
+        alone = math.log((60 * 59 + 40 * 39) / pairs)
+        assert crowding(points) == pytest.approx([alone, alone, 0])
+
+    def test_a_sample_has_the_crowding_of_all(self):
+        points = snh.synthetic_points("chicago", 40_000)
+        some = snh.Points(points.region, points.xy[:4_000])
+        assert crowding(some) == pytest.approx(crowding(points), abs=0.05)
+
+    def test_even_points_have_the_probability_of_a_cell(self):
+        even = snh.Points(CITY, np.random.default_rng(0).uniform(0, 10_000, (20_000, 2)))
+        found = np.exp(crowding(even))
+        assert found == pytest.approx([(w / 10_000) ** 2 for w in (50, 200, 800)], rel=0.05)
+
+    def test_too_few_points_are_refused(self):
+        with pytest.raises(InputError, match="public holds 99 points"):
+            crowding(snh.Points(CITY, [[1.0, 1.0]] * 99))
+
+
+class TestExpected:
+    def test_the_formula_is_applied(self):
+        public = snh.synthetic_points("milwaukee", 5_000)
+        row = expected(public=public).iloc[0]
+        part = plan_table()["fits"]["identity"]["25"]["rel_error"]
+        terms = regressors(100_000, 0.2, public.region.side_m, crowding(public)[None])
+        middle = float((terms @ np.array(part["coefficients"]))[0])
+        assert row.rel_error == pytest.approx(math.exp(middle))
+        assert row.rel_error_high == pytest.approx(math.exp(middle + 1.2816 * part["spread"]))
+
+    def test_without_public_points_the_range_covers_the_cities(self):
+        row = expected().iloc[0]
+        public = snh.synthetic_points("milwaukee", 5_000)
+        told = expected(public=public).iloc[0]
+        assert row.rel_error_high / row.rel_error_low > told.rel_error_high / told.rel_error_low
+        assert row.rel_error_low < row.rel_error < row.rel_error_high
+
+    def test_all_bands_and_sizes_between_them(self):
+        table = expected(sizes_m=None)
+        assert list(zip(table.from_m, table.to_m, strict=True)) == list(SIZE_BANDS_M)
+        between = expected(sizes_m=(60, 200)).iloc[0].abs_error_anywhere
+        assert table.abs_error_anywhere[0] < between < table.abs_error_anywhere[1]
+
+    def test_more_records_and_more_epsilon_mean_smaller_errors(self):
+        at = [expected(["identity", "privtree"], epsilon=e).rel_error for e in (0.05, 0.2, 0.8)]
+        assert (at[0] > at[1]).all()
+        assert (at[1] > at[2]).all()
+        assert expected(n=300_000).rel_error[0] < expected(n=20_000).rel_error[0]
+
+    @pytest.mark.parametrize(
+        ("changes", "match"),
+        [
+            ({"methods": "uug"}, "there is no method 'uug'"),
+            ({"methods": "dpsgd"}, "DP-SGD was not measured"),
+            ({"n": 0}, "n must be a whole number"),
+            ({"n": 10**9}, "n epsilon = 200,000,000 is beyond the table"),
+            ({"epsilon": 0}, "epsilon must be"),
+            ({"sizes_m": (1, 2)}, "sizes_m must be"),
+            ({"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)}, "regions of"),
+        ],
+    )
+    def test_what_the_table_does_not_hold_is_refused(self, changes, match):
+        with pytest.raises(InputError, match=match):
+            expected(**changes)
+
+    def test_held_out_releases_err_as_expected(self):
+        """One release on a synthetic city, of which the table knows nothing."""
+        records = snh.synthetic_points("chicago", 60_000, seed=2)
+        public = snh.synthetic_points("chicago", 8_000, seed=9)
+        data = snh.PrivateDataset(records, 1, unit="record", n="public")
+        release = data.release(snh.Identity(), epsilon="0.2", seed=0)
+        sizes = snh.compare_sizes({"": release}, truth=records)
+        table = expected("identity", n=60_000, sizes_m=None, public=public)
+        ratio = table.abs_error_anywhere.to_numpy() / sizes.abs_error_anywhere.to_numpy()
+        assert (np.abs(np.log(ratio[:3])) < math.log(1.5)).all()
+
+
+class TestEpsilonFor:
+    @pytest.mark.parametrize("measure", PLANNED)
+    def test_is_the_least_epsilon_for_the_error(self, measure):
+        given = {"n": 100_000, "sizes_m": (100, 300)}
+        wanted = float(expected("hb2d", **given)[measure][0])
+        epsilon = snh.epsilon_for("hb2d", wanted, measure=measure, **given)
+        assert 0.17 < epsilon < 0.24
+        assert expected("hb2d", epsilon=epsilon, **given)[measure][0] <= wanted
+        assert expected("hb2d", epsilon=epsilon * 0.93, **given)[measure][0] > wanted
+
+    def test_an_error_that_no_epsilon_gives_is_refused_with_the_least(self):
+        with pytest.raises(InputError, match=r"UG: no epsilon .* the least is 0\.\d+"):
+            snh.epsilon_for("ug", 0.001, n=5_000)
+        with pytest.raises(InputError, match="wanted must be a positive"):
+            snh.epsilon_for("ug", 0, n=5_000)
+        with pytest.raises(InputError, match="measure must be one of"):
+            snh.epsilon_for("ug", 1, n=5_000, measure="bytes")
+
+
+class TestRecommend:
+    def test_names_the_least_error_and_shows_all(self):
+        found = snh.recommend(100_000, "0.2", (300, 1_000))
+        assert found.evidence.rel_error.is_monotonic_increasing
+        assert found.method == found.evidence.method[0]
+        assert not METHODS[found.method].slow
+        within = found.evidence.rel_error <= 1.1 * found.evidence.rel_error[0]
+        assert found.close == tuple(found.evidence.method[within])[1:]
+        assert f"{found.evidence.rel_error[0]:.3g}" in repr(found)
+        assert "public data sets" in found._repr_html_()
+
+    def test_the_measure_decides(self):
+        other = snh.recommend(100_000, "0.2", measure="abs_error_anywhere")
+        assert other.evidence.abs_error_anywhere.is_monotonic_increasing
+        with pytest.raises(InputError, match="measure must be"):
+            snh.recommend(100_000, "0.2", measure="speed")
+        with pytest.raises(InputError, match="beyond the table"):
+            snh.recommend(10, "0.2")
+
+
+def test_the_table_tells_where_it_comes_from():
+    told = plan_table()["provenance"]
+    assert told["command"].startswith("python benchmarks/plan_table.py")
+    assert not set(told["cities"]) & set(told["held_out"])
+    assert set(plan_table()["fits"]) <= set(METHODS)
+    assert set(plan_table()["crowding"]) == set(told["cities"])
