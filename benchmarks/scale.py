@@ -22,6 +22,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import snhkit as snh
+from snhkit.geometry import Grid
 
 CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 SIZES = (10**4, 10**5, 10**6, 10**7, 10**8)
@@ -79,13 +80,13 @@ def by_snhkit(path: str, m: int) -> Any:
     from snhkit.data.counting.passes import over
     from snhkit.data.counting.streamed import rules_of
 
-    counter, _ = over(open_source(path, rules_of()).parts, counter_of(snh.Grid(CITY, m)))
+    counter, _ = over(open_source(path, rules_of()).parts, counter_of(Grid(CITY, m)))
     return counter.total
 
 
 def in_memory(path: str, m: int) -> Any:
     """Read all points, and count a grid."""
-    return snh.Grid(CITY, m).count(snh.read_points(path, CITY, report=silent)).counts
+    return Grid(CITY, m).count(snh.read_points(path, CITY, report=silent)).counts
 
 
 def by_numpy(path: str, m: int) -> Any:
@@ -137,7 +138,7 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
     if workers:
         from distributed import Client, LocalCluster
 
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         passes = ClusterPasses(Client(cluster))
     if unit == "record":
         records: Any = StreamedRecords(open_source(path, rules_of()), CITY, silent, passes)
@@ -146,7 +147,7 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
         choose = partial(kept_records, most=5, key=KEY)
         window = 86_400_000_000 if unit == "user-day" else None
         records = BoundedRecords(open_source(path, rules), CITY, choose, window, passes=passes)
-    counts = records.count(snh.Grid(CITY, 500)).counts
+    counts = records.count(Grid(CITY, 500)).counts
     if passes is not None and cluster is not None:
         passes.close()
         cluster.close()
@@ -168,7 +169,7 @@ def kept_in_memory(path: str, unit: str) -> Any:
         if unit == "user-day":
             person = person * 100_000 + frame.time.to_numpy()[inside] // 86_400
         kept = kept_records(person, xy, 5, KEY)
-    return snh.Grid(CITY, 500).count(snh.Points(CITY, xy[kept])).counts
+    return Grid(CITY, 500).count(snh.Points(CITY, xy[kept])).counts
 
 
 def release(path: str, method: str) -> Any:
@@ -183,8 +184,10 @@ def release(path: str, method: str) -> Any:
 
 def networks(path: str, k: int) -> Any:
     """Open a file, and build SNH with k networks."""
+    from snhkit.neural import Networks
+
     data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
-    made = data.release(snh.SNH(networks=snh.Networks(k=k)), epsilon=0.5)
+    made = data.release(snh.SNH(networks=Networks(k=k)), epsilon=0.5)
     return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
 
 

@@ -15,7 +15,8 @@ NAMES = [
     "Networks", "PGM", "ParamSelect", "Points", "Prior", "PrivTree", "PrivateDataset", "Privelet",
     "QuadTree", "RangeQueries", "Region", "Release", "ReleaseFileError", "SNH", "SnhkitError",
     "Tessellation", "UniformGrid", "city", "compare", "compare_map", "compare_sizes",
-    "district_map", "exact_counts", "explore", "load", "read_points", "synthetic_points",
+    "district_map", "exact_counts", "explore", "load", "read_points",
+    "scan_points", "synthetic_points",
 ]  # fmt: skip
 SUMMARY = {"GL08", "SS01", "SS03", "SS04", "SS06"}
 """There is a docstring, with a summary of one line that ends with a period and is not indented."""
