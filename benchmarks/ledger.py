@@ -23,9 +23,9 @@ from tqdm.auto import tqdm, trange
 
 from snhkit.errors import BudgetExceeded
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
 
-RECORDS = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
+RECORDS = PointSource(Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]]))
 UNIT = PrivacyUnit("record")
 BUDGET = 10**6
 CALLS = ("open", "write", "fsync", "close", "replace", "ftruncate", "pread", "fstat")

@@ -43,6 +43,9 @@ from .data import (
     read_points as read_points,
 )
 from .data import (
+    scan_points as scan_points,
+)
+from .data import (
     synthetic_points as synthetic_points,
 )
 from .dataset import (

@@ -1,14 +1,21 @@
 """Private datasets: records, and the ledger of what was released about them."""
 
 import os
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from snhkit.builder import Builder
+from snhkit.data.counting.cluster import ClusterPasses
+from snhkit.data.counting.opening import open_source
+from snhkit.data.counting.streamed import Opening, rules_of
+from snhkit.data.reading.report import ReadReport, warn_owner
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.privacy import (
     Budget,
+    CountSource,
     Epsilon,
     Ledger,
     Measurements,
@@ -21,6 +28,7 @@ from snhkit.privacy import (
     exact,
     written,
 )
+from snhkit.privacy.bounding import kept_records
 from snhkit.release import Release
 
 __all__ = ["PrivateDataset"]
@@ -76,22 +84,96 @@ class PrivateDataset:
         n: Literal["public", "private"],
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
-        if n not in ("public", "private"):
-            raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+        self._n_is_public = _is_public(n)
         if not isinstance(records, Points):
             kind = type(records).__name__
-            raise InputError(f"records must be Points, as read_points gives them, not a {kind}.")
-        self._unit = PrivacyUnit.of(unit, max_per_user)
-        if ledger is not None:
-            self._ledger: Ledger = StoredLedger(ledger, records, self._unit, budget)
-        elif budget is None:
             raise InputError(
-                "budget is missing; give the most epsilon that all releases may spend."
+                f"records must be Points, as read_points gives them, not a {kind}; files that do "
+                "not fit into memory are opened with PrivateDataset.scan."
             )
+        self._unit = PrivacyUnit.of(unit, max_per_user)
+        self._ledger = _ledger(ledger, lambda: PointSource(records), self._unit, budget)
+        self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
+
+    @classmethod
+    def scan(
+        cls,
+        source: Any,
+        region: Region,
+        budget: Budget | Epsilon | None = None,
+        *,
+        unit: str,
+        max_per_user: int | None = None,
+        n: Literal["public", "private"],
+        ledger: str | os.PathLike[str] | None = None,
+        lat: str | int | None = None,
+        lon: str | int | None = None,
+        user: str | int | None = None,
+        time: str | int | None = None,
+        since: Any = None,
+        until: Any = None,
+        users: Any = None,
+        report: Callable[[ReadReport], object] = warn_owner,
+        spill: str | os.PathLike[str] | None = None,
+        client: Any = None,
+    ) -> "PrivateDataset":
+        """Return a dataset of records that are counted where they lie, of any size.
+
+        Everything else is as for records in memory: the same methods, ledger and counts. Records
+        are read at the opening, and again for each grid or partition that a method measures, in a
+        few hundred megabytes of memory. Quadtrees are at most 12 deep.
+
+        Parameters
+        ----------
+        source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
+            The rows, as for ``scan_points``. They must stay what they are.
+        region : Region
+            The declared region.
+        budget, unit, max_per_user, n, ledger
+            As those of the class.
+        lat, lon, user, time, since, until, users, report
+            As those of ``scan_points``.
+        spill : str or path, optional
+            With ``unit="user"``: the folder for the records that are kept of each person, which are
+            deleted with the dataset; by default that of temporary files.
+        client : distributed.Client, optional
+            A Dask cluster whose workers count; all of them must see the files and ``spill``.
+
+        Returns
+        -------
+        PrivateDataset
+            The dataset.
+
+        Raises
+        ------
+        InputError
+            If the source cannot be read, no row lies in the region, or an argument is wrong.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from snhkit.builders import UniformGrid
+        >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+        >>> rows = pa.table({"lat": [37.76, 37.761], "lon": [-122.43, -122.431]})
+        >>> cabs = PrivateDataset.scan(rows, city, budget=1.0, unit="record", n="public")
+        >>> cabs.release(UniformGrid(), epsilon=0.2).n
+        2
+        """
+        made = cls.__new__(cls)
+        made._n_is_public, made._unit = _is_public(n), PrivacyUnit.of(unit, max_per_user)
+        if budget is None and ledger is None:
+            raise InputError(_NO_BUDGET)
+        most = made._unit.max_per_user
+        rules = rules_of(lat, lon, user, time, since, until, users, people=most is not None)
+        passes = None if client is None else ClusterPasses(client)
+        opened = Opening(open_source(source, rules), region, report, passes)
+        made._ledger = _ledger(ledger, opened.all, made._unit, budget)
+        if most is None:
+            made._source = opened.all()
         else:
-            self._ledger = Ledger(budget)
-        self._source = PointSource(self.unit.bound(records, SystemEntropy()))
-        self._n_is_public = n == "public"
+            choose = partial(kept_records, most=most, key=SystemEntropy().words(2))
+            made._source = opened.bounded(choose, spill)
+        return made
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -187,6 +269,29 @@ class PrivateDataset:
 
     def _repr_html_(self) -> str:
         return self.ledger._repr_html_()
+
+
+_NO_BUDGET = "budget is missing; give the most epsilon that all releases may spend."
+
+
+def _ledger(
+    path: str | os.PathLike[str] | None,
+    records: Callable[[], CountSource],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
+) -> Ledger:
+    """Return the ledger in a file, which recognises the records, or one in memory."""
+    if path is not None:
+        return StoredLedger(path, records(), unit, budget)
+    if budget is None:
+        raise InputError(_NO_BUDGET)
+    return Ledger(budget)
+
+
+def _is_public(n: str) -> bool:
+    if n not in ("public", "private"):
+        raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+    return n == "public"
 
 
 def _refuse_other(who: str, release: Release, private: Measurements) -> None:

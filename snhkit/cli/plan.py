@@ -3,7 +3,7 @@
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import region_points
+from snhkit.cli.records import declared_region, read_file
 from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon, Range
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_SIZES_M
 
@@ -55,7 +55,7 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     from snhkit.errors import InputError
     from snhkit.experiment import epsilon_for, expected_error, plan_table, recommend, title
 
-    points = None if public is None else region_points(public, center, side_km)
+    points = None if public is None else read_file(public, declared_region(center, side_km))
     given = {"n": n, "sizes_m": sizes_m, "public": points}
     measured = plan_table()
     chosen = list(measured["fits"]) if methods == "all" else methods.split(",")

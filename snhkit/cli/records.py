@@ -1,6 +1,8 @@
 """The records that a command reads, and their region."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,15 @@ if TYPE_CHECKING:
     from snhkit.geometry import Points, Region
 
 __all__ = [
+    "declared_region",
+    "named_as_options",
     "read",
+    "read_file",
     "records_options",
     "refuse_same_file",
-    "region_points",
     "region_sentence",
     "synthetic",
+    "tell",
 ]
 
 
@@ -27,7 +32,9 @@ def records_options(command):
     """Add the options that name the records, their region and the cell width."""
     options = [
         click.option(
-            "--data", type=INPUT_FILE, help="Private records: .npy, .csv(.gz), .parquet, ..."
+            "--data",
+            type=click.Path(exists=True, path_type=Path),
+            help="Private records: .npy, .csv(.gz), .parquet, ...; to release, also a folder.",
         ),
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
         click.option(
@@ -84,29 +91,41 @@ def read(
     user: str | None = None,
 ) -> "tuple[Points, Points | None]":
     """Return the private records and the public points of the region that the options declare."""
+    region = declared_region(center, side_km)
+    records = read_file(data, region, lat=lat, lon=lon, user=user)
+    return records, None if public is None else read_file(public, region)
+
+
+def declared_region(center: tuple[float, float] | None, side_km: float | None) -> "Region":
+    """Return the region that the options declare."""
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
         raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
-    region = Region.around(*center, side_m=1000 * side_km)
-    records = _points(data, region, lat=lat, lon=lon, user=user)
-    return records, None if public is None else _points(public, region)
+    return Region.around(*center, side_m=1000 * side_km)
 
 
-def region_points(path: Path, center: tuple[float, float], side_km: float) -> "Points":
-    """Return the public points of a file in the region that the options declare."""
-    from snhkit.geometry import Region
-
-    return _points(path, Region.around(*center, side_m=1000 * side_km))
-
-
-def _points(path: Path, region: "Region", **columns: str | None) -> "Points":
+def read_file(path: Path, region: "Region", **columns: str | None) -> "Points":
+    """Return the points of a file."""
     from snhkit.data import read_points
 
+    with named_as_options():
+        return read_points(path, region, **columns, report=tell)
+
+
+def tell(report: object) -> None:
+    """Say to the owner of the records which rows were left out."""
+    say(str(report), err=True)
+
+
+@contextmanager
+def named_as_options() -> Iterator[None]:
+    """Name the options in errors of readers, which name arguments of Python, such as lat=1."""
     try:
-        return read_points(path, region, **columns, report=lambda told: say(str(told), err=True))
-    except InputError as error:  # the reader names arguments of Python, such as lat=1
-        raise InputError(re.sub(r"\b(lat|lon|user)=", r"--\1 ", str(error))) from None
+        yield
+    except InputError as error:
+        options = r"\b(lat|lon|user|time)="
+        raise InputError(re.sub(options, r"--\1 ", str(error))) from None
 
 
 def region_sentence(region: "Region") -> str:

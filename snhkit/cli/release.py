@@ -4,7 +4,8 @@ import click
 
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
-from snhkit.cli.records import read, records_options, refuse_same_file
+from snhkit.cli.records import records_options, refuse_same_file
+from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.files import refuse_unwritable, write_whole
@@ -42,6 +43,7 @@ __all__ = ["release"]
     metavar="N",
     help="With --user: number of records kept of each user, chosen at random.",
 )
+@scan_options
 @click.option(
     "--budget",
     type=Epsilons(),
@@ -95,7 +97,6 @@ def release(
         raise click.UsageError("--sign needs --out with the name of a file, not standard output.")
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
-    from snhkit.dataset import PrivateDataset
     from snhkit.experiment.methods import METHODS
     from snhkit.release.signature import sign as signature_of
     from snhkit.release.signature import signature_path
@@ -117,16 +118,15 @@ def release(
         signature_of(b"", sign)  # a wrong key is found before anything is spent
         refuse_unwritable(signature_path(out))
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
-    records, public = read(data, user=user, **where)
-    dataset = PrivateDataset(
-        records,
-        None if budget is None else budget[0],
-        unit="record" if user is None else "user",
-        max_per_user=max_per_user,
-        n="public" if n_public else "private",
-        ledger=ledger,
-    )
-    made = dataset.release(builder, epsilon=epsilon[0], public=public)
+    terms = {
+        "budget": None if budget is None else budget[0],
+        "unit": "record" if user is None else "user",
+        "max_per_user": max_per_user,
+        "n": "public" if n_public else "private",
+        "ledger": ledger,
+    }
+    with opened(data, user, terms, where) as (dataset, public):
+        made = dataset.release(builder, epsilon=epsilon[0], public=public)
     content = made.to_bytes()
     write(out, content)
     files = [out]

@@ -1,6 +1,7 @@
 """Readers of records, the paper's twelve cities, and synthetic records in them."""
 
 from snhkit.data.cities import CITIES, City, city
+from snhkit.data.counting.streamed import scan_points
 from snhkit.data.reading.gowalla import gowalla
 from snhkit.data.reading.readers import read_points
 from snhkit.data.reading.report import ReadReport, ReadWarning
@@ -17,6 +18,7 @@ __all__ = [
     "city",
     "gowalla",
     "read_points",
+    "scan_points",
     "stay_points",
     "synthetic_points",
     "synthetic_trace",

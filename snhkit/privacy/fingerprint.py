@@ -5,14 +5,13 @@ import hmac
 import os
 from pathlib import Path
 
-import numpy as np
-
 from snhkit.errors import InputError
-from snhkit.geometry import Points
+from snhkit.privacy.count_source import CountSource
 
 __all__ = ["fingerprint", "secret_key"]
 
 _KEY_BYTES = 32
+_DEPTH = 12  # of the squares whose counts are hashed
 
 
 def secret_key(path: Path, *, create: bool) -> bytes:
@@ -62,15 +61,16 @@ def secret_key(path: Path, *, create: bool) -> bytes:
     return key
 
 
-def fingerprint(points: Points, key: bytes) -> str:
-    """Return a keyed hash (HMAC-SHA-256) of records, which does not depend on their order.
+def fingerprint(records: CountSource, key: bytes) -> str:
+    """Return a keyed hash (HMAC-SHA-256) of records, the same however they are stored and read.
 
-    Without the key, the hash reveals nothing about the records, and guesses cannot be tested.
+    The region and the counts of its 4,096 by 4,096 squares are hashed. Without the key, the hash
+    reveals nothing about the records, and guesses cannot be tested.
 
     Parameters
     ----------
-    points : Points
-        The private records. Their region, coordinates and users are hashed.
+    records : CountSource
+        The private records.
     key : bytes
         The key that ``secret_key`` returns.
 
@@ -79,10 +79,8 @@ def fingerprint(points: Points, key: bytes) -> str:
     str
         64 hexadecimal digits.
     """
-    x, y = points.xy.T
-    order = np.lexsort((x, y) if points.user is None else (points.user, x, y))
-    code = hmac.new(key, repr(sorted(points.region.to_dict().items())).encode(), hashlib.sha256)
-    code.update(np.ascontiguousarray(points.xy[order]).tobytes())
-    if points.user is not None:
-        code.update(np.ascontiguousarray(points.user[order]).tobytes())
+    about = repr(sorted(records.region.to_dict().items())).encode()
+    code = hmac.new(key, about, hashlib.sha256)
+    for numbers in records.squares(_DEPTH):
+        code.update(numbers.astype("<i8").tobytes())
     return code.hexdigest()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from snhkit.errors import InputError
-from snhkit.geometry import Points
 from snhkit.privacy.budget import Budget, Epsilon
+from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.fingerprint import fingerprint, secret_key
 from snhkit.privacy.journal import Journal
@@ -34,8 +34,9 @@ class StoredLedger(Ledger):
     path : str or Path
         The file, which is created if it is missing. A second file, with ``.key`` added to its name,
         holds the secret key of the records' fingerprint. Keep both with the private records.
-    records : Points
-        The private records. A ledger that was made for other records is refused.
+    records : CountSource
+        The private records, before they are bounded to the unit. A ledger that was made for other
+        records is refused.
     unit : PrivacyUnit
         The unit of privacy, the same at every opening.
     budget : Budget, int, float, str, Decimal or Fraction, optional
@@ -51,8 +52,10 @@ class StoredLedger(Ledger):
     Examples
     --------
     >>> import tempfile
-    >>> from snhkit.geometry import Region
-    >>> records = Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1], [2, 2]])
+    >>> from snhkit.geometry import Points, Region
+    >>> from snhkit.privacy import PointSource
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> records = PointSource(Points(city, [[1, 1], [2, 2]]))
     >>> unit = PrivacyUnit.of("record")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "trips.ledger"
@@ -64,7 +67,7 @@ class StoredLedger(Ledger):
     def __init__(
         self,
         path: str | os.PathLike[str],
-        records: Points,
+        records: CountSource,
         unit: PrivacyUnit,
         budget: Budget | Epsilon | None = None,
     ) -> None:
@@ -163,8 +166,10 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     Examples
     --------
     >>> import tempfile
-    >>> from snhkit.geometry import Region
-    >>> records = Points(Region.around(lat=0, lon=0, side_m=100), [[1, 1], [2, 2]])
+    >>> from snhkit.geometry import Points, Region
+    >>> from snhkit.privacy import PointSource
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> records = PointSource(Points(city, [[1, 1], [2, 2]]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "trips.ledger"
     ...     entry = StoredLedger(file, records, PrivacyUnit.of("record"), 1).charge(0.2, "UG")

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Points
+from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.entropy import Entropy
 
 __all__ = ["PrivacyUnit"]
@@ -91,7 +90,8 @@ class PrivacyUnit:
     def bound(self, points: Points, entropy: Entropy) -> Points:
         """Return the points with at most ``max_per_user`` records of each user.
 
-        The records that are kept are a uniformly random choice, in the given order.
+        The records that are kept are a uniformly random choice (``kept_records``), in the given
+        order.
 
         Parameters
         ----------
@@ -126,12 +126,5 @@ class PrivacyUnit:
                 "unit='user' needs the user of each record, and these points have none: "
                 "read them with their user column, or hide single records only, with unit='record'."
             )
-        key = entropy.words(len(points))
-        shuffled = np.lexsort((key, points.user))
-        user = points.user[shuffled]
-        place = np.arange(len(user))
-        first = np.ones(len(user), bool)
-        first[1:] = user[1:] != user[:-1]
-        rank = place - np.maximum.accumulate(np.where(first, place, 0))
-        kept = np.sort(shuffled[rank < self.max_per_user])
+        kept = kept_records(points.user, points.xy, self.max_per_user, entropy.words(2))
         return Points(points.region, points.xy[kept], points.user[kept])

@@ -12,7 +12,7 @@ import pytest
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points
-from snhkit.privacy import PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
 
 UNIT = PrivacyUnit("record")
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "ledger.py"
@@ -32,9 +32,9 @@ FORKED = """
 import os, sys
 from snhkit.errors import BudgetExceeded
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PrivacyUnit, StoredLedger
+from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger
 records = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
-ledger = StoredLedger(sys.argv[1], records, PrivacyUnit("record"), 1)
+ledger = StoredLedger(sys.argv[1], PointSource(records), PrivacyUnit("record"), 1)
 child = os.fork()
 if not child:
     ledger.charge("0.6", "child")
@@ -72,7 +72,7 @@ class TestOneBudget:
         assert (found.stdout, found.stderr, found.returncode) == ("3/5 refused\n", "", 0)
 
     def test_threads_never_overspend(self, records, path):
-        opened = [StoredLedger(path, records, UNIT, 1) for _ in range(4)]
+        opened = [StoredLedger(path, PointSource(records), UNIT, 1) for _ in range(4)]
         refused = []
 
         def spend(ledger):

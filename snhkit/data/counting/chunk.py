@@ -119,6 +119,11 @@ class Source(Protocol):
         """The parts, in the order of the source."""
         ...
 
+    @property
+    def size(self) -> int:
+        """Size of the source in bytes, about."""
+        ...
+
     def refuse_changed(self) -> None:
         """Raise InputError if the source is not what it was when it was opened."""
         ...
@@ -183,5 +188,10 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
     """Raise InputError if a filter has no column to look at."""
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError("since and until need the column of times: time=..., by name.")
+    if rules.people and "user" not in found:
+        raise InputError(
+            "unit='user' needs the user of each record, and no column is called as users usually "
+            "are: user=..., by name; or hide single records only, with unit='record'."
+        )
     if rules.users is not None and "user" not in found:
         raise InputError("users needs the column of user ids: user=..., by name.")

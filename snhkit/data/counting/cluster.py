@@ -136,6 +136,10 @@ class ClusterPasses:
         groups = self._tasks(paths)
         return self._reduced([partial(_count_kept, group, what) for _, group in groups]).full()
 
+    def close(self) -> None:
+        """Close the connection; the cluster stays."""
+        self._client.close()
+
     def _tasks(self, items: Sequence[T]) -> list[tuple[int, Sequence[T]]]:
         with self._connected():
             workers = max(len(self._client.scheduler_info(n_workers=-1)["workers"]), 1)
@@ -177,7 +181,8 @@ class ClusterPasses:
                 "more memory. The ledger says what was charged."
             ) from None
         except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as failure:
-            reason = str(failure).partition("\n")[0][:160] or type(failure).__name__
+            told = str(failure).partition("\n")[0].rpartition("reason: ")[2]
+            reason = told.rstrip(".")[:160] or type(failure).__name__
             raise SnhkitError(
                 f"{address}: the Dask scheduler was lost before the counts were complete "
                 f"({reason}). Nothing was released; the ledger says what was charged. Start the "

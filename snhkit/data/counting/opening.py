@@ -14,6 +14,8 @@ from snhkit.errors import InputError
 
 __all__ = ["open_source"]
 
+_UNKNOWN_SIZE = 2**32
+
 
 @dataclass(frozen=True)
 class _Opened:
@@ -22,6 +24,10 @@ class _Opened:
     swap: str
     parts: Sequence[Part]
     places: tuple[Place, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(place.size for place in self.places) or _UNKNOWN_SIZE
 
     def refuse_changed(self) -> None:
         for place in self.places:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from snhkit.data.counting.fine import FINE_DEPTH, FineCounts, fine_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, RangeQueries, Region
-from snhkit.geometry.histogram import Cells
+from snhkit.geometry.histogram import Cells, is_proven
 
 __all__ = ["PassCounts"]
 
@@ -46,6 +46,11 @@ class PassCounts(ABC):
 
     def count(self, cells: Cells) -> Histogram:
         """Return the number of records in each cell of a partition."""
+        if not is_proven(cells):
+            raise InputError(
+                "only the cells of a proven partition can be counted: a Grid, a Partition or a "
+                f"PolygonPartition, not a {type(cells).__name__}."
+            )
         if cells.region != self._region:
             raise InputError("scan: the records lie in another region than the cells.")
         if not isinstance(cells, Grid):

@@ -205,10 +205,10 @@ class BoundedRecords(PassCounts):
         The length of the time in microseconds that is one unit of a person; by default all time.
     spill : str or path, optional
         The folder in which the files' folder is made; by default that of temporary files.
-    size : int
-        The size of the source in bytes, about.
-    passes : Passes
+    passes : Passes, optional
         How passes are run: in threads, or on a cluster.
+    told : callable, optional
+        Is called with what the pass over the source saw, before anything is counted.
     """
 
     def __init__(
@@ -218,18 +218,19 @@ class BoundedRecords(PassCounts):
         choose: Choice,
         window_us: int | None = None,
         spill: Any = None,
-        size: int = 2**32,
         passes: "Passes | None" = None,
+        told: Callable[[Seen], object] = lambda seen: None,
     ) -> None:
         self._passes: Passes = passes or ThreadPasses()
         folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
         self._folder = folder
         self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         try:
-            to = SpillFolder(folder, region, bucket_count(size), window_us)
+            to = SpillFolder(folder, region, bucket_count(source.size), window_us)
             source.refuse_changed()
-            self.seen = self._passes.spill(source, to, choose)
+            seen = self._passes.spill(source, to, choose)
             source.refuse_changed()
+            told(seen)
             for path in folder.glob("*.records"):
                 path.unlink()
             super().__init__(region)

@@ -10,14 +10,14 @@ from snhkit.data.counting.chunk import Rules, Source
 from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.pass_counts import PassCounts
 from snhkit.data.counting.passes import Seen
-from snhkit.data.counting.spill import Passes, ThreadPasses
+from snhkit.data.counting.spill import BoundedRecords, Choice, Passes, ThreadPasses
 from snhkit.data.counting.times import instant
 from snhkit.data.reading.report import ReadReport, warn_owner
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
 
-__all__ = ["StreamedRecords", "refuse_other_rows", "rules_of", "scan_points", "told_of"]
+__all__ = ["Opening", "StreamedRecords", "refuse_other_rows", "rules_of", "scan_points", "told_of"]
 
 
 class StreamedRecords(PassCounts):
@@ -45,10 +45,11 @@ class StreamedRecords(PassCounts):
         self._source, self._passes = source, passes or ThreadPasses()
         self._seen: Seen | None = None
         super().__init__(region)
-        report(told_of(source, region, self._first))
+        report(told_of(source, region, self.seen))
 
     @property
-    def _first(self) -> Seen:
+    def seen(self) -> Seen:
+        """What the first pass saw."""
         assert self._seen is not None  # noqa: S101
         return self._seen
 
@@ -60,6 +61,52 @@ class StreamedRecords(PassCounts):
             self._seen = seen
         refuse_other_rows(self._source, seen, self._seen)
         return total
+
+
+class Opening:
+    """A source that is about to be opened: its report is given once, whatever is read first.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    region : Region
+        The declared region.
+    report : callable
+        Is called with the ``ReadReport`` of the rows that were left out.
+    passes : Passes, optional
+        How passes are run; by default in the threads of this process.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        region: Region,
+        report: Callable[[ReadReport], object],
+        passes: Passes | None,
+    ) -> None:
+        self._source, self._region, self._report, self._passes = source, region, report, passes
+        self._all: StreamedRecords | None = None
+
+    def all(self) -> StreamedRecords:
+        """Return all records, which are read once."""
+        if self._all is None:
+            self._all = StreamedRecords(self._source, self._region, self._report, self._passes)
+        return self._all
+
+    def bounded(self, choose: Choice, spill: Any, window_us: int | None = None) -> BoundedRecords:
+        """Return the records that are kept of each person, which are read once more."""
+        kept = BoundedRecords(
+            self._source, self._region, choose, window_us, spill, self._passes, self._told
+        )
+        return kept
+
+    def _told(self, seen: Seen) -> None:
+        """Report what a pass saw, or refuse it if it is not what the first pass saw."""
+        if self._all is not None:
+            refuse_other_rows(self._source, seen, self._all.seen)
+        else:
+            self._report(told_of(self._source, self._region, seen))
 
 
 def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:

@@ -1,0 +1,327 @@
+"""Time and memory of counting and building at size: ``python benchmarks/scale.py [--help]``.
+
+Makes files of synthetic points in a temporary folder, which it deletes, and measures each row in a
+process of its own. Prints Markdown. DuckDB, Polars and numpy.histogram2d count squares of degrees,
+since they have no projection; snhkit projects every point and counts squares of metres.
+"""
+
+import argparse
+import hashlib
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+import snhkit as snh
+from snhkit.geometry import Grid
+
+CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+SIZES = (10**4, 10**5, 10**6, 10**7, 10**8)
+CELLS = 512
+STEP = 2_000_000
+KEY = np.array([1, 2], np.uint64)
+
+
+def make(path: Path, n: int, seed: int = 1) -> None:
+    """Write n points around 200 places, with users and times, as Parquet or CSV by the name."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    rng, writer = np.random.default_rng(seed), None
+    south, west, north, east = CITY.bounds
+    spots = rng.random((200, 2))
+    for start in range(0, n, STEP):
+        k = min(STEP, n - start)
+        at = spots[rng.integers(0, 200, k)] + rng.normal(0, 0.03, (k, 2))
+        day = rng.integers(0, 30, k)
+        columns = {
+            "lat": south + at[:, 0] * (north - south),
+            "lon": west + at[:, 1] * (east - west),
+            "user": rng.integers(0, max(n // 20, 1), k),
+            "time": (1_790_000_000 + 86_400 * day + rng.integers(0, 86_400, k)).astype(np.int64),
+        }
+        if start == 0:
+            columns["lat"][::1_000] = np.nan  # some rows are always bad
+        table = pa.table(columns)
+        if writer is None:
+            new = pq.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
+            writer = new(path, table.schema)
+        if path.suffix == ".parquet":
+            writer.write_table(table, row_group_size=1_000_000)
+        else:
+            writer.write_table(table)
+    assert writer is not None
+    writer.close()
+
+
+def checksum(counts: Any) -> str:
+    """Return eight digits that depend on every count."""
+    return hashlib.sha256(np.ascontiguousarray(counts, np.int64).tobytes()).hexdigest()[:8]
+
+
+def silent(told: object) -> None:
+    """Take a report."""
+
+
+def by_snhkit(path: str, m: int) -> Any:
+    """Count a grid, in one pass."""
+    from snhkit.data.counting.counters import counter_of
+    from snhkit.data.counting.opening import open_source
+    from snhkit.data.counting.passes import over
+    from snhkit.data.counting.streamed import rules_of
+
+    counter, _ = over(open_source(path, rules_of()).parts, counter_of(Grid(CITY, m)))
+    return counter.total
+
+
+def in_memory(path: str, m: int) -> Any:
+    """Read all points, and count a grid."""
+    return Grid(CITY, m).count(snh.read_points(path, CITY, report=silent)).counts
+
+
+def by_numpy(path: str, m: int) -> Any:
+    """Read all degrees, and count them with numpy.histogram2d."""
+    import pandas as pd
+
+    frame = pd.read_parquet(path, columns=["lat", "lon"]).dropna()
+    south, west, north, east = CITY.bounds
+    return np.histogram2d(frame.lat, frame.lon, bins=m, range=[[south, north], [west, east]])[0]
+
+
+def by_duckdb(path: str, m: int) -> Any:
+    """Count squares of degrees in SQL."""
+    import duckdb
+
+    south, west, north, east = CITY.bounds
+    connection = duckdb.connect()
+    connection.execute("set enable_progress_bar = false")
+    return connection.execute(
+        "select floor((lat - ?) * ?)::int i, floor((lon - ?) * ?)::int j, count(*) n "
+        "from read_parquet(?) where lat >= ? and lat < ? and lon >= ? and lon < ? "
+        "group by all order by all",
+        [south, m / (north - south), west, m / (east - west), path, south, north, west, east],
+    ).fetchnumpy()["n"]
+
+
+def by_polars(path: str, m: int) -> Any:
+    """Count squares of degrees with Polars' streaming engine."""
+    import polars as pl
+
+    south, west, north, east = CITY.bounds
+    lat, lon = pl.col("lat"), pl.col("lon")
+    inside = lat.is_between(south, north, "left") & lon.is_between(west, east, "left")
+    i = ((lat - south) * (m / (north - south))).cast(pl.Int32)
+    j = ((lon - west) * (m / (east - west))).cast(pl.Int32)
+    plan = pl.scan_parquet(path).filter(inside).group_by(i.alias("i"), j.alias("j")).len()
+    return plan.sort("i", "j").collect(engine="streaming")["len"].to_numpy()
+
+
+def opened(path: str, unit: str, workers: int = 0) -> Any:
+    """Open a file for a unit of privacy, with a fixed choice of records, and count a grid."""
+    from snhkit.data.counting.cluster import ClusterPasses
+    from snhkit.data.counting.opening import open_source
+    from snhkit.data.counting.spill import BoundedRecords
+    from snhkit.data.counting.streamed import StreamedRecords, rules_of
+    from snhkit.privacy.bounding import kept_records
+
+    passes, cluster = None, None
+    if workers:
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+        passes = ClusterPasses(Client(cluster))
+    if unit == "record":
+        records: Any = StreamedRecords(open_source(path, rules_of()), CITY, silent, passes)
+    else:
+        rules = rules_of(user="user", time="time", people=True)
+        choose = partial(kept_records, most=5, key=KEY)
+        window = 86_400_000_000 if unit == "user-day" else None
+        records = BoundedRecords(open_source(path, rules), CITY, choose, window, passes=passes)
+    counts = records.count(Grid(CITY, 500)).counts
+    if passes is not None and cluster is not None:
+        passes.close()
+        cluster.close()
+    return counts
+
+
+def kept_in_memory(path: str, unit: str) -> Any:
+    """Do what ``opened`` does with all records in memory."""
+    import pandas as pd
+
+    from snhkit.privacy.bounding import kept_records
+
+    frame = pd.read_parquet(path).dropna(subset=["lat"])
+    xy = CITY.to_xy(frame.lat.to_numpy(), frame.lon.to_numpy())
+    inside = CITY.contains(xy)
+    xy, kept = xy[inside], slice(None)
+    if unit != "record":
+        person = frame.user.to_numpy()[inside]
+        if unit == "user-day":
+            person = person * 100_000 + frame.time.to_numpy()[inside] // 86_400
+        kept = kept_records(person, xy, 5, KEY)
+    return Grid(CITY, 500).count(snh.Points(CITY, xy[kept])).counts
+
+
+def release(path: str, method: str) -> Any:
+    """Open a file, and build a release with epsilon 0.5."""
+    from snhkit.experiment.methods import METHODS
+
+    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    builder = METHODS[method].builder((25.0, 100.0), None)
+    made = data.release(builder, epsilon=0.5)
+    return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
+
+
+def networks(path: str, k: int) -> Any:
+    """Open a file, and build SNH with k networks."""
+    from snhkit.neural import Networks
+
+    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    made = data.release(snh.SNH(networks=Networks(k=k)), epsilon=0.5)
+    return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
+
+
+def answers(path: str, queries: int) -> Any:
+    """Open a file, build Identity, and answer boxes."""
+    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    made = data.release(snh.Identity(), epsilon=0.5)
+    return made.answer(snh.RangeQueries.sample(CITY, queries)).round().astype(int)
+
+
+def limited(path: str, limit: int) -> Any:
+    """Release a file in a process that may not have more than ``limit`` bytes of data."""
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    return release(path, "ug")
+
+
+TASKS: dict[str, Callable[..., Any]] = {
+    "snhkit": by_snhkit,
+    "snhkit, in memory": in_memory,
+    "numpy.histogram2d": by_numpy,
+    "DuckDB": by_duckdb,
+    "Polars": by_polars,
+    "opened": opened,
+    "kept in memory": kept_in_memory,
+    "release": release,
+    "networks": networks,
+    "answers": answers,
+    "limited": limited,
+}
+
+
+def run(task: str, *args: object) -> dict[str, Any]:
+    """Run a task in a process of its own; return seconds, peak memory in MB, and a checksum."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, __file__, "--task", json.dumps([task, *args])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return {"s": float("nan"), "mb": float("nan"), "sum": done.stderr.strip()[-60:]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def child(task: str, args: list[Any]) -> None:
+    """Print what a task took; the time does not count imports."""
+    start = time.perf_counter()
+    found = TASKS[task](*args)
+    took = time.perf_counter() - start
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"s": took, "mb": most, "sum": checksum(found)}))
+
+
+def table(head: list[str], rows: Iterator[list[object]]) -> None:
+    """Print a table, row by row."""
+    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        cells = [f"{cell:.3g}" if isinstance(cell, float) else f"{cell}" for cell in row]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def by_size(folder: Path, sizes: tuple[int, ...]) -> Iterator[list[object]]:
+    """Yield seconds and memory of each tool for each number of records."""
+    for n in tqdm(sizes, desc="sizes", leave=False):
+        path = folder / f"{n}.parquet"
+        make(path, n)
+        row: list[object] = [f"{n:,}"]
+        for tool in ("snhkit", "DuckDB", "Polars", "numpy.histogram2d", "snhkit, in memory"):
+            if n > 10**7 and tool in ("numpy.histogram2d", "snhkit, in memory"):
+                row.append("-")
+                continue
+            found = run(tool, str(path), CELLS)
+            row.append(f"{found['s']:.2f} s, {found['mb']:.0f} MB")
+        yield row
+        if n > 10**7:
+            path.unlink()
+
+
+def by_unit(path: Path) -> Iterator[list[object]]:
+    """Yield the checksums of every way of counting for each unit of privacy."""
+    ways = {
+        "in memory": ("kept in memory",),
+        "streamed": ("opened",),
+        "Dask, two processes": ("opened", 2),
+    }
+    for unit in ("record", "user", "user-day"):
+        for way, (task, *rest) in ways.items():
+            found = run(task, str(path), unit, *rest)
+            yield [unit, way, f"{found['s']:.1f}", f"{found['mb']:.0f}", found["sum"]]
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
+    parser.add_argument("--folder", help="where the files are made [default: temporary files]")
+    parser.add_argument("--tables", default="size,cells,unit,method,k,queries,limit")
+    parser.add_argument("--task", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.task:
+        task, *rest = json.loads(args.task)
+        child(task, rest)
+        return
+    wanted = args.tables.split(",")
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        folder = Path(name)
+        middle = folder / "middle.parquet"
+        n = int(min(args.most, 10**7))
+        make(middle, n)
+        if "size" in wanted:
+            sizes = tuple(size for size in SIZES if size <= args.most)
+            heads = ["records", "snhkit", "DuckDB", "Polars", "numpy.histogram2d", "in memory"]
+            table(heads, by_size(folder, sizes))
+        if "cells" in wanted:
+            runs = ([m, run("snhkit", str(middle), m)] for m in (64, 512, 2048, 8192))
+            table(["cells a side", "s", "MB"], ([m, r["s"], r["mb"]] for m, r in runs))
+        if "unit" in wanted:
+            table(["unit", "way", "s", "MB", "checksum"], by_unit(middle))
+        for heading, task, values in (
+            ("method", "release", ("ug", "identity", "ag", "privtree", "dawa", "snh", "denoised")),
+            ("k", "networks", (2, 8, 16)),
+            ("queries", "answers", (10**3, 10**5, 10**6)),
+        ):
+            if heading in wanted:
+                runs = ([value, run(task, str(middle), value)] for value in values)
+                table([heading, "s", "MB"], ([v, r["s"], r["mb"]] for v, r in runs))
+        if "limit" in wanted:
+            path = folder / "large.csv"
+            make(path, int(min(args.most, 10**8)))
+            size = path.stat().st_size
+            found = run("limited", str(path), size // 10)
+            heads = ["file, MB", "limit, MB", "s", "MB resident"]
+            table(heads, iter([[size / 2**20, size / 10 / 2**20, found["s"], found["mb"]]]))
+
+
+if __name__ == "__main__":
+    main()

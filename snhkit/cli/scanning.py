@@ -1,0 +1,131 @@
+"""Records that a command counts where they lie, by itself or on a Dask cluster."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from snhkit.cli.output import say
+from snhkit.cli.records import declared_region, named_as_options, read, read_file, tell
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from snhkit.dataset import PrivateDataset
+    from snhkit.geometry import Points
+
+__all__ = ["opened", "scan_options"]
+
+_LARGE = 2**28  # bytes of a file from which on its records are not read into memory
+_TIMEOUT_S = 10  # to reach a scheduler
+_NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
+
+
+def scan_options(command):
+    """Add the options for files that are counted where they lie."""
+    options = [
+        click.option("--time", metavar="COLUMN", help="Column of times, for --since and --until."),
+        click.option(
+            "--since", metavar="TIME", help="Only rows from this time on, such as 2026-11-01."
+        ),
+        click.option("--until", metavar="TIME", help="Only rows before this time."),
+        click.option(
+            "--spill",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="With --user: folder for the records that are kept, while the command runs.",
+        ),
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 1024),
+            metavar="N",
+            help="Count in N processes of a Dask cluster on this machine.",
+        ),
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Count on the Dask cluster of this scheduler."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def opened(
+    data: Path, user: str | None, terms: dict[str, Any], options: dict[str, Any]
+) -> "Iterator[tuple[PrivateDataset, Points | None]]":
+    """Yield the dataset and the public points that options name, in memory or counted in place.
+
+    Parameters
+    ----------
+    data : Path
+        The records.
+    user : str, optional
+        The column of users.
+    terms : dict
+        The budget, the unit and the ledger, as ``PrivateDataset`` takes them.
+    options : dict
+        The values of ``records_options`` and ``scan_options``.
+    """
+    from snhkit.dataset import PrivateDataset
+
+    scan = {name: options[name] for name in _NAMES}
+    where = {name: value for name, value in options.items() if name not in _NAMES}
+    if scan["workers"] is not None and scan["scheduler"] is not None:
+        raise click.UsageError("--workers starts a cluster, --scheduler joins one: give either.")
+    if not _streams(data, scan):
+        records, public = read(data, user=user, **where)
+        yield PrivateDataset(records, **terms), public
+        return
+    region = declared_region(where["center"], where["side_km"])
+    columns = {"lat": where["lat"], "lon": where["lon"], "user": user}
+    public = None if where["public"] is None else read_file(where["public"], region)
+    with _cluster(scan.pop("scheduler"), scan.pop("workers")) as client:
+        with named_as_options():
+            dataset = PrivateDataset.scan(
+                data, region, **terms, **columns, **scan, report=tell, client=client
+            )
+        yield dataset, public
+
+
+def _streams(data: Path, options: dict[str, Any]) -> bool:
+    """Return whether records are counted in place: in folders and large files, or if asked."""
+    if any(options.values()) or data.is_dir():
+        return True
+    from snhkit.data.counting.places import KINDS
+
+    kind = Path(data.name.lower().removesuffix(".gz")).suffix
+    return kind in KINDS and data.stat().st_size >= _LARGE
+
+
+@contextmanager
+def _cluster(scheduler: str | None, workers: int | None) -> "Iterator[Client | None]":
+    """Yield the connection to the Dask cluster that was asked for, if any; say where it is seen."""
+    if scheduler is None and workers is None:
+        yield None
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise click.UsageError(
+            'The package distributed is not installed: pip install "snhkit[dask]".'
+        ) from None
+    with ExitStack() as stack, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as that the dashboard's port is taken
+        where: Any = scheduler
+        if scheduler is None:
+            where = stack.enter_context(
+                LocalCluster(n_workers=workers, threads_per_worker=1, silence_logs=50)
+            )
+        try:
+            client = stack.enter_context(Client(where, timeout=_TIMEOUT_S))
+        except (OSError, TimeoutError, ValueError) as failure:
+            reason = str(failure).partition("\n")[0][:160]
+            raise click.UsageError(
+                f"No Dask scheduler answers at {scheduler} ({reason}). Nothing was spent."
+            ) from None
+        found: Any = client.ncores()
+        say(f"Dask: {len(found)} workers; dashboard {client.dashboard_link}", err=True)
+        yield client

@@ -1,0 +1,115 @@
+"""Large files, folders and clusters, on the command line."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from snhkit import Region, load
+from snhkit.cli import scanning
+from snhkit.cli.main import app
+
+CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
+WHERE = ["--center", "37.76,-122.43", "--side-km", "10", "--method", "ug", "--epsilon", "0.5"]
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    lat, lon = CITY.to_latlon(rng.random((2_000, 2)) * 10_000)
+    hours = rng.integers(0, 240, 2_000).astype("timedelta64[h]")
+    time = np.datetime64("2026-11-01T00:00:00", "us") + hours
+    return pd.DataFrame({"lat": lat, "lon": lon, "person": rng.integers(0, 99, 2_000), "at": time})
+
+
+def release(data, folder, *more, code=0):
+    out, ledger = folder / "out.snh", folder / "out.ledger"
+    command = ["release", "--data", str(data), *WHERE, "--out", str(out), "--ledger", str(ledger)]
+    done = CliRunner().invoke(app, [*command, "--budget", "1", "--n-public", *more])
+    assert done.exit_code == code, (done.output, done.exception)
+    return load(out) if not code else done
+
+
+def test_a_folder_is_released(frame, tmp_path):
+    (tmp_path / "trips").mkdir()
+    frame[:1_500].to_parquet(tmp_path / "trips" / "a.parquet")
+    frame[1_500:].to_parquet(tmp_path / "trips" / "b.parquet")
+    assert release(tmp_path / "trips", tmp_path).n == 2_000
+
+
+def test_a_large_file_is_counted_in_place_and_a_small_one_is_not(frame, tmp_path, monkeypatch):
+    from snhkit.dataset import PrivateDataset
+
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    calls = []
+    scan = PrivateDataset.scan
+
+    def watched(*args, **options):
+        calls.append(args)
+        return scan(*args, **options)
+
+    monkeypatch.setattr(PrivateDataset, "scan", watched)
+    assert release(tmp_path / "a.csv", tmp_path).n == 2_000
+    assert not calls
+    monkeypatch.setattr(scanning, "_LARGE", 1_000)
+    assert release(tmp_path / "a.csv", tmp_path, "--force").n == 2_000
+    assert len(calls) == 1
+
+
+def test_times_and_users_are_options(frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    wanted = (frame["at"] >= "2026-11-03") & (frame["at"] < "2026-11-05")
+    window = ["--time", "at", "--since", "2026-11-03", "--until", "2026-11-05"]
+    assert release(tmp_path / "a.csv", tmp_path, *window).n == wanted.sum()
+    users = ["--user", "person", "--max-per-user", "1", "--spill", str(tmp_path)]
+    other = tmp_path / "other"
+    other.mkdir()
+    kept = release(tmp_path / "a.csv", other, *window, *users)
+    assert kept.n == frame.person[wanted].nunique()
+    assert kept.unit.max_per_user == 1
+
+
+def test_errors_name_options(frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    done = release(tmp_path / "a.csv", tmp_path, "--since", "2026-11-03", code=1)
+    assert "column of times: --time ..." in str(done.exception)
+
+
+def test_either_a_scheduler_or_workers(frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    both = ["--scheduler", "tcp://127.0.0.1:1", "--workers", "2"]
+    assert "give either" in release(tmp_path / "a.csv", tmp_path, *both, code=2).output
+
+
+def test_a_cluster_counts_and_its_dashboard_is_said(frame, tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "trips").mkdir()
+    frame.to_parquet(tmp_path / "trips" / "a.parquet")
+    code = "from snhkit.cli.main import main; main()"
+    done = subprocess.run(
+        [
+            sys.executable, "-c", code, "release", "--data", str(tmp_path / "trips"), *WHERE,
+            "--out", str(tmp_path / "a.snh"), "--budget", "1", "--n-public", "--workers", "2",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONWARNINGS": ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"Dask: 2 workers; dashboard http://\S+/status", done.stderr)
+    assert load(tmp_path / "a.snh").n == 2_000
+
+
+def test_a_scheduler_that_is_not_there_costs_nothing(frame, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(scanning, "_TIMEOUT_S", 0.5)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    told = release(tmp_path / "a.csv", tmp_path, "--scheduler", "tcp://127.0.0.1:9", code=2)
+    assert "No Dask scheduler answers at tcp://127.0.0.1:9" in " ".join(told.output.split())
+    assert not (tmp_path / "out.ledger").exists()

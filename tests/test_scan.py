@@ -1,0 +1,159 @@
+"""A dataset of scanned files gives the releases of the same records in memory."""
+
+from fractions import Fraction
+from functools import partial
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.data.counting.streamed import scan_points
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.neural import SNH, FeatureGrid, Networks
+from snhkit.privacy import PointSource, SystemEntropy
+from snhkit.privacy.fingerprint import fingerprint
+
+CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
+HALVES = gpd.GeoDataFrame(
+    geometry=[shapely.box(-6_000, -6_000, 0, 3_000), shapely.box(0, -6_000, 5_000, 3_000)],
+    index=["west", "east"],
+    crs=CITY.crs,
+)
+BUILDERS = [
+    snh.UniformGrid(),
+    snh.Identity("bought"),
+    snh.Identity(100),
+    snh.AdaptiveGrid(),
+    snh.PrivTree(max_depth=12),
+    snh.QuadTree(),
+    snh.HierarchicalGrid(),
+    snh.DAWA(order=7, sizes_m=(500, 2_000)),
+    snh.Privelet(),
+    snh.HDMM(),
+    snh.Tessellation(HALVES),
+    SNH(cell_m=400, sizes_m=(500, 900), networks=Networks(
+        k=2, network=FeatureGrid((8,), cells=16), steps=3, batch=512)),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    lat, lon = CITY.to_latlon(rng.normal(6_600, 2_500, (n, 2)))
+    frame = pd.DataFrame({"user": rng.integers(0, 1_500, n), "lat": lat, "lon": lon})
+    frame.loc[3, "lat"] = np.nan
+    frame.loc[4, "lat"] = 95
+    path = tmp_path_factory.mktemp("trips") / "trips.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+quiet = {"report": lambda told: None}
+
+
+@pytest.fixture(scope="module")
+def memory(path):
+    return snh.read_points(path, CITY, user="user", **quiet)
+
+
+def scanned(path, **changes):
+    terms = {"unit": "record", "n": "private", "budget": 100, **quiet} | changes
+    return snh.PrivateDataset.scan(path, CITY, **terms)
+
+
+@pytest.fixture(scope="module")
+def both(path, memory):
+    known = snh.PrivateDataset(memory, 100, unit="record", n="private")
+    return known, scanned(path, user="user")
+
+
+@pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: type(builder).__name__)
+def test_releases_are_equal_to_the_last_bit(both, builder):
+    one, other = (data.release(builder, epsilon=0.5, seed=3) for data in both)
+    assert one.spends == other.spends
+    assert one.to_bytes() == other.to_bytes()
+
+
+def test_ledgers_are_equal(both):
+    known, streamed = (data.ledger.entries for data in both)
+    assert [(e.who, e.epsilon, e.spends) for e in known] == [
+        (e.who, e.epsilon, e.spends) for e in streamed
+    ]
+
+
+def test_a_deeper_tree_ends_at_the_fine_grid():
+    table = pa.table({"lat": [37.7637] * 200, "lon": [-122.4337] * 200})
+    data = snh.PrivateDataset.scan(table, CITY, 100_000, unit="record", n="public")
+    release = data.release(snh.PrivTree(max_depth=14), epsilon=100_000)
+    narrow = min(
+        shape.bounds[2] - shape.bounds[0] for shape in release.cells().to_crs(CITY.crs).geometry
+    )
+    assert narrow == pytest.approx(CITY.side_m / 2**12, rel=1e-3)
+
+
+def test_a_ledger_knows_the_records_however_they_are_read(path, memory, tmp_path):
+    ledger = tmp_path / "trips.ledger"
+    known = snh.PrivateDataset(memory, 1, unit="record", n="public", ledger=ledger)
+    known.release(snh.UniformGrid(), epsilon=0.5)
+    again = scanned(path, user="user", budget=None, n="public", ledger=ledger)
+    assert again.ledger.spent == Fraction(1, 2)
+    with pytest.raises(BudgetExceeded):
+        again.release(snh.UniformGrid(), epsilon=0.6)
+    one_less = snh.Points(CITY, memory.xy[1:])
+    with pytest.raises(InputError, match="other records"):
+        snh.PrivateDataset(one_less, 1, unit="record", n="public", ledger=ledger)
+
+
+def test_a_fingerprint_needs_its_key_and_no_order(path, memory):
+    streamed = scan_points(path, CITY, user="user", **quiet)
+    turned = PointSource(snh.Points(CITY, memory.xy[::-1]))
+    assert fingerprint(streamed, b"k") == fingerprint(turned, b"k")
+    assert fingerprint(streamed, b"k") != fingerprint(streamed, b"l")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_records_of_a_user_are_bounded_as_in_memory(path, memory, tmp_path, monkeypatch, stored):
+    words = partial(np.arange, 1, dtype=np.uint64)
+    monkeypatch.setattr(SystemEntropy, "words", lambda self, count: words(count + 1))
+    terms = {"unit": "user", "max_per_user": 5, "n": "private", "budget": 1}
+    known = snh.PrivateDataset(memory, **terms)
+    ledger = {"ledger": tmp_path / "a.ledger"} if stored else {}
+    told = []
+    streamed = scanned(path, **terms, **ledger, report=told.append)
+    one, other = (data.release(snh.Identity(200), epsilon=1, seed=2) for data in (known, streamed))
+    assert one.to_bytes() == other.to_bytes()
+    assert len(told) == 1
+    assert "row 5: latitude is missing" in str(told[0])
+
+
+def test_a_unit_of_users_needs_users(tmp_path):
+    (tmp_path / "a.csv").write_text("lat,lon\n37.76,-122.43\n")
+    with pytest.raises(InputError, match="unit='user' needs the user of each record"):
+        scanned(tmp_path / "a.csv", unit="user", max_per_user=2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n": "some"}, "n must be 'public' or 'private'"),
+        ({"budget": None}, "budget is missing"),
+        ({"unit": "city"}, "unit must be"),
+        ({"since": "2026-11-01"}, "since and until need the column of times"),
+        ({"lat": "north"}, "no column is called 'north'"),
+    ],
+)
+def test_wrong_arguments_are_refused(path, changes, message):
+    with pytest.raises(InputError, match=message):
+        scanned(path, **changes)
+
+
+def test_points_are_not_scanned_nor_files_points(path, memory):
+    with pytest.raises(InputError, match="PrivateDataset takes what read_points has read"):
+        scanned(memory)
+    with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
+        snh.PrivateDataset(path, 1, unit="record", n="public")  # pyright: ignore
