@@ -148,7 +148,7 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
         domain = mbi.Domain(cliques[-1], (*sizes, *sizes))
         measured = [
             mbi.LinearMeasurement(
-                block_sums(noisy, k).astype(float).ravel(), clique, stddev=k**_STD_EXPONENT
+                block_sums(noisy, np.arange(0, m, k)).ravel(), clique, stddev=k**_STD_EXPONENT
             )
             for k, clique in zip(widths, cliques, strict=True)
         ]

@@ -1,18 +1,27 @@
 import numpy as np
 import pytest
 
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.blocks import block_starts, block_sums, spread
 
 
-def test_blocks_of_several_layers():
-    values = np.arange(2 * 6 * 6).reshape(2, 6, 6)
+@pytest.mark.parametrize(("m", "blocks"), [(6, 2), (7, 3), (5, 5), (4, 1)])
+def test_sums_over_blocks_and_back(m, blocks):
+    values = np.random.default_rng(m).normal(size=(m, m))
+    first = block_starts(m, blocks)
+    ends = [*first[1:], m]
     expected = [
-        [[layer[3 * i : 3 * i + 3, 3 * j : 3 * j + 3].sum() for j in range(2)] for i in range(2)]
-        for layer in values
+        [values[a:b, c:d].sum() for c, d in zip(first, ends, strict=True)]
+        for a, b in zip(first, ends, strict=True)
     ]
-    assert block_sums(values, 3).tolist() == expected
+    sums = block_sums(values, first)
+    np.testing.assert_allclose(sums, expected)
+    cells = np.diff(first, append=m)
+    assert cells.max() - cells.min() <= 1
+    again = spread(sums, cells)
+    assert again.shape == (m, m)
+    assert (again[np.ix_(first, first)] == sums).all()
+    np.testing.assert_allclose(block_sums(again, first), sums * np.outer(cells, cells))
 
 
-def test_blocks_must_fit():
-    with pytest.raises(ValueError, match="reshape"):
-        block_sums(np.ones((5, 5)), 2)
+def test_truth_values_are_counted():
+    assert block_sums(np.ones((3, 3), bool), np.array([0])).tolist() == [[9]]

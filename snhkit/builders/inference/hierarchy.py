@@ -71,14 +71,16 @@ def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray
     best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
     for own, own_variance in zip(levels[-2::-1], variances[-2::-1], strict=True):
         cut = len(best[-1]) // len(own)
+        sums = block_sums(best[-1], np.arange(0, len(best[-1]), cut))
         sum_variance = cut**2 * variance
         weight = sum_variance / (sum_variance + own_variance)
-        best.append(weight * own + (1 - weight) * block_sums(best[-1], cut))
+        best.append(weight * own + (1 - weight) * sums)
         variance = weight * own_variance
     counts = best.pop()
     while best:
         below = best.pop()
         cut = len(below) // len(counts)
-        difference = (counts - block_sums(below, cut)) / cut**2
+        sums = block_sums(below, np.arange(0, len(below), cut))
+        difference = (counts - sums) / cut**2
         counts = below + difference.repeat(cut, axis=0).repeat(cut, axis=1)
     return counts

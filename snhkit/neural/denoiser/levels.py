@@ -5,12 +5,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
+from snhkit.geometry.blocks import block_starts, block_sums, spread
 from snhkit.geometry.histogram import Merged
 from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements
@@ -19,15 +20,12 @@ __all__ = [
     "WIDER",
     "Blocks",
     "Levels",
-    "block_starts",
-    "block_sums",
     "bought_levels",
     "checked_share",
     "coarse_share",
     "enough_records",
     "estimates",
     "least_width",
-    "spread",
 ]
 
 BLOCK_M = 400.0
@@ -305,23 +303,3 @@ def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
     """Return the blocks that start at these cells along either axis."""
     block = np.repeat(np.arange(len(first)), np.diff(first, append=grid.m))
     return Merged(grid, block[:, None] * len(first) + block)
-
-
-def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
-    """Return the first cells of blocks of nearly equal width among m cells, shape (blocks,)."""
-    return np.arange(blocks) * m // blocks
-
-
-def block_sums(
-    values: Shaped[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
-) -> Float[np.ndarray, "b b"]:
-    """Return the sums over blocks, given their first cells along either axis."""
-    rows = np.add.reduceat(values.astype(float, copy=False), first, axis=0)
-    return np.add.reduceat(rows, first, axis=1)
-
-
-def spread(
-    values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
-) -> Shaped[np.ndarray, "m m"]:
-    """Return for each cell the value of its block; ``cells`` are the blocks' widths in cells."""
-    return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

@@ -13,9 +13,9 @@ from safetensors.numpy import load
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.blocks import block_sums, spread
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
-from snhkit.neural.denoiser.levels import Blocks, Levels, spread
+from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled
 from snhkit.progress import steps
 
@@ -167,7 +167,7 @@ def _by_tiles(
                 part = around[i : i + side, j : j + side]
                 fine, lean = _denoised(_weights(), part, told, turns)
                 if split == 1:
-                    fine = block_sums(np.asarray(fine), SPLIT)
+                    fine = block_sums(np.asarray(fine), np.arange(0, SPLIT * side, SPLIT))
                 (a, b), (c, d) = _kept(i, side, padded), _kept(j, side, padded)
                 opinion[a:b, c:d] = lean[a - i : b - i, c - j : d - j]
                 fine = fine[split * (a - i) : split * (b - i), split * (c - j) : split * (d - j)]

@@ -3,7 +3,8 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from snhkit.neural.denoiser.levels import Blocks, Levels, block_sums, spread
+from snhkit.geometry.blocks import block_sums, spread
+from snhkit.neural.denoiser.levels import Blocks, Levels
 
 __all__ = ["projected", "reconciled", "settled"]
 

@@ -7,14 +7,12 @@ import pytest
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry.blocks import block_sums
 from snhkit.neural.denoiser import levels
 from snhkit.neural.denoiser.levels import (
-    block_starts,
-    block_sums,
     blocks,
     bought_levels,
     estimates,
-    spread,
 )
 from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms
@@ -49,16 +47,6 @@ class TestBlocks:
         assert set(large) <= set(small)
         assert (np.diff(small, append=m) > 0).all()
         assert small[0] == large[0] == 0
-
-    def test_sums_and_their_places(self):
-        values = np.arange(25).reshape(5, 5)
-        first = block_starts(5, 2)
-        assert first.tolist() == [0, 2]
-        sums = block_sums(values, first)
-        assert sums.tolist() == [[12, 33], [93, 162]]
-        again = spread(sums, np.array([2, 3]))
-        assert again[1:3, 1:3].tolist() == sums.tolist()
-        assert again.shape == (5, 5)
 
 
 def by_least_squares(cells, small, large, grid, group):

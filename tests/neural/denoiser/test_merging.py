@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.neural.denoiser.levels import block_starts
+from snhkit.geometry.blocks import block_starts
 from snhkit.neural.denoiser.merging import merged_groups
 
 

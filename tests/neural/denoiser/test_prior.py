@@ -10,10 +10,11 @@ from safetensors.numpy import load
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region
+from snhkit.geometry.blocks import block_sums
 from snhkit.neural import Prior
 from snhkit.neural.denoiser import prior
 from snhkit.neural.denoiser.denoiser import PLANES, start
-from snhkit.neural.denoiser.levels import block_sums, blocks, estimates
+from snhkit.neural.denoiser.levels import blocks, estimates
 
 SHAPES = jax.eval_shape(start, jax.random.key(0))
 TOLD = np.array([1, -0.5, 0.5, 1, -2, -0.1, -0.5, 0], np.float32)

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
 from snhkit.geometry import Grid, Region
-from snhkit.neural.denoiser.levels import block_sums, blocks, estimates
+from snhkit.geometry.blocks import block_sums
+from snhkit.neural.denoiser.levels import blocks, estimates
 from snhkit.neural.denoiser.reconcile import LEAST, projected, reconciled, settled
 
 SIZES = st.one_of(st.just(0.0), st.floats(0, 1e-300), st.floats(0, 100), st.floats(0, 1e30))
