@@ -23,6 +23,7 @@ from snhkit.privacy import Epsilon, exact, written
 
 if TYPE_CHECKING:
     import pandas as pd
+    from distributed import Client
 
 __all__ = ["intervals_over_seeds", "sweep"]
 
@@ -43,6 +44,7 @@ def sweep(
     queries: int = 5_000,
     file: str | os.PathLike[str] | None = None,
     processes: int = 1,
+    client: "Client | None" = None,
 ) -> "pd.DataFrame":
     """Measure the errors of all combinations of methods, places and settings.
 
@@ -77,6 +79,8 @@ def sweep(
         continues. The file is for the owner of the records.
     processes : int
         Number of processes.
+    client : distributed.Client, optional
+        A Dask cluster that measures instead; the places travel to its workers once.
 
     Returns
     -------
@@ -122,7 +126,7 @@ def sweep(
     done = DoneCells.open(file, settings)
     missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
     # Closed even if a cell fails or the user interrupts: no process stays behind.
-    with closing(_results(missing, places, bands, queries, processes)) as results:
+    with closing(_results(missing, places, bands, queries, processes, client)) as results:
         for cell, rows in tqdm(results, "cells", len(missing), unit="build", leave=False):
             done.add(cell.key, digests[cell.city], rows)
     found = {cell: done.rows[cell.key, digests[cell.city]] for cell in cells}
@@ -206,9 +210,13 @@ def _work(cell: Cell) -> list[list[float]]:
 
 
 def _results(
-    cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int
-) -> Generator[tuple[Cell, list[list[float]]], None, None]:
+    cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int,
+    client: "Client | None",
+) -> Generator[tuple[Cell, list[list[float]]], None, None]:  # fmt: skip
     """Yield cells with their rows as they are finished."""
+    if client is not None:
+        yield from _from_cluster(client, cells, (dict(places), bands, queries))
+        return
     if whole("processes", processes, least=1) == 1 or len(cells) < 2:
         for cell in cells:
             yield cell, measured(cell, places[cell.city], bands, queries)
@@ -223,6 +231,26 @@ def _results(
             yield of[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _from_cluster(
+    client: "Client", cells: list[Cell], shared: tuple[dict[str, Place], list, int]
+) -> Generator[tuple[Cell, list[list[float]]], None, None]:
+    """Yield cells with their rows as the workers of a Dask cluster finish them."""
+    from distributed import as_completed as finished
+
+    there = client.scatter(shared, broadcast=True, hash=False)
+    of = {client.submit(_measured_there, cell, there, pure=False): cell for cell in cells}
+    try:
+        for future in finished(of):
+            yield of[future], future.result()
+    finally:
+        client.cancel(list(of))
+
+
+def _measured_there(cell: Cell, shared: tuple[dict[str, Place], list, int]) -> list[list[float]]:
+    places, bands, queries = shared
+    return measured(cell, places[cell.city], bands, queries)
 
 
 def _table(

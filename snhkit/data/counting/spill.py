@@ -20,6 +20,7 @@ from snhkit.data.counting.pass_counts import PassCounts
 from snhkit.data.counting.passes import Seen, in_threads, over
 from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
+from snhkit.geometry.windows import windows
 
 __all__ = [
     "BoundedRecords",
@@ -38,6 +39,7 @@ _RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
 _PLACES = 2**18  # that are read at a time
 _BUCKET_BYTES = 2**25  # of a bucket, about
 _MOST_BUCKETS = 1024
+_DAY_US = 86_400_000_000
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 """Returns which records are kept, from the person of each, shape (n,), and its place, shape (n, 2);
@@ -68,14 +70,14 @@ class SpillFolder:
         The region; records outside are dropped.
     buckets : int
         The number of files of a task, a power of two.
-    window_us : int, optional
-        The length of the time in microseconds that is one unit of a person; by default all time.
+    window_days : int, optional
+        The number of days whose records of a person are one unit; by default all days.
     """
 
     path: Path
     region: Region
     buckets: int
-    window_us: int | None = None
+    window_days: int | None = None
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,9 @@ class Spill(PlaceCounter):
         usable, inside, xy = self.inside(lat, lon)
         assert person is not None  # noqa: S101
         group = person[usable][inside].view(np.uint64)
-        if self._to.window_us is not None:
+        if self._to.window_days is not None:
             assert time is not None  # noqa: S101
-            nth = time[usable][inside] // self._to.window_us
+            nth = windows(time[usable][inside] // _DAY_US, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         buckets = self._to.buckets
         bucket = _spread(group) >> np.uint64(64 - buckets.bit_length() + 1)
@@ -201,8 +203,8 @@ class BoundedRecords(PassCounts):
         The declared region.
     choose : Choice
         Chooses the records that are kept.
-    window_us : int, optional
-        The length of the time in microseconds that is one unit of a person; by default all time.
+    window_days : int, optional
+        The number of days whose records of a person are one unit; by default all days.
     spill : str or path, optional
         The folder in which the files' folder is made; by default that of temporary files.
     passes : Passes, optional
@@ -216,7 +218,7 @@ class BoundedRecords(PassCounts):
         source: Source,
         region: Region,
         choose: Choice,
-        window_us: int | None = None,
+        window_days: int | None = None,
         spill: Any = None,
         passes: "Passes | None" = None,
         told: Callable[[Seen], object] = lambda seen: None,
@@ -226,7 +228,7 @@ class BoundedRecords(PassCounts):
         self._folder = folder
         self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         try:
-            to = SpillFolder(folder, region, bucket_count(source.size), window_us)
+            to = SpillFolder(folder, region, bucket_count(source.size), window_days)
             source.refuse_changed()
             seen = self._passes.spill(source, to, choose)
             source.refuse_changed()

@@ -94,10 +94,10 @@ class Opening:
             self._all = StreamedRecords(self._source, self._region, self._report, self._passes)
         return self._all
 
-    def bounded(self, choose: Choice, spill: Any, window_us: int | None = None) -> BoundedRecords:
+    def bounded(self, choose: Choice, spill: Any, window_days: int | None = None) -> BoundedRecords:
         """Return the records that are kept of each person, which are read once more."""
         kept = BoundedRecords(
-            self._source, self._region, choose, window_us, spill, self._passes, self._told
+            self._source, self._region, choose, window_days, spill, self._passes, self._told
         )
         return kept
 

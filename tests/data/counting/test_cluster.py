@@ -64,11 +64,11 @@ def streamed(path, report, client=None):
     return StreamedRecords(open_source(path, rules_of()), CITY, report, passes)
 
 
-def bounded(path, window_us, client=None):
+def bounded(path, window_days, client=None):
     rules = rules_of(user="user", time="time", people=True)
     choose = partial(kept_records, most=4, key=KEY)
     passes = None if client is None else ClusterPasses(client)
-    return BoundedRecords(open_source(path, rules), CITY, choose, window_us, passes=passes)
+    return BoundedRecords(open_source(path, rules), CITY, choose, window_days, passes=passes)
 
 
 def sent(client):
@@ -89,7 +89,7 @@ def test_counts_are_equal_and_points_never_move(path, client):
         assert (there.count(what).counts == here.count(what).counts).all()
     boxes = RangeQueries.sample(CITY, 9)
     assert (there.boxes(boxes) == here.boxes(boxes)).all()
-    for unit in (None, 86_400_000_000):
+    for unit in (None, 1):
         one, other = bounded(path, unit), bounded(path, unit, client)
         assert (one.count(Grid(CITY, 30)).counts == other.count(Grid(CITY, 30)).counts).all()
 
@@ -97,6 +97,18 @@ def test_counts_are_equal_and_points_never_move(path, client):
     there.count(Grid(CITY, 30))
     moved = sent(client) - before
     assert moved < 20 * 30**2 * 8 < N * 16  # counts of a few tasks; all points are far more
+
+
+def test_sweeps_run_on_the_same_cluster(client):
+    import snhkit as snh
+    from snhkit.experiment.places import Place
+    from snhkit.experiment.sweep import sweep
+
+    places = {"Fargo": Place(snh.synthetic_points("fargo", 500))}
+    asked = (places, ["ug"], ["0.1", "1"])
+    one = sweep(*asked, seeds=[0], queries=50)
+    other = sweep(*asked, seeds=[0], queries=50, client=client)
+    assert one.equals(other)
 
 
 def test_a_worker_that_dies_changes_nothing(path, client):

@@ -12,6 +12,7 @@ from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.spill import BoundedRecords, bucket_count
 from snhkit.data.counting.streamed import rules_of
 from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry.windows import windows
 from snhkit.privacy.bounding import kept_records
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
@@ -34,35 +35,35 @@ def frame():
     return text
 
 
-def bounded(path, most, window_us=None, **options):
-    rules = rules_of(user="user", time="time" if window_us else None, people=True)
+def bounded(path, most, window_days=None, **options):
+    rules = rules_of(user="user", time="time" if window_days else None, people=True)
     choose = partial(kept_records, most=most, key=KEY)
-    return BoundedRecords(open_source(path, rules), CITY, choose, window_us, **options)
+    return BoundedRecords(open_source(path, rules), CITY, choose, window_days, **options)
 
 
-def expected(frame, most, window_us=None):
+def expected(frame, most, window_days=None):
     """The counts of the records that are kept in memory."""
     frame = frame[frame.user.notna() & (frame.user != "NULL") & frame.lat.notna()]
     xy = CITY.to_xy(frame.lat.to_numpy(), frame.lon.to_numpy())
     inside = CITY.contains(xy)
     unit = frame.user
-    if window_us:
-        unit = unit + " " + (frame.time.astype("int64") // window_us).astype(str)
+    if window_days:
+        unit = unit + " " + windows(frame.time.astype("int64") // DAY, window_days).astype(str)
     person = np.unique(unit.to_numpy(str)[inside], return_inverse=True)[1]
     kept = kept_records(person, xy[inside], most, KEY)
     return GRID.count(Points(CITY, xy[inside][kept])).counts, np.bincount(person).clip(max=most)
 
 
-@pytest.mark.parametrize("window_us", [None, DAY])
+@pytest.mark.parametrize("window_days", [None, 1, 2])
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-def test_what_is_kept_of_a_person_is_what_is_kept_in_memory(frame, tmp_path, name, window_us):
+def test_what_is_kept_of_a_person_is_what_is_kept_in_memory(frame, tmp_path, name, window_days):
     path = tmp_path / name
     if name == "a.csv":
         frame.to_csv(path, index=False)
     else:
         frame.astype({"time": "datetime64[us]"}).to_parquet(path, row_group_size=300)
-    counts, kept = expected(frame, 20, window_us)
-    source = bounded(path, 20, window_us)
+    counts, kept = expected(frame, 20, window_days)
+    source = bounded(path, 20, window_days)
     assert source.n() == kept.sum()
     assert (source.count(GRID).counts == counts).all()
 

@@ -1,0 +1,28 @@
+"""Windows of days: the parts of time in which the records of a person are one unit."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["windows"]
+
+_FIRST_MONDAY = 3  # days before 1970-01-01, a Thursday
+
+
+def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
+    """Return the number of the window that each day lies in, shape (n,).
+
+    Windows follow each other from a Monday, so windows of 7 days are weeks.
+
+    Parameters
+    ----------
+    day : ndarray of int, shape (n,)
+        Days, counted from 1970-01-01.
+    days : int
+        The number of days of a window.
+
+    Examples
+    --------
+    >>> windows(np.array([0, 3, 4, 10, 11]), days=7)
+    array([0, 0, 1, 1, 2])
+    """
+    return (day + _FIRST_MONDAY) // days
