@@ -1,10 +1,13 @@
 """The command that answers boxes and polygons from a release."""
 
+import warnings
+
 import click
 
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import refuse_same_file
 from snhkit.cli.types import INPUT_FILE, OutputFile
+from snhkit.errors import OutsideWarning
 
 __all__ = ["answer"]
 
@@ -33,9 +36,14 @@ def answer(file, boxes, out) -> None:
     from snhkit.loading import load
 
     made = load(file)
-    queries, rows = read_boxes(boxes, made.region)
+    with warnings.catch_warnings(record=True) as outside:
+        warnings.simplefilter("always", OutsideWarning)
+        queries, rows = read_boxes(boxes, made.region)
+        counts = made.answer(queries)
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
-    text = answered(rows, made.answer(queries), kind.lower())
+    text = answered(rows, counts, kind.lower())
+    for told in outside:
+        say(f"{boxes}: {told.message}", err=True)
     if past := int(beyond(queries, made.region).sum()):
         say(
             f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "

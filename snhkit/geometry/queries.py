@@ -1,5 +1,6 @@
 """Range queries: many boxes as arrays."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.checks import whole
 from snhkit.defaults import DEFAULT_SIZES_M
-from snhkit.errors import InputError
+from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry.arrays import floats
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 
-__all__ = ["RangeQueries", "are_boxes"]
+__all__ = ["RangeQueries", "are_boxes", "warn_outside"]
+
+_FIRST = 5  # boxes that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +190,17 @@ class RangeQueries:
         ------
         InputError
             Naming the first box with south above north, a width over 180 degrees, or a latitude
-            or longitude that does not exist.
+            or longitude that does not exist; or if no box reaches the region, and would with
+            latitude and longitude exchanged.
+
+        Warns
+        -----
+        OutsideWarning
+            If a box lies outside the region, so that its count is 0.
         """
         bounds = {"south": south, "west": west, "north": north, "east": east}
         s, w, n, e = (np.atleast_1d(floats(name, value)) for name, value in bounds.items())
+        south_given, west_given = s, w
         lengths = len(s), len(w), len(n), len(e)
         if len(set(lengths)) > 1:
             raise InputError(
@@ -213,7 +223,16 @@ class RangeQueries:
         mid_lat, mid_lon = (s + n) / 2, (w + e) / 2
         x0, x1 = region.to_xy(mid_lat, w)[:, 0], region.to_xy(mid_lat, e)[:, 0]
         y0, y1 = region.to_xy(s, mid_lon)[:, 1], region.to_xy(n, mid_lon)[:, 1]
-        return cls(region, x0, y0, np.maximum(x1 - x0, 0), np.maximum(y1 - y0, 0))
+        boxes = cls(region, x0, y0, np.maximum(x1 - x0, 0), np.maximum(y1 - y0, 0))
+        outside = (np.minimum(x1, y1) < 0) | (np.maximum(x0, y0) > region.side_m)
+        if outside.any():
+            if outside.all() and _reaches(region, lat=west_given, lon=south_given):
+                raise InputError(
+                    f"no box reaches the region around ({region.lat:g}, {region.lon:g}); are "
+                    "latitude and longitude swapped?"
+                )
+            warn_outside(region, outside, "boxes")
+        return boxes
 
     @classmethod
     def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":
@@ -249,6 +268,27 @@ class RangeQueries:
             return
         for start in range(0, len(self), size):
             yield self[start : start + size]
+
+
+def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> None:
+    """Give an ``OutsideWarning`` if boxes or shapes are outside a region, and name the first."""
+    rows = np.flatnonzero(outside)
+    if rows.size:
+        first = ", ".join(map(str, rows[:_FIRST])) + (", ..." if rows.size > _FIRST else "")
+        warnings.warn(
+            f"{rows.size:,} of {len(outside):,} {what} lie outside the region of "
+            f"{region.side_m:g} m around ({region.lat:g}, {region.lon:g}), so their counts are 0 "
+            f"({what} {first}, counted from 0).",
+            OutsideWarning,
+            stacklevel=4,
+        )
+
+
+def _reaches(region: Region, lat: Float[np.ndarray, " q"], lon: Float[np.ndarray, " q"]) -> bool:
+    """Return whether a place in degrees lies in the smallest box in degrees around the region."""
+    south, west, north, east = region.bounds
+    lon = region.near_centre(lon)
+    return bool(((south <= lat) & (lat <= north) & (west <= lon) & (lon <= east)).any())
 
 
 def are_boxes(shapes) -> Bool[np.ndarray, " q"]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError
 from snhkit.files import write_whole
 from snhkit.geometry import Grid, RangeQueries, Region
+from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
 from snhkit.privacy import PrivacyUnit, Spend, total_delta, written
 from snhkit.release import file
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import geopandas as gpd
 
 __all__ = ["Release"]
+
+_LARGE_EPSILON = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,10 +117,10 @@ class Release:
         if not isinstance(queries, RangeQueries):
             from snhkit.release.polygon_model import PolygonModel
             from snhkit.release.polygons import cover
-            from snhkit.release.shapes import polygons_in, warn_outside
+            from snhkit.release.shapes import outside, polygons_in
 
             parts, shapes = self.model.additive(), polygons_in(self.region, queries)
-            warn_outside(self.region, shapes)
+            warn_outside(self.region, outside(self.region, shapes), "shapes")
             if isinstance(parts, PolygonModel):
                 return parts.answer_shapes(shapes)
             owner, boxes, share = cover(parts.cells(), shapes)
@@ -265,6 +268,12 @@ class Release:
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
             "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
         } | getattr(self.model, "remarks", dict)()
+        if self.epsilon > _LARGE_EPSILON:
+            lines["Caution"] = (
+                f"epsilon = {written(self.epsilon)} hides next to nothing: a result may be "
+                f"e^{written(self.epsilon)} times as probable with somebody's record as without "
+                "it. Usual values are 0.1 to 1."
+            )
         # The warning belongs to the kind of model, so a file cannot leave it out.
         warnings = [getattr(self.model, "warning", "")]
         if self.replayable:

@@ -1,6 +1,5 @@
 """Checked polygons of frames, projected to a region's plane."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import geopandas as gpd
@@ -8,18 +7,17 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError, OutsideWarning
+from snhkit.errors import InputError
 from snhkit.geometry import Region
 
 if TYPE_CHECKING:
     from pyproj import CRS
 
-__all__ = ["outside", "polygons_in", "warn_outside"]
+__all__ = ["outside", "polygons_in"]
 
 _LONGEST_EDGE_M = 1_000  # the middle of such an edge moves by centimetres under a projection
 _AREAL = 2  # shapely's dimension of polygons
 _SLACK = 1.01  # coordinates a little beyond the globe are rounding, not another unit
-_FIRST = 5  # rows that a message names
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
@@ -81,20 +79,6 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
 def outside(region: Region, polygons: NDArray[Any]) -> NDArray[np.bool_]:
     """Return whether each polygon, in the region's metres, is outside the region, shape (q,)."""
     return ~shapely.intersects(polygons, shapely.box(0, 0, region.side_m, region.side_m))
-
-
-def warn_outside(region: Region, polygons: NDArray[Any]) -> None:
-    """Give an ``OutsideWarning`` if a polygon, in the region's metres, is outside the region."""
-    rows = np.flatnonzero(outside(region, polygons))
-    if rows.size:
-        first = ", ".join(map(str, rows[:_FIRST])) + (", ..." if rows.size > _FIRST else "")
-        warnings.warn(
-            f"{rows.size:,} of {len(polygons):,} shapes lie outside the region of "
-            f"{region.side_m:g} m around ({region.lat:g}, {region.lon:g}), so their counts are 0 "
-            f"(shapes {first}, counted from 0).",
-            OutsideWarning,
-            stacklevel=3,
-        )
 
 
 def _checked(frame: object) -> tuple[NDArray[Any], "CRS"]:

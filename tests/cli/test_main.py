@@ -307,8 +307,14 @@ def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     assert code == 0
     assert out.splitlines()[2] == "10,10,11,11,0.0"
     assert " ".join(err.split()) == (
-        "2 of 3 boxes or polygons reach outside the region; the part outside counts as 0."
+        "b.csv: 1 of 3 boxes lie outside the region of 2000 m around (43.038, -87.91), so their "
+        "counts are 0 (boxes 1, counted from 0). 2 of 3 boxes or polygons reach outside the "
+        "region; the part outside counts as 0."
     )
+    (tmp_path / "b.csv").write_text("south,west,north,east\n-87.92,43.03,-87.91,43.04\n")
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert (code, out) == (2, "")
+    assert "are latitude and longitude swapped?" in err
 
 
 def test_advice_on_columns_is_given_in_options(run, tmp_path):
@@ -522,8 +528,12 @@ def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch,
 
 
 def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, monkeypatch):
-    def interrupted(*_args):
-        raise KeyboardInterrupt
+    replace = Path.replace
+
+    def interrupted(written, target):
+        if target.name == "a.snh":
+            raise KeyboardInterrupt
+        return replace(written, target)
 
     monkeypatch.setattr("pathlib.Path.replace", interrupted)
     assert (

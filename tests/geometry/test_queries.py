@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely import Polygon, box
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Points, RangeQueries, Region, exact_counts
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
@@ -167,6 +167,22 @@ class TestDegrees:
         columns = {name: [value, bad.get(name, value)] for name, value in good.items()}
         with pytest.raises(InputError, match=message):
             RangeQueries.from_degrees(CITY, **columns)
+
+    def test_boxes_elsewhere_are_warned_of(self):
+        inside = [37.76, -122.44, 37.77, -122.43]
+        elsewhere = [[37.76, -121, 37.77, -120], [-37.77, -122.44, -37.76, -122.43]]
+        with pytest.warns(OutsideWarning, match=r"2 of 3 boxes .* \(boxes 1, 2, counted from 0\)"):
+            boxes = RangeQueries.from_degrees(CITY, *np.transpose([inside, *elsewhere]))
+        assert (boxes.clipped().width * boxes.clipped().height > 0).tolist() == [True, False, False]
+        with pytest.warns(OutsideWarning, match="2 of 2 boxes"):
+            RangeQueries.from_degrees(CITY, *np.transpose(elsewhere))
+
+    def test_swapped_boxes_are_refused(self):
+        paris = Region.around(lat=48.86, lon=2.35, side_m=10_000)
+        with pytest.raises(InputError, match="are latitude and longitude swapped"):
+            RangeQueries.from_degrees(paris, south=2.34, west=48.85, north=2.36, east=48.87)
+        turned = RangeQueries.from_degrees(paris, south=48.85, west=2.34, north=48.87, east=2.36)
+        assert turned.width > 1_000
 
     def test_columns_must_be_as_long(self):
         with pytest.raises(InputError, match="equal lengths, not 2, 1, 1, 1"):

@@ -55,6 +55,16 @@ class TestCard:
         assert release.card()["Privacy"].startswith("epsilon = 2, delta = 0.000001, hides all")
         assert release.card()["Paid for"] == "1 for a; 1 (delta = 0.000001) for b"
 
+    @pytest.mark.parametrize(
+        ("epsilon", "cautioned"), [("10", False), ("10.5", True), ("5000", True)]
+    )
+    def test_a_large_epsilon_is_cautioned_of_in_plain_words(self, city, epsilon, cautioned):
+        price = exact(epsilon)
+        card = told(city, epsilon=price, spends=(Spend(price, "cells"),)).card().get("Caution", "")
+        assert bool(card) == cautioned
+        if cautioned:
+            assert card.startswith(f"epsilon = {epsilon} hides next to nothing: a result may be e^")
+
     def test_html_is_escaped(self, city):
         evil = "<script>alert('1')</script>"
         spends = (Spend(exact(1), evil),)

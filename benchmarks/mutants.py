@@ -1,0 +1,145 @@
+"""Planted faults that tests must find: python benchmarks/mutants.py [--help].
+
+benchmarks/mutants.toml lists the faults: a file, a text in it that occurs once, the text that takes
+its place, and the tests that must fail. Each fault is planted in a copy of the source tree. Prints,
+as Markdown, how many were caught, and which were not; the exit code is 1 if one was not.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from tqdm.auto import tqdm
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("snhkit", "tests", "benchmarks", "docs", "pyproject.toml")
+LIMIT_S = 900
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault to plant: a text that occurs once in a file, and the text that takes its place.
+
+    Parameters
+    ----------
+    name : str
+        What is wrong then.
+    file : str
+        The path of the file in the source tree.
+    old, new : str
+        The two texts.
+    tests : tuple of str
+        Paths or node ids of tests, of which one at least must fail.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def planted(self, root: Path) -> str:
+        """Return the text of the file with the fault; raise ValueError if its place is gone."""
+        path = root / self.file
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if (times := text.count(self.old)) != 1:
+            raise ValueError(f"{self.name}: its text occurs {times} times in {self.file}")
+        if self.old == self.new:
+            raise ValueError(f"{self.name}: changes nothing")
+        return text.replace(self.old, self.new)
+
+
+def faults() -> list[Fault]:
+    """Return the listed faults."""
+    listed = tomllib.loads((ROOT / "benchmarks" / "mutants.toml").read_text(encoding="utf-8"))
+    return [Fault(**entry | {"tests": tuple(entry["tests"])}) for entry in listed["fault"]]
+
+
+def run(tests: tuple[str, ...], root: Path) -> int:
+    """Return the exit code of tests in a copy: 0 passed, 1 failed, another could not be run."""
+    words = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        return subprocess.run(  # noqa: S603 - our own tests
+            [*words, *tests], cwd=root, env=environment, capture_output=True, timeout=LIMIT_S,
+            check=False,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 1  # a fault that never ends is noticed, too
+
+
+def caught(fault: Fault, root: Path) -> str:
+    """Return "caught", "survived" or what prevented the trial."""
+    path = root / fault.file
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    try:
+        path.write_text(fault.planted(root), encoding="utf-8")
+    except (ValueError, OSError) as error:
+        return f"error: {error}"
+    try:
+        code = run(fault.tests, root)
+    finally:
+        path.write_text(before, encoding="utf-8")
+    return {0: "survived", 1: "caught"}.get(code, f"error: the tests could not be run ({code})")
+
+
+def copy_to(folder: Path) -> Path:
+    """Return a new copy of the source tree."""
+    for name in COPIED:
+        source, target = ROOT / name, folder / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "_build", "*.png")
+            shutil.copytree(source, target, ignore=ignored)
+        else:
+            shutil.copy(source, target)
+    return folder
+
+
+def main() -> None:
+    """Print what became of each fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="part of a fault's name or file")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--sound", action="store_true", help="first run all tests without a fault")
+    given = parser.parse_args()
+    chosen = [f for f in faults() if given.only in f.name or given.only in f.file]
+    with tempfile.TemporaryDirectory() as folder:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for worker in range(given.workers):
+            (Path(folder) / str(worker)).mkdir()
+            copies.put(copy_to(Path(folder) / str(worker)))
+        if given.sound:
+            root = copies.get()
+            tests = tuple(sorted({test for fault in chosen for test in fault.tests}))
+            code = run(tests, root)
+            print(f"Without a fault, the {len(tests)} tests end with exit code {code}.")
+            copies.put(root)
+
+        def tried(fault: Fault) -> str:
+            root = copies.get()
+            try:
+                return caught(fault, root)
+            finally:
+                copies.put(root)
+
+        with ThreadPoolExecutor(given.workers) as pool:
+            results = list(tqdm(pool.map(tried, chosen), total=len(chosen), disable=None))
+    counts = Counter(result.partition(":")[0] for result in results)
+    print(f"{counts['caught']} of {len(chosen)} planted faults were caught.\n")
+    for fault, result in zip(chosen, results, strict=True):
+        if result != "caught":
+            print(f"- {fault.name} ({fault.file}): {result}")
+    sys.exit(counts["caught"] != len(chosen))
+
+
+if __name__ == "__main__":
+    main()

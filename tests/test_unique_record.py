@@ -1,0 +1,221 @@
+"""A record at a unique place leaves no trace in files, cards, reports, exports and messages.
+
+Searched are the digits of its coordinates, in degrees and metres, and the bytes of these numbers;
+also inside base64, compressed data and the arrays of files.
+"""
+
+import base64
+import io
+import re
+import struct
+import sys
+import traceback
+import zlib
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+from safetensors.numpy import load as arrays_of
+
+import snhkit as snh
+from snhkit.cli.main import main
+from snhkit.experiment.answers import answers_csv, answers_geojson
+from snhkit.release import card_json, card_markdown
+from snhkit.viz.maps import compare_map
+from snhkit.viz.reports.answers_report import answers_html
+
+REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
+LAT, LON = 43.0412345678, -87.9087654321
+X, Y = REGION.to_xy(LAT, LON)
+DIGITS = 8  # of each number: with the point, a metre in degrees, or a millimetre
+METHODS = {
+    "identity": snh.Identity(100),
+    "ug": snh.UniformGrid(),
+    "ag": snh.AdaptiveGrid(),
+    "privtree": snh.PrivTree(),
+    "quadtree": snh.QuadTree(3),
+    "dawa": snh.DAWA(order=4),
+    "privelet": snh.Privelet(200),
+}
+BOX = [(43.04, -87.92, 43.045, -87.9)]
+
+
+def texts() -> list[bytes]:
+    """Return the digits of the place, as any program would begin to write them."""
+    numbers = [f"{abs(value):.{DIGITS}f}" for value in (LAT, LON, X, Y)]
+    return [number[:DIGITS].encode() for number in numbers]
+
+
+def binary() -> list[bytes]:
+    """Return the bytes of the place as floating-point numbers, of either byte order."""
+    return [
+        struct.pack(order + kind, value)
+        for value in (LAT, LON, X, Y, X / 2_000, Y / 2_000)
+        for order in "<>"
+        for kind in "df"
+    ]
+
+
+def traces(data: bytes, depth: int = 0) -> list[bytes]:
+    """Return what of the place is found in data, and in what is encoded or packed in the data."""
+    found = [needle for needle in texts() + binary() if needle in data]
+    if depth == 4:
+        return found
+    for text in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", data):
+        for begin in range(4):  # a letter before it may look like a part of it
+            part = text[begin:].rstrip(b"=")
+            found += traces(base64.b64decode(part[: len(part) // 4 * 4]), depth + 1)
+    for start in re.finditer(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08", data):
+        try:
+            part = zlib.decompressobj(47).decompress(data[start.start() :], 2**24)
+        except zlib.error:
+            continue
+        found += traces(part, depth + 1) if part else []
+    return found
+
+
+def packed(data: bytes) -> bytes:
+    return zlib.compress(data)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        f"lat={LAT}".encode(),
+        repr(float(X)).encode(),
+        np.array([0.0, LON]).tobytes(),
+        np.array([Y], ">f4").tobytes(),
+        b"<img src='data:image/png;base64," + base64.b64encode(b"..." + repr(LAT).encode() * 9),
+        b"x" + packed(b"a" * 99 + repr(float(LON)).encode()),
+        base64.b64encode(packed(np.full(99, X).tobytes() + bytes(range(60)))),
+    ],
+)
+def test_the_search_finds_the_place(hidden):
+    assert traces(b"before" + hidden + b"after")
+
+
+@pytest.fixture(scope="module")
+def records() -> snh.Points:
+    near = np.random.default_rng(3).normal(1_000, 300, (300, 2)).clip(1, 1_999)
+    return snh.Points(REGION, np.concatenate([near, [[X, Y]]]), np.arange(301))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_nothing_that_is_made_of_a_release_has_a_trace(name, records):
+    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=2, n="private")
+    release = data.release(METHODS[name], epsilon=1)
+    boxes = snh.RangeQueries.from_degrees(REGION, *zip(*BOX, strict=True))
+    wards = gpd.GeoSeries([shapely.box(-87.92, 43.03, -87.9, 43.04)], crs=4326)
+    told = {"title": "A city", "about": "Invented."}
+    content = release.to_bytes()
+    made = {
+        "file": content,
+        "cards": (repr(release) + release._repr_html_()).encode(),
+        "card, JSON": card_json(release).encode(),
+        "card, Markdown": card_markdown(release).encode(),
+        "ledger": (repr(data.ledger) + data.ledger._repr_html_() + repr(data)).encode(),
+        "ledger, table": data.ledger.to_frame().to_csv().encode(),
+        "csv": answers_csv(BOX, boxes, {name: release}).encode(),
+        "geojson": answers_geojson(BOX, boxes, {name: release}).encode(),
+        "cells": release.cells().to_json().encode(),
+        "districts": snh.district_map(release, wards).get_root().render().encode(),
+        "map": compare_map({name: release}).get_root().render().encode(),
+        "report": answers_html({name: release}, boxes, data.ledger, **told).encode(),
+    }
+    for array in arrays_of(content).values():
+        made["arrays"] = made.get("arrays", b"") + array.astype("<f8").tobytes()
+        made["text of arrays"] = made.get("text of arrays", b"") + repr(array.tolist()).encode()
+    for what, text in made.items():
+        assert traces(text) == [], what
+
+
+@pytest.mark.parametrize("method", ["identity", "ag", "privtree"])
+def test_the_command_line_writes_no_trace(method, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "private"
+    folder.mkdir()
+    lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 200, (99, 2)))
+    pd.DataFrame({"lat": [*lat, LAT], "lon": [*lon, LON]}).to_csv(folder / "t.csv", index=False)
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.04,-87.92,43.045,-87.9\n")
+    release = (
+        f"release --data private/t.csv --center 43.038,-87.91 --side-km 2 --method {method} "
+        "--epsilon 0.5 --budget 1 --ledger l --out "
+    )
+    for line in (
+        "keygen key", release + "a.snh --sign key", "card a.snh --out a.md",
+        "card a.snh --out a.json", "verify a.snh --key key.pub --ledger l", "ledger l",
+        "answer a.snh --boxes b.csv --out c.csv",
+        release + "b.snh", release + "c.snh",  # the last exceeds the budget
+    ):  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        assert code == (2 if line.endswith("c.snh") else 0), line
+        told = capsys.readouterr()
+        assert traces((told.out + told.err).encode()) == [], line
+    written = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert len(written) == 11
+    for path in written:
+        assert traces(path.read_bytes()) == [], path.name
+
+
+def test_the_release_keeps_what_is_for_the_owner_apart(tmp_path, monkeypatch, capsys):
+    """Standard output is the card; the number of rows is on standard error alone."""
+    monkeypatch.chdir(tmp_path)
+    lat, lon = REGION.to_latlon(np.full((77, 2), 1_000.0))
+    pd.DataFrame({"lat": lat, "lon": lon}).to_csv("t.csv", index=False)
+    words = "release --data t.csv --center 43.038,-87.91 --side-km 2 --method identity "
+    words += "--cell-m 500 --epsilon 1 --budget 1 --out a.snh"
+    monkeypatch.setattr(sys, "argv", ["snhkit", *words.split()])
+    main()
+    told = capsys.readouterr()
+    assert "77" not in told.out
+    assert "77 of 77 rows kept" in told.err
+
+
+class Misstating:
+    """A method whose release claims less epsilon than the build has spent."""
+
+    def check(self, region, terms):
+        pass
+
+    def build(self, *given):
+        from dataclasses import replace
+
+        made = snh.Identity(100).build(*given)
+        return replace(made, epsilon=made.epsilon / 2, spends=made.spends * 2)
+
+
+def reachable(error: BaseException) -> list[object]:
+    """Return all local variables of the frames of an exception's traceback, but not this test's."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return [value for frame in frames[1:] for value in frame.f_locals.values()]
+
+
+def test_a_refused_release_cannot_be_reached_from_the_traceback(records):
+    data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    with pytest.raises(snh.SnhkitError) as caught:
+        data.release(Misstating(), epsilon=1)  # pyright: ignore[reportArgumentType]
+    assert data.ledger.entries[0].state == "failed"
+    assert not any(isinstance(value, snh.Release) for value in reachable(caught.value))
+    text = io.StringIO()
+    traceback.print_exception(caught.value, file=text)
+    assert traces(text.getvalue().encode()) == []
+
+
+def test_a_build_that_fails_prints_no_trace(records, monkeypatch):
+    """Whatever an error of another library says, snhkit's own messages and ledger do not."""
+    monkeypatch.setattr(
+        "snhkit.models.grid_model.GridModel.__init__",
+        lambda *_, **__: (_ for _ in ()).throw(RuntimeError(f"at {LAT}, {LON}")),
+    )
+    data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    with pytest.raises(RuntimeError):
+        data.release(snh.Identity(100), epsilon=1)
+    assert traces((repr(data.ledger) + data.ledger._repr_html_()).encode()) == []
+    assert data.ledger.entries[0].reason == "RuntimeError"
