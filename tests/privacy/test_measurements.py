@@ -191,7 +191,9 @@ class TestWhatIsRefused:
         def count(self, points):
             return Histogram(self, np.array([len(points)] * 9))
 
-    @pytest.mark.parametrize("cells", [Overlapping(), XY, None, "grid"], ids=["overlapping", "array", "none", "text"])
+    @pytest.mark.parametrize(
+        "cells", [Overlapping(), XY, None, "grid"], ids=["overlapping", "array", "none", "text"]
+    )
     def test_cells_whose_disjointness_is_not_proven(self, cells):
         with pytest.raises(InputError, match="only the cells of a proven partition"):
             measured().histogram(cells, 1)
