@@ -232,7 +232,12 @@ def run(task: str, *args: object) -> dict[str, Any]:
         check=False,
     )
     if done.returncode:
-        return {"s": float("nan"), "mb": float("nan"), "sum": done.stderr.strip()[-60:]}
+        return {
+            "s": float("nan"),
+            "cpu": float("nan"),
+            "mb": float("nan"),
+            "sum": done.stderr.strip()[-60:],
+        }
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -240,13 +245,13 @@ def child(task: str, args: list[Any]) -> None:
     """Print what a task took; the time of counting does not count imports."""
     if task in TOOLS:
         TASKS[task](str(Path(args[0]).with_name("warm.parquet")), *args[1:])
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     found = TASKS[task](*args)
-    took = time.perf_counter() - start
+    took, busy = time.perf_counter() - start, time.process_time() - busy
     # Not that of getrusage, which begins with the memory of the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     most = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    print(json.dumps({"s": took, "mb": most, "sum": checksum(found)}))
+    print(json.dumps({"s": took, "cpu": busy, "mb": most, "sum": checksum(found)}))
 
 
 def table(head: list[str], rows: Iterator[list[object]]) -> None:
@@ -257,8 +262,16 @@ def table(head: list[str], rows: Iterator[list[object]]) -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
+HEADS = ("s", "processor s", "MB")
+
+
+def numbers(found: dict[str, Any]) -> list[str]:
+    """Return seconds, seconds of all cores together, and peak memory in MB."""
+    return [f"{found['s']:.1f}", f"{found['cpu']:.1f}", f"{found['mb']:.0f}"]
+
+
 def by_size(folder: Path, sizes: tuple[int, ...]) -> Iterator[list[object]]:
-    """Yield seconds and memory of each tool for each number of records."""
+    """Yield seconds, seconds of all cores, and memory of each tool for each number of records."""
     for n in tqdm(sizes, desc="sizes", leave=False):
         path = folder / f"{n}.parquet"
         make(path, n)
@@ -268,7 +281,7 @@ def by_size(folder: Path, sizes: tuple[int, ...]) -> Iterator[list[object]]:
                 row.append("-")
                 continue
             found = run(tool, str(path), CELLS)
-            row.append(f"{found['s']:.2f} s, {found['mb']:.0f} MB")
+            row.append(f"{found['s']:.2f} / {found['cpu']:.2f} s, {found['mb']:.0f} MB")
         yield row
         if n > 10**7:
             path.unlink()
@@ -284,7 +297,7 @@ def by_unit(path: Path) -> Iterator[list[object]]:
     for unit in ("record", "user", "user-day"):
         for way, (task, *rest) in ways.items():
             found = run(task, str(path), unit, *rest)
-            yield [unit, way, f"{found['s']:.1f}", f"{found['mb']:.0f}", found["sum"]]
+            yield [unit, way, *numbers(found), found["sum"]]
 
 
 def main() -> None:
@@ -311,9 +324,9 @@ def main() -> None:
             table(["records", *TOOLS], by_size(folder, sizes))
         if "cells" in wanted:
             runs = ([m, run("snhkit", str(middle), m)] for m in (64, 512, 2048, 8192))
-            table(["cells a side", "s", "MB"], ([m, r["s"], r["mb"]] for m, r in runs))
+            table(["cells a side", *HEADS], ([m, *numbers(r)] for m, r in runs))
         if "unit" in wanted:
-            table(["unit", "way", "s", "MB", "checksum"], by_unit(middle))
+            table(["unit", "way", *HEADS, "checksum"], by_unit(middle))
         for heading, task, values in (
             ("method", "release", ("ug", "identity", "ag", "privtree", "dawa", "snh", "denoised")),
             ("k", "networks", (2, 8, 16)),
@@ -321,14 +334,14 @@ def main() -> None:
         ):
             if heading in wanted:
                 runs = ([value, run(task, str(middle), value)] for value in values)
-                table([heading, "s", "MB"], ([v, r["s"], r["mb"]] for v, r in runs))
+                table([heading, *HEADS], ([v, *numbers(r)] for v, r in runs))
         if "limit" in wanted:
             path = folder / "large.csv"
             make(path, int(min(args.most, 10**8)))
             size = path.stat().st_size
             found = run("limited", str(path), size // 10)
-            heads = ["file, MB", "limit, MB", "s", "MB resident"]
-            table(heads, iter([[size / 2**20, size / 10 / 2**20, found["s"], found["mb"]]]))
+            heads = ["file, MB", "limit, MB", *HEADS]
+            table(heads, iter([[size >> 20, size // 10 >> 20, *numbers(found)]]))
 
 
 if __name__ == "__main__":

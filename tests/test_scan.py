@@ -12,7 +12,7 @@ import shapely
 
 import snhkit as snh
 from snhkit.data.counting.streamed import scan_points
-from snhkit.errors import BudgetExceeded, InputError
+from snhkit.errors import BudgetExceeded, InputError, SnhkitError
 from snhkit.neural import SNH, FeatureGrid, Networks
 from snhkit.privacy import PointSource, SystemEntropy
 from snhkit.privacy.fingerprint import fingerprint
@@ -157,3 +157,31 @@ def test_points_are_not_scanned_nor_files_points(path, memory):
         scanned(memory)
     with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
         snh.PrivateDataset(path, 1, unit="record", n="public")  # pyright: ignore
+
+
+def test_a_lost_scheduler_leaves_no_charge_or_a_failed_one(path, monkeypatch):
+    from snhkit.data.counting.cluster import ClusterPasses
+    from snhkit.data.counting.spill import ThreadPasses
+
+    calls = []
+
+    def lost_at(call):
+        def count(self, source, what):
+            calls.append(what)
+            if len(calls) == call:
+                raise SnhkitError("tcp://10.0.0.1:8786: the Dask scheduler was lost")
+            return ThreadPasses().count(source, what)
+
+        return count
+
+    monkeypatch.setattr(ClusterPasses, "count", lost_at(1))
+    with pytest.raises(SnhkitError, match="scheduler was lost"):
+        scanned(path, client=object())  # before there is a ledger
+    calls.clear()
+    monkeypatch.setattr(ClusterPasses, "count", lost_at(2))
+    data = scanned(path, client=object())
+    with pytest.raises(SnhkitError, match="scheduler was lost"):
+        data.release(snh.Identity(100), epsilon=1)
+    (entry,) = data.ledger.entries
+    assert (entry.state, data.ledger.spent) == ("failed", 1)
+    assert data.release(snh.Identity(100), epsilon=1).epsilon == 1

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
@@ -106,6 +107,7 @@ def over(
     with steps(len(parts), what, "part") as advance:
         blocks = _numbered(parts, first_part, advance)
         states = in_threads(blocks, lambda: (make(), Seen()), take, threads)
+    pyarrow.default_memory_pool().release_unused()  # decoded blocks
     counter, seen = states.pop()
     for other, others in states:
         counter.merge(other)

@@ -100,6 +100,7 @@ class Prior:
         split = SPLIT if SPLIT * m <= MAX_CELLS_PER_SIDE else 1
         turns = min(self.turns, max(1, round(_TURNED / m**2)))
         counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), turns, split)
+        del planes  # of a fine grid, tens of megabytes
         return levels.noise_scale * reconciled(counts, opinion, levels, total / levels.noise_scale)
 
 
