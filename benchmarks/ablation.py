@@ -60,15 +60,17 @@ def rows(effort: Effort) -> dict[str, Builder]:
         "the same, coordinates in [-5, 5]": replace(paper, network=replace(effort.mlp, span=10)),
         "the same, squares without workload kept": replace(paper, workload_floor=0.5),
         "encoder: the default `SNH`": encoder,
-        "encoder, not trained": replace(encoder, steps=1, learning_rate=1e-9),
+        "encoder, not trained (no SNH: the start of its map)": replace(
+            encoder, steps=1, learning_rate=1e-9
+        ),
         "encoder, squares without workload kept": replace(encoder, workload_floor=0.5),
         "encoder, negative labels kept": replace(encoder, clip_labels=False),
     }
     learners |= {f"encoder, k = {k}": replace(encoder, k=k) for k in effort.ks}
     alone = {name: snh.SNH(networks=learner) for name, learner in learners.items()}
     cleaned = {
-        "prior, then the encoder": snh.SNH(prior=prior, networks=encoder),
-        "`DenoisedGrid`": snh.DenoisedGrid(prior=prior),
+        "not SNH: the encoder on a denoised grid": snh.SNH(prior=prior, networks=encoder),
+        "not SNH: `DenoisedGrid`": snh.DenoisedGrid(prior=prior),
     }
     found: dict[str, Builder] = {"Identity": snh.Identity()}
     return found | alone | cleaned

@@ -77,8 +77,8 @@ def models() -> dict[str, Model]:
             PolygonPartition(CITY, ["west", "east"], DISTRICTS), np.array([4, 8, 2]), 2.0
         ),
         "denoised": PackedGridModel.of(CITY, VALUES.clip(0).astype(float), 2.0, 6),
-        "snh, map": snh_model(FeatureGrid(levels=(2,), cells=4, hidden=3)),
-        "snh, paper": snh_model(network),
+        "kind snh, encoder": snh_model(FeatureGrid(levels=(2,), cells=4, hidden=3)),
+        "kind snh, paper's network": snh_model(network),
         "dpsgd": NetworkModel(CITY, SIDES_M, 3.0, network, parameters(network, 3, k=None)),
     }
 
@@ -187,7 +187,7 @@ def bombs() -> Iterator[tuple[str, bytes]]:
     yield "50,000 arrays", encoded(header, {str(i): np.zeros(0) for i in range(50_000)})
     wide = MLP(depth=2, width=4096, span=2.0)
     yield "a layer of 4,096 units", encoded(*parts(snh_model(wide)))
-    header, arrays = parts(models()["snh, paper"])
+    header, arrays = parts(models()["kind snh, paper's network"])
     header["settings"] |= {"sizes_m": [0.05, 0.05], "query_sizes_m": [0.05, 0.05]}
     yield "100 million tiles", encoded(header, arrays)
     empty = (np.zeros((BAND, 8192), np.uint8) for _ in range(8192 // BAND))

@@ -138,7 +138,10 @@ class DAWA:
         return _CAUTION_FOR_1 + _CAUTION * math.log(covered)
 
     def _grid(self, region: Region, terms: Terms | Measurements) -> Grid:
-        """Return the grid of the cells on the line."""
+        """Return the fine grid whose cells the Hilbert curve puts in a line.
+
+        The cell width depends on n only if n is public.
+        """
         n_epsilon = None if terms.n is None else max(terms.n, 1) * terms.record_epsilon
         return Grid(region, 2 ** self.order_for(region.side_m, n_epsilon))
 

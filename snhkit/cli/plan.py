@@ -4,7 +4,7 @@ import click
 
 from snhkit.cli.output import say
 from snhkit.cli.records import declared_region, read_file
-from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon, Range
+from snhkit.cli.types import INPUT_FILE, SIZES_SHOWN, Epsilons, LatLon, Range
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_SIZES_M
 
 __all__ = ["plan"]
@@ -26,7 +26,7 @@ __all__ = ["plan"]
     "--sizes-m",
     type=Range(),
     default=DEFAULT_SIZES_M,
-    show_default="25,100",
+    show_default=SIZES_SHOWN,
     help="Smallest and largest side of the squares, in metres.",
 )
 @click.option(

@@ -35,7 +35,10 @@ def from_synthetic_city(key: str, n: int) -> str:
 
 
 def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
-    """Return lines of code that read ``records`` and ``public`` from files to be named."""
+    """Return lines of code that read ``records`` and ``public`` from files.
+
+    The names "records.csv" and "public.csv" are placeholders, which the reader replaces.
+    """
     user = ', user="user"' if unit.kind == "user" else ""
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
     theirs = 'snh.read_points("public.csv", region)' if public else "None"
@@ -123,7 +126,8 @@ def _builder(release: Release) -> str:
     """Return the call that makes the builder of a release."""
     told = release.hyperparameters
     paper: Any = Networks.paper()
-    if release.method == "SNH" and told["networks"] == hyperparameters(paper):
+    papers = release.method == "SNH" and told["networks"] == hyperparameters(paper)
+    if papers and not told["prior"]:
         own = {name: value for name, value in told.items() if name != "networks"}
         return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
     if release.method == "Tessellation":

@@ -124,7 +124,10 @@ class Partition:
         array([0., 0., 2., 2.])
         """
         if not ((depth >= 0) & (depth <= MAX_DEPTH)).all():
-            raise InputError(f"dyadic: depths must be from 0 to {MAX_DEPTH}.")
+            raise InputError(
+                f"Partition.dyadic: depths must be from 0 to {MAX_DEPTH}, but they run from "
+                f"{depth.min()} to {depth.max()}."
+            )
         finest = MAX_DEPTH - depth
         low = np.stack([column << finest, row << finest])
         high = low + (1 << finest)
@@ -198,5 +201,7 @@ class _Corners:
         expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
         if np.column_stack([at, left]).tolist() != expected:
             raise InputError(
-                "Partition: the cells leave a gap, overlap, or reach out of the region."
+                "Partition: the cells do not tile the region: they leave a gap, overlap, or reach "
+                "out of it. Neighbours must share exactly the same edge coordinates, and outer "
+                f"edges must be exactly 0 and {side:g}."
             )

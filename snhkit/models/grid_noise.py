@@ -148,7 +148,10 @@ class BlockNoise:
     ) -> "BlockNoise":
         """Return the noise that the settings of a file describe."""
         if arrays:
-            raise InputError(f"noise of blocks has no arrays; there are {sorted(arrays)}.")
+            raise InputError(
+                "a grid whose noise is given by blocks has no arrays of noise, but the file holds "
+                f"{sorted(arrays)}; the file is damaged or was changed."
+            )
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(

@@ -1,4 +1,7 @@
-"""Spatial Neural Histograms: collect one noisy grid, train networks on it, release the networks."""
+"""Spatial Neural Histograms: collect one noisy grid, train networks on it, release the networks.
+
+With a prior, the networks are trained on a denoised grid instead.
+"""
 
 from dataclasses import dataclass, field
 

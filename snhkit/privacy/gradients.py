@@ -1,4 +1,7 @@
-"""The Gaussian mechanism on sums of gradients, for a demonstration that is not published."""
+"""Sums of clipped gradients with Gaussian noise, the mechanism of DP-SGD, for demonstrations only.
+
+Releases that use it must not be published: the noise is drawn in floating point.
+"""
 
 from fractions import Fraction
 from functools import cache

@@ -177,7 +177,10 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     Privacy budget: epsilon 1, spent 0.2, left 0.8
     """
     if not Path(path).is_file():
-        raise InputError(f"{path}: there is no such file.")
+        raise InputError(
+            f"{path}: there is no ledger. Give the path that was named as ledger=... or --ledger; "
+            "unless named, it is the path of --data with .ledger added."
+        )
     with Journal(path).locked() as events:
         if not events:
             raise InputError(f"{path}: the file is empty, and so is not a ledger.")

@@ -96,7 +96,8 @@ class Release:
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
         inside it; a cell on the edge counts by the share of its area inside. The counts of disjoint
-        polygons therefore add up. SNH uses blocks of its noisy grid as cells, not its networks.
+        polygons therefore add up. SNH answers polygons from its trained map of cells; with the
+        paper's network, from blocks of its noisy grid.
 
         Parameters
         ----------
@@ -261,8 +262,9 @@ class Release:
         """Return method, privacy, cost, region, settings and warnings as text by heading."""
         region = self.region
         delta = f", delta = {written(self.delta)}" if self.delta else ""
+        denoised = self.method == "SNH" and self.hyperparameters.get("prior")
         lines = {
-            "Method": self.method,
+            "Method": self.method + (", trained on a denoised grid" if denoised else ""),
             "Privacy": f"epsilon = {written(self.epsilon)}{delta}, hides {self.unit.sentence}",
             "Paid for": "; ".join(map(str, self.spends)),
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",

@@ -76,8 +76,12 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
         )
     if not 1 <= len(labels) <= MAX_ROWS:
         raise InputError(f"labels must have between 1 and {MAX_ROWS:,} rows, not {len(labels):,}.")
-    if not all(pd.api.types.is_numeric_dtype(labels[name]) for name in names[1:]):
-        raise InputError("labels: all columns but the first must hold numbers.")
+    for name in names[1:]:
+        if not pd.api.types.is_numeric_dtype(labels[name]):
+            raise InputError(
+                f"labels: the column {name!r} must hold numbers, not {labels[name].dtype}; only "
+                "the first column, 'dataset', is text."
+            )
     n, epsilon, h, value = (labels[name].to_numpy(float) for name in names[1:])
     good = (n >= 1) & (epsilon > 0) & (np.isnan(h) | (h >= 0)) & np.isfinite(n + epsilon + value)
     if names[4] == "cell_m":

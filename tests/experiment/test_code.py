@@ -100,9 +100,10 @@ def test_every_method_is_written_as_it_was_built(data, release, key, given):
         snh.SNH(30, networks=snh.Networks(k=4, network=snh.FeatureGrid((16,), cells=32))),
         snh.SNH(networks=snh.Networks(network=snh.MLP(3, 8)), prior=snh.Prior(turns=1)),
         snh.SNH.paper(20, k=2, steps=500),
+        snh.SNH(networks=snh.Networks.paper(), prior=snh.Prior()),
         snh.DenoisedGrid(prior=snh.Prior(2)),
     ],
-    ids=["encoder", "prior", "paper", "turns"],
+    ids=["encoder", "prior", "paper", "paper and prior", "turns"],
 )
 def test_networks_and_priors_are_written(data, release, builder):
     made = replace(release, method=type(builder).__name__, hyperparameters=hyperparameters(builder))

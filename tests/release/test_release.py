@@ -42,6 +42,12 @@ class TestCard:
         }
         assert repr(told(city)).splitlines()[0] == "Method    Identity"
 
+    def test_snh_on_a_denoised_grid_says_so(self, city):
+        release = told(city, method="SNH", hyperparameters={"prior": {"turns": 8}})
+        assert release.card()["Method"] == "SNH, trained on a denoised grid"
+        release = told(city, method="SNH", hyperparameters={"prior": None})
+        assert release.card()["Method"] == "SNH"
+
     def test_noise_from_a_seed_is_warned_of(self, city):
         for text in (repr(told(city, replayable=True)), told(city, replayable=True)._repr_html_()):
             assert "replayable" in text

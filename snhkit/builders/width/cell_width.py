@@ -116,9 +116,33 @@ def chosen_grid(
 ) -> Grid:
     """Return the grid of a given or chosen width, and buy n and evenness if the choice needs them.
 
-    The width is chosen for the given share of the epsilon that is left, from n, public points and
-    what was bought, to suit squares of the given sizes; "auto" uses the labels of that name. A
-    bought width is multiplied by ``wider``, and no chosen width is below ``least_m`` metres.
+    Parameters
+    ----------
+    private : Measurements
+        The measurements of the records. n is bought if it is not public, and evenness if
+        ``cell_m`` is "bought".
+    cell_m : float, "auto", "bought" or None
+        The width in metres, or the way to choose it (see ``Width``).
+    share : float
+        The share of the remaining epsilon that the counts of the grid will get.
+    sizes_m : (float, float)
+        Smallest and largest side of the squares in metres that the width should suit.
+    labels : str
+        The labels that ``ParamSelect`` predicts from if ``cell_m`` is "auto".
+    least_m : float
+        The least width in metres that may be chosen.
+    wider : float
+        A factor by which a bought width is multiplied.
+
+    Returns
+    -------
+    Grid
+        The grid over the region of the records.
+
+    Raises
+    ------
+    InputError
+        If a given width makes more cells than a grid may have.
     """
     region = private.region
     given = given_grid(region, cell_m)

@@ -106,7 +106,7 @@ class Source(Protocol):
 
     @property
     def numbering(self) -> str:
-        """A sentence on how rows are numbered, for messages."""
+        """How rows are numbered, as a phrase for messages, such as "rows count from 0"."""
         ...
 
     @property

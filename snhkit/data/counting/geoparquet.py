@@ -72,7 +72,27 @@ def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
 def degrees_of(
     name: str, column: "pa.ChunkedArray", geometry: Geometry
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return latitudes and longitudes of points, each of shape (n,); nan where there is none."""
+    """Return the latitudes and longitudes of a GeoParquet column of points, in degrees.
+
+    Parameters
+    ----------
+    name : str
+        The name of the file, for messages.
+    column : ChunkedArray
+        The n geometries of the column.
+    geometry : Geometry
+        How the column is encoded, and its CRS; other CRSs are transformed to degrees.
+
+    Returns
+    -------
+    lat, lon : ndarray, shape (n,)
+        Degrees; nan where a row has no point.
+
+    Raises
+    ------
+    InputError
+        If the column holds other shapes than points, or its CRS is not understood.
+    """
     import pyarrow as pa
 
     array = column.combine_chunks()

@@ -54,8 +54,9 @@ class Place:
         now = _place(self.filesystem.get_file_info(self.path), self.filesystem)
         if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
             raise InputError(
-                f"{self.name}: the file changed after it was opened. A budget is spent on records "
-                "that stay what they are: open the new file with a ledger of its own."
+                f"{self.name}: the file changed after it was opened, so its budget no longer fits. "
+                "Restore the file; or open the new one with a new ledger, whose epsilon adds to "
+                "what was spent on people who are in both."
             )
 
 

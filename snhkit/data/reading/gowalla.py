@@ -63,7 +63,10 @@ def gowalla(
 
 
 def _downloaded(url: str, checksum: str) -> Path:
-    """Return the file in the cache; download it if it is not there, and compare the checksum."""
+    """Return the path of the check-ins in the user's cache.
+
+    The file is downloaded if it is missing. Its checksum is compared in both cases.
+    """
     if find_spec("pooch") is None:
         raise InputError(
             'the package pooch is not installed: pip install "snhkit[download]". Or download '

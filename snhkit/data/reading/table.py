@@ -50,7 +50,7 @@ class Table:
     numbers : ndarray of int, shape (n,)
         The number of each row in the source, for messages.
     numbering : str
-        A sentence on how rows are numbered, for messages.
+        How rows are numbered, as a phrase for messages, such as "rows count from 0".
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable

@@ -149,7 +149,11 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
 def _blocks(
     weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
 ) -> Float[Array, "b r r c"]:
-    """Return the output of residual convolutions modulated by features of the grid (FiLM)."""
+    """Return ``h`` after the residual convolutions of one level of the U-net.
+
+    ``way`` is "d" on the way down and "u" on the way up. Each convolution is scaled and shifted by
+    amounts that depend on ``told``, features of the whole grid (FiLM).
+    """
     for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
         film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
         scale, shift = jnp.split(film, 2, axis=-1)
@@ -191,14 +195,20 @@ def _local_mean(
 
 
 def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
-    """Return each square of 2 by 2 cells as one cell with four times the channels, for speed."""
+    """Return each square of 2 by 2 cells as one cell with four times the channels, for speed.
+
+    ``_unfolded`` is the inverse.
+    """
     b, m, _, c = h.shape
     h = h.reshape(b, m // _FOLD, _FOLD, m // _FOLD, _FOLD, c).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m // _FOLD, m // _FOLD, _FOLD**2 * c)
 
 
 def _unfolded(h: Float[Array, "b m m c"], side: int) -> Float[Array, "b s s d"]:
-    """Return each cell as ``side`` by ``side`` cells, among which its channels are divided."""
+    """Return a grid ``side`` times as fine.
+
+    The channels of a cell are dealt out to its ``side * side`` parts.
+    """
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m * side, m * side, c // side**2)

@@ -1,4 +1,4 @@
-"""The quick encoder: sums of learned counts of cells, corrected by a small network."""
+"""The default network of SNH: sums over a learned map of cells, times a factor from a network."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ _MOST_CELLS = 640  # a side: 820 kB in 16 bits
 
 @dataclass(frozen=True)
 class FeatureGrid:
-    """A network that sums learned counts of cells over a square and corrects the sum.
+    """A network that sums learned counts of cells over a square and multiplies the sum by a factor.
 
     A fully connected network needs very many steps before it can tell one street from the next.
     Here the answer for a square is the sum of a map of cells over exactly that square, as a grid
-    answers, plus a correction that one hidden layer computes from features at the square's
-    centre. The k networks share the map; features and hidden layers are their own.
+    answers, times 1 plus a correction. One hidden layer computes the correction from features at
+    the square's centre. The k networks share the map; each has its own features and hidden layer.
 
     Parameters
     ----------
@@ -99,7 +99,10 @@ class FeatureGrid:
     def apply(
         self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
     ) -> Float[Array, " b"]:
-        """Return the corrections at the centres of squares, in units of the output scale."""
+        """Return the relative corrections of squares, shape (b,).
+
+        The sum of the map over a square is multiplied by 1 plus its correction.
+        """
         place, size = at[:, :2], at[:, 2:]
         parts = [
             _interpolated(params[f"grid{i}"], level, place) for i, level in enumerate(self.levels)

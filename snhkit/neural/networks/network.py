@@ -42,7 +42,11 @@ class Network(Protocol):
         ...
 
     def apply(self, params: Params, at: Float[Array, "b i"]) -> Float[Array, " b"]:
-        """Return counts, in units of the output scale and without the shared map's part."""
+        """Return one output for each square, shape (b,).
+
+        Without a shared map, an output is a count in units of the output scale. With one, it is
+        the relative correction of the map's sum.
+        """
         ...
 
 

@@ -27,8 +27,8 @@ class MethodStyle:
     Parameters
     ----------
     colour, marker, linestyle, hatch : str
-        Values for matplotlib. Colours repeat after seven methods; markers and hatches do not,
-        and the line of a repeated colour is dashed.
+        Values for matplotlib. Colours repeat after seven methods, and lines are dashed from
+        there on; markers repeat after fifteen, hatches after seventeen.
     """
 
     colour: str

@@ -142,7 +142,9 @@ def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _records(error: float) -> str:
-    """Return an error in records with the digits that matter.
+    """Return a number of records as text.
+
+    The text has two decimals below 1, one decimal below 100, and none from 100 on.
 
     Examples
     --------
