@@ -1,0 +1,60 @@
+"""The exercises of lecture 0, "Before privacy"."""
+
+from typing import Any
+
+from snhkit.teaching.judges import choice, number, numbers
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+
+def _left_over(answer: Any) -> Verdict:
+    return number(
+        answer,
+        1_500_000 / 50**4,
+        "0.24, so nearly always nobody but the person herself.",
+        "Each clue leaves one person in 50 of those who were left.",
+        slips={
+            1_500_000 / 200: "Four clues do not leave one in 200: each divides by 50 again.",
+            30_000: "That is what one clue leaves.",
+        },
+    )
+
+
+def _difference(answer: Any) -> Verdict:
+    return numbers(
+        answer,
+        [4, 0],
+        ["plot 10", "plot 11"],
+        "131 - 127 = 4, and nothing is left of the 4 in both plots.",
+        ["The two boxes differ by plot 10 alone.", "Plots 10 and 11 hold 4 together."],
+        within=1e-9,
+    )
+
+
+def _hidden(answer: Any) -> Verdict:
+    return numbers(
+        answer,
+        [3, 1],
+        ["the first", "the second"],
+        "The column gives the first, 9 - 6, and the row then the second, 23 - 8 - 11 - 3.",
+        ["Begin with the column: only one of its cells is hidden.", "The row sums to 23."],
+        within=1e-9,
+    )
+
+
+def _kerckhoffs(answer: Any) -> Verdict:
+    return choice(
+        answer,
+        "no",
+        "He may know everything but the draws. What the definition bounds is the law itself.",
+        {"yes": "The definition bounds chances, and he may compute them. What is secret then?"},
+    )
+
+
+JUDGES = {
+    "00-left-over": _left_over,
+    "00-difference": _difference,
+    "00-hidden": _hidden,
+    "00-kerckhoffs": _kerckhoffs,
+}

@@ -1,0 +1,69 @@
+"""The exercises of lecture 9, "Auditing"."""
+
+from typing import Any
+
+import numpy as np
+
+from snhkit.teaching.judges import number, unanswered
+from snhkit.teaching.suspects import FAULTS
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+_GUILTY = {name for name, fault in FAULTS.items() if fault}
+
+
+def _bound(answer: Any) -> Verdict:
+    return number(
+        answer,
+        np.log(0.6 / 0.2),
+        "ln 3 = 1.1 is the least ε that allows such a quotient.",
+        "The definition bounds the quotient of the two chances by e^ε.",
+        slips={
+            3: "3 is the quotient. ε is its logarithm.",
+            0.4: "It is a quotient, not a difference.",
+        },
+    )
+
+
+def _guilty(answer: Any) -> Verdict:
+    if unanswered(answer):
+        return Verdict(None, 'Name the suspects that break their promise, such as {"A", "B"}.')
+    named = {str(name).strip().upper() for name in answer}
+    if not named <= set(FAULTS):
+        return Verdict(False, f"{sorted(named - set(FAULTS))} are no suspects.", "A to E are.")
+    if innocent := sorted(named - _GUILTY):
+        return Verdict(
+            False,
+            f"{innocent[0]} keeps its promise.",
+            "A bound below the claim proves nothing; only one above the claim does.",
+        )
+    if missing := sorted(_GUILTY - named):
+        hint = {
+            "B": "Compare the bounds of all five on the counts 17 and 18.",
+            "C": "Not every pair of neighbours gives a fault away. Try counts of 0 and 1.",
+            "E": "Ask the same question twice. Should the answers differ?",
+        }[missing[0]]
+        return Verdict(False, f"{len(missing)} more of them break the promise.", hint)
+    return Verdict(True, " ".join(f"{name}: {FAULTS[name]}" for name in sorted(_GUILTY)))
+
+
+def _neighbour(answer: Any, counts: Any) -> Verdict:
+    if unanswered(answer):
+        return Verdict(None, "Give the two numbers of one cell, such as (3, 5).")
+    if np.size(answer) != 2:
+        return Verdict(False, "Give the two numbers of one cell, such as (3, 5).")
+    i, j = (int(part) for part in np.ravel(answer))
+    m = len(counts)
+    if not (0 <= i < m and 0 <= j < m):
+        return Verdict(False, f"Cell ({i}, {j}) is not on the map.", f"Cells go from 0 to {m - 1}.")
+    if counts[i, j] > 0:
+        return Verdict(
+            False,
+            f"Cell ({i}, {j}) holds {counts[i, j]} records, and noise with one more or less.",
+            "Where does one record more change what the function *does*?",
+        )
+    return Verdict(True, "The cell is empty: always 0 without the record, and noise with it.")
+
+
+JUDGES = {"09-bound": _bound, "09-guilty": _guilty, "09-neighbour": _neighbour}

@@ -1,0 +1,128 @@
+"""Rebuilding records from answers about boxes, by linear programming.
+
+After Dinur and Nissim, "Revealing information while preserving privacy", PODS 2003, and Dwork,
+McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries
+
+__all__ = ["bounds_of_cells", "cells_in", "random_boxes", "rebuilt"]
+
+
+def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
+    """Draw boxes of whole cells of a grid, of any place and size.
+
+    Examples
+    --------
+    >>> from snhkit import Region
+    >>> town = Grid(Region.around(lat=0, lon=0, side_m=100), 4)
+    >>> cells_in(town, random_boxes(town, 5)).shape
+    (5, 16)
+    """
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.integers(0, grid.m, (2, 2, count)), axis=0)
+    low, sides = ends[0] * grid.cell_m, (ends[1] - ends[0] + 1) * grid.cell_m
+    return RangeQueries(grid.region, low[0], low[1], sides[0], sides[1])
+
+
+def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
+    """Return which cells each box of whole cells holds, 0 or 1, shape (q, m * m).
+
+    Cell (i, j), i to the east and j to the north, is column i * m + j.
+    """
+    middles = (np.arange(grid.m) + 0.5) * grid.cell_m
+    across, up = (
+        ((low[:, None] <= middles) & (middles < (low + side)[:, None])).astype(float)
+        for low, side in ((boxes.x, boxes.width), (boxes.y, boxes.height))
+    )
+    return np.einsum("qi,qj->qij", across, up).reshape(len(boxes), -1)
+
+
+def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
+    """Return the counts of cells that explain answers best: with the least sum of errors.
+
+    Parameters
+    ----------
+    inside : array, shape (q, c)
+        Which cells each box holds, as ``cells_in`` returns.
+    answers : array, shape (q,)
+        The answers; they may be rounded or noisy.
+    most : float or None
+        The largest count of a cell that is known to be possible.
+
+    Returns
+    -------
+    ndarray, shape (c,)
+        Counts between 0 and ``most``; not rounded.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> rebuilt([[1, 1], [0, 1]], [1, 0]).round(6).tolist()
+    [1.0, 0.0]
+    """
+    boxes, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    rows, cells = boxes.shape
+    if wanted.shape != (rows,):
+        raise InputError(f"rebuilt: {rows} boxes need as many answers, not {wanted.shape}.")
+    # The unknowns: the cells, then by how much each answer is missed, up or down.
+    slack = eye_array(rows)
+    limits = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
+    cost = np.concatenate([np.zeros(cells), np.ones(rows)])
+    ranges = [(0, most)] * cells + [(0, None)] * rows
+    solved = linprog(cost, limits, np.concatenate([wanted, -wanted]), bounds=ranges)
+    return solved.x[:cells]
+
+
+def bounds_of_cells(
+    inside: ArrayLike, answers: ArrayLike, least: float, most: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest count that exact answers allow for each cell.
+
+    Where both are equal, the answers tell the count of the cell, whether it was published or not.
+
+    Parameters
+    ----------
+    inside : array, shape (q, c)
+        Which cells each published sum holds.
+    answers : array, shape (q,)
+        The sums, exact.
+    least, most : float
+        The smallest and the largest count of a cell that are known to be possible.
+
+    Returns
+    -------
+    smallest, largest : ndarray, shape (c,)
+
+    Raises
+    ------
+    InputError
+        If no counts explain the answers.
+
+    Examples
+    --------
+    >>> smallest, largest = bounds_of_cells([[1, 1, 0], [0, 1, 1]], [0, 4], least=0, most=4)
+    >>> smallest.tolist(), largest.tolist()
+    ([0.0, 0.0, 4.0], [0.0, 0.0, 4.0])
+    """
+    sums, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    ends = np.zeros((2, sums.shape[1]))
+    for cell in range(sums.shape[1]):
+        for row, sign in enumerate((1, -1)):
+            cost = np.zeros(sums.shape[1])
+            cost[cell] = sign
+            solved = linprog(cost, A_eq=sums, b_eq=wanted, bounds=(least, most))
+            if solved.x is None:
+                raise InputError("bounds_of_cells: no counts explain these sums.")
+            ends[row, cell] = solved.x[cell]
+    return ends[0].round(9) + 0.0, ends[1].round(9) + 0.0

@@ -1,0 +1,86 @@
+"""Mechanisms to audit: they all claim the same epsilon, and some of them do not keep it."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points
+from snhkit.privacy import Entropy, ReplayableEntropy, SystemEntropy, discrete_laplace, exact
+
+__all__ = ["FAULTS", "faulty_map", "suspects"]
+
+FAULTS = {
+    "A": "",
+    "B": "It forgets that a moved record changes two counts, and adds half of the noise.",
+    "C": "It adds noise to counts above 0 only: a 0 is always answered 0.",
+    "D": "",
+    "E": "It draws all of its noise from one seed, so its noise is no secret.",
+}
+"""The fault of each suspect; empty for those that keep their promise."""
+
+
+def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callable[[int], int]]:
+    """Return five mechanisms, A to E, that answer one count and claim to be epsilon-private.
+
+    Parameters
+    ----------
+    epsilon : float
+        What they claim.
+    entropy : Entropy, optional
+        The source of their noise; by default the operating system's.
+
+    Returns
+    -------
+    dict of str to callable
+        Each takes a true count and returns the released one. ``FAULTS`` has the solution.
+
+    Examples
+    --------
+    >>> sorted(suspects(1.0))
+    ['A', 'B', 'C', 'D', 'E']
+    """
+    source, scale = entropy or SystemEntropy(), 1 / exact(epsilon)
+
+    def noise(times: Fraction, words: Entropy = source) -> int:
+        return int(discrete_laplace(1, times * scale, words)[0])
+
+    def rounded_up_to_zero(count: int) -> int:
+        return max(count + noise(Fraction(1)), 0)  # post-processing: as private as its noise
+
+    return {
+        "A": lambda count: count + noise(Fraction(1)),
+        "B": lambda count: count + noise(Fraction(1, 2)),
+        "C": lambda count: count + noise(Fraction(1)) if count > 0 else 0,
+        "D": rounded_up_to_zero,
+        "E": lambda count: count + noise(Fraction(1), ReplayableEntropy(7)),
+    }
+
+
+def faulty_map(
+    records: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
+) -> NDArray[np.int64]:
+    """Return noisy counts of a grid in which a fault was planted, shape (m, m).
+
+    The function "saves time" in empty land: only occupied cells get noise. Nothing is charged, and
+    the result must never be published.
+
+    Raises
+    ------
+    InputError
+        If the records are not in the grid's region.
+
+    Examples
+    --------
+    >>> from snhkit import synthetic_points
+    >>> records = synthetic_points("fargo", n=1_000)
+    >>> faulty_map(records, Grid(records.region, 8), 1.0).shape
+    (8, 8)
+    """
+    if records.region != grid.region:
+        raise InputError("faulty_map: the records and the grid must have the same region.")
+    counts = grid.count(records).counts
+    noise = discrete_laplace(counts.shape, 1 / exact(epsilon), entropy or SystemEntropy())
+    return np.where(counts > 0, counts + noise, 0)

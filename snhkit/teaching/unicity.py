@@ -1,0 +1,122 @@
+"""How few points of a trace single out one person, as de Montjoye and others counted in 2013."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points
+
+__all__ = ["Traces", "invented_hours"]
+
+_HOURS = 7 * 24
+
+
+def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
+    """Draw an hour of the week for each record, most of them in the daytime, shape (n,).
+
+    Examples
+    --------
+    >>> from snhkit import synthetic_points
+    >>> hours = invented_hours(synthetic_points("fargo", n=100))
+    >>> hours.shape, bool(hours.max() < 168)
+    ((100,), True)
+    """
+    by_hour = np.repeat([1.0, 4.0, 2.0], [7, 13, 4])
+    week = np.tile(by_hour, 7) / (7 * by_hour.sum())
+    return np.random.default_rng(seed).choice(_HOURS, size=len(points), p=week)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Traces:
+    """Who was where and when, in cells and hours: a file "without names".
+
+    Parameters
+    ----------
+    points : Points
+        The records, with users.
+    hours : array of int, shape (n,)
+        The hour of the week of each record.
+    cell_m : float
+        The width of the cells to which places are rounded, in metres.
+    hours_wide : int
+        The length of the intervals to which hours are rounded.
+
+    Raises
+    ------
+    InputError
+        If the points have no users, or the numbers of points and hours differ.
+
+    Examples
+    --------
+    >>> from snhkit import synthetic_points
+    >>> points = synthetic_points("fargo", n=5_000)
+    >>> traces = Traces(points, invented_hours(points), cell_m=500, hours_wide=2)
+    >>> clues = traces.clues_of(traces.people(5)[0], 4)
+    >>> traces.who_fits(clues).size >= 1
+    True
+    """
+
+    points: Points
+    hours: NDArray[np.int64]
+    cell_m: float = 250.0
+    hours_wide: int = 1
+
+    def __post_init__(self) -> None:
+        if self.points.user is None:
+            raise InputError("Traces: the points have no users, so they are nobody's trace.")
+        if len(self.hours) != len(self.points):
+            raise InputError(
+                f"Traces: {len(self.points):,} points need as many hours, not {len(self.hours):,}."
+            )
+        grid = Grid.of_width(self.points.region, self.cell_m)
+        cell = np.minimum((self.points.xy // grid.cell_m).astype(np.int64), grid.m - 1)
+        spot = (cell[:, 0] * grid.m + cell[:, 1]) * _HOURS + np.asarray(
+            self.hours
+        ) // self.hours_wide
+        seen = np.unique(np.stack([spot, self.points.user], axis=1), axis=0)
+        object.__setattr__(self, "_seen", seen)
+        object.__setattr__(self, "_by_user", seen[np.argsort(seen[:, 1], kind="stable")])
+
+    def people(self, least: int) -> NDArray[np.int64]:
+        """Return the users with at least so many different points."""
+        users, points = np.unique(self._by_user[:, 1], return_counts=True)  # pyright: ignore
+        return users[points >= least]
+
+    def clues_of(self, user: int, known: int, seed: int = 0) -> NDArray[np.int64]:
+        """Return some points of a person's trace, drawn at random, shape (known,)."""
+        rows = self._by_user  # pyright: ignore[reportAttributeAccessIssue]
+        low, high = np.searchsorted(rows[:, 1], [user, user + 1])
+        if high - low < known:
+            raise InputError(f"Traces: the person has {high - low} points, and {known} are asked.")
+        return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
+
+    def who_fits(self, clues: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the users whose traces hold all the clues."""
+        seen = self._seen  # pyright: ignore[reportAttributeAccessIssue]
+        fitting = None
+        for clue in clues:
+            low, high = np.searchsorted(seen[:, 0], [clue, clue + 1])
+            here = seen[low:high, 1]
+            fitting = here if fitting is None else fitting[np.isin(fitting, here)]
+        return np.unique(seen[:, 1]) if fitting is None else fitting
+
+    def unicity(self, known: int, people: int = 300, seed: int = 0) -> float:
+        """Return the share of people whom so many of their points single out.
+
+        Parameters
+        ----------
+        known : int
+            How many points somebody happens to know.
+        people : int
+            How many people are tried, drawn among those with at least 5 points.
+        seed : int
+            The seed of the draws.
+        """
+        all_of_them = self.people(max(known, 5))
+        tried = np.random.default_rng(seed).permutation(all_of_them)[:people]
+        if not tried.size:
+            raise InputError(f"Traces: nobody has {max(known, 5)} different points.")
+        alone = [self.who_fits(self.clues_of(one, known, seed)).size == 1 for one in tried]
+        return float(np.mean(alone))
