@@ -12,7 +12,8 @@ function snhkitPanes(first, legend) {
     }
     map.createPane("snhkit-cells").style.zIndex = 340;
     map.getPane("snhkit-cells").style.pointerEvents = "none";
-    const pane = { map, legend, picture: null, bounds: "", cells: null };
+    const numbers = L.layerGroup().addTo(map);
+    const pane = { map, legend, numbers, picture: null, bounds: "", cells: null };
     map.on("move zoomend", () => {
       if (leading && leading !== map) return;
       leading = map;
@@ -40,7 +41,9 @@ function snhkitPanes(first, legend) {
         L.polyline(layer.getLatLngs(), layer.options).addTo(map);
       }
     });
+    if (first.snhkitLand) snhkit.land(map, first.snhkitLand);
     snhkit.graticule(map);
+    snhkit.wheel(map);
     const sizes = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     sizes.observe(div);
     const boxes = L.layerGroup().addTo(map);
@@ -76,9 +79,16 @@ function snhkitPanes(first, legend) {
     pane.cells = layer.cells ? new SnhkitCells(layer.cells).addTo(pane.map) : null;
   }
 
-  Object.assign(document.body.style, {
-    display: "grid", gridTemplateRows: "100%", columnGap: "2px", background: "#808080",
-  });
+  // Side by side, or on a telephone one below the other.
+  function arrange() {
+    const count = panes.length, stacked = window.innerWidth < 480;
+    const row = `repeat(${count}, minmax(0, 1fr))`;
+    Object.assign(document.body.style, {
+      gridTemplateColumns: stacked ? "100%" : row, gridTemplateRows: stacked ? row : "100%",
+    });
+  }
+  Object.assign(document.body.style, { display: "grid", gap: "2px", background: "#808080" });
+  window.addEventListener("resize", arrange);
   add(first, legend);
   return {
     layers(value) {
@@ -86,19 +96,24 @@ function snhkitPanes(first, legend) {
       const before = panes.length;
       while (panes.length > wanted.length) shrink();
       while (panes.length < wanted.length) grow();
-      document.body.style.gridTemplateColumns = `repeat(${wanted.length}, minmax(0, 1fr))`;
+      arrange();
       if (panes.length !== before) {
         for (const { map } of panes) map.invalidateSize({ animate: false });
       }
       for (const [i, layer] of wanted.entries()) show(panes[i], layer);
     },
-    // Draws the boxes of the first map, which has the drawing tools, on the other maps.
-    mirror(rectangles, style, sign) {
-      for (const { boxes } of panes.slice(1)) {
-        boxes.clearLayers();
-        rectangles.forEach((one, i) => {
-          L.rectangle(one.getBounds(), { ...style, interactive: false })
-            .bindTooltip(String(i + 1), sign).addTo(boxes);
+    // Numbers the boxes on all maps, and draws those of the first map on the others.
+    mirror(bounds, style) {
+      const few = bounds.length <= 40;  // more numbers would hide the map
+      for (const [k, { boxes, numbers }] of panes.entries()) {
+        numbers.clearLayers();
+        boxes?.clearLayers();
+        bounds.forEach((box, i) => {
+          if (k) L.rectangle(box, { ...style, interactive: false }).addTo(boxes);
+          if (!few) return;
+          // Outside the box, at its corner: a box can be smaller than its number.
+          L.tooltip({ permanent: true, direction: "right", offset: [2, -8], className: "snhkit-number" })
+            .setLatLng(box.getNorthEast()).setContent(String(i + 1)).addTo(numbers);
         });
       }
     },
