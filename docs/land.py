@@ -29,7 +29,7 @@ def counties(path: Path) -> gpd.GeoDataFrame:
         [shapely.box(c.lon - AROUND, c.lat - AROUND, c.lon + AROUND, c.lat + AROUND)
          for c in CITIES.values()]
     )  # fmt: skip
-    kept = frame[frame.intersects(near)]
+    kept = frame.loc[frame.intersects(near)]
     clipped = shapely.intersection(shapely.make_valid(list(kept.geometry)), near)
     shapes = shapely.set_precision(shapely.simplify(clipped, FINE), 1e-5)
     return gpd.GeoDataFrame({"name": kept["NAME"].to_numpy()}, geometry=shapes, crs=4326)
@@ -38,7 +38,9 @@ def counties(path: Path) -> gpd.GeoDataFrame:
 def countries(path: Path) -> gpd.GeoDataFrame:
     """Return the countries of the world, simplified."""
     frame = gpd.read_file(path, layer="countries").set_crs(4326, allow_override=True)
-    shapes = shapely.set_precision(shapely.simplify(shapely.make_valid(list(frame.geometry)), COARSE), 1e-2)
+    shapes = shapely.set_precision(
+        shapely.simplify(shapely.make_valid(list(frame.geometry)), COARSE), 1e-2
+    )
     return gpd.GeoDataFrame({"name": frame["name"].to_numpy()}, geometry=shapes, crs=4326)
 
 

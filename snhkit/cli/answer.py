@@ -1,5 +1,8 @@
 """The command that answers boxes and polygons from a release."""
 
+import json
+import math
+
 import click
 
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
@@ -18,10 +21,12 @@ __all__ = ["answer"]
     help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
 )
 @click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
-def answer(file, boxes, out) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Write a list of rows as JSON.")
+def answer(file, boxes, out, as_json) -> None:
     """Count boxes or polygons with a released file; costs no privacy.
 
-    The rows are written again with a column count. The columns of a CSV file may be separated by
+    The rows are written again with the columns count and standard_error, one standard deviation of
+    the noise; it is empty where a network stands between the noise and the count. The columns of a CSV file may be separated by
     a comma, a semicolon, a | or a tab.
 
     \b
@@ -35,7 +40,18 @@ def answer(file, boxes, out) -> None:
     made = load(file)
     queries, rows = read_boxes(boxes, made.region)
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
-    text = answered(rows, made.answer(queries), kind.lower())
+    counts, errors = made.answer(queries), made.standard_error(queries)
+    if as_json:
+        text = json.dumps(
+            [
+                {"row": k, "count": round(count, 3) + 0.0,
+                 "standard_error": None if math.isnan(error) else round(error, 3)}
+                for k, (count, error) in enumerate(zip(counts.tolist(), errors.tolist(), strict=True), 1)
+            ],
+            indent=1,
+        )  # fmt: skip
+    else:
+        text = answered(rows, counts, kind.lower(), errors)
     if past := int(beyond(queries, made.region).sum()):
         say(
             f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "

@@ -1,5 +1,8 @@
 """The command that lists the cities of the paper."""
 
+import json
+from dataclasses import asdict
+
 import click
 
 from snhkit.cli.output import say
@@ -8,13 +11,17 @@ __all__ = ["cities"]
 
 
 @click.command()
-def cities() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print a list as JSON.")
+def cities(as_json) -> None:
     """List the twelve cities of the paper.
 
     compare and explore offer a synthetic city in place of each.
     """
     from snhkit.data import CITIES
 
+    if as_json:
+        say(json.dumps([asdict(place) for place in CITIES.values()], indent=1))
+        return
     for key, place in CITIES.items():
         say(
             f"{key:14} {place.name:16} {place.lat:8.3f} {place.lon:9.3f}  "

@@ -188,7 +188,7 @@ def test_somebodys_truth_is_never_shown(owned):
     owned._controls.teaching.value = True  # as a person might who edits the page
     owned._show_all()
     assert "Truth" not in text_of(owned)
-    assert "not known before part" in text_of(owned)
+    assert "not measured on these records" in text_of(owned)
     with pytest.raises(InputError, match="invented records only"):
         owned._session.truth(owned.boxes)
     with pytest.raises(InputError, match="invented records only"):

@@ -209,7 +209,9 @@ def test_the_story_of_a_user(notebook, ask):
     page.wait_rows(0)
     page.choose("beside it", "—")  # one map
     page.choose("and", "—")
-    page.frame.wait_for_function("() => document.querySelectorAll('.leaflet-container').length === 1")
+    page.frame.wait_for_function(
+        "() => document.querySelectorAll('.leaflet-container').length === 1"
+    )
 
     for count, corners in enumerate((((0.35, 0.3), (0.5, 0.6)), ((0.55, 0.5), (0.6, 0.6))), 1):
         page.draw(*corners)

@@ -59,7 +59,7 @@ def test_teaching_mode_is_impossible_for_a_file(path):
     explorer._show_all()
     assert explorer._said["banner"].value == ""
     assert "Truth" not in explorer._said["table"].value
-    assert "not known before part" in explorer._said["verdict"].value
+    assert "not measured on these records" in explorer._said["verdict"].value
     with pytest.raises(InputError, match="invented records only"):
         explorer._session.truth(explorer.boxes)
     with pytest.raises(InputError, match="number of records is private"):

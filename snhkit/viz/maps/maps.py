@@ -4,6 +4,7 @@ import html
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from branca.element import Element
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.privacy import written
 from snhkit.viz.maps.furniture import Furniture, LegendOfLayer
 from snhkit.viz.maps.land import land
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
@@ -20,7 +22,7 @@ from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "to_html"]
+__all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "stamp", "to_html"]
 
 BOX_STYLE = {
     "color": "#ffffff",  # with a dark halo from the style sheet: visible on any colour
@@ -166,7 +168,8 @@ def compare_map(
             show=not legends,
             alt=overlay["alt"],
         ).add_to(m)
-        legends.append({"name": label, "legend": overlay["legend"]})
+        note = {"note": stamp(releases[name])} if hasattr(releases[name], "epsilon") else {}
+        legends.append({"name": label, "legend": overlay["legend"] | note})
     LegendOfLayer(legends).add_to(m)
     if boxes is not None:
         _add_boxes(module, m, releases, boxes)
@@ -243,6 +246,12 @@ def folium_of(fmap: folium.Map) -> ModuleType:
     raise InputError(f"m must be a folium.Map, not an object of type {type(fmap).__name__}.")
 
 
+def stamp(release: "Release") -> str:
+    """Return a line on epsilon, the unit of privacy and today's date, for a map's legend."""
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    return f"ε = {written(release.epsilon)}, hides {release.unit.sentence}; drawn {today}"
+
+
 def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | None) -> folium.Map:
     found = importlib.util.find_spec("offlinefolium")
     module = importlib.import_module("offlinefolium" if found else "folium")
@@ -303,6 +312,9 @@ def _add_boxes(
         lines = [f"{name}: {counts[row]:,.1f}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
         module.Polygon(corners, tooltip=tip, **_snake(BOX_STYLE)).add_to(group)
+        number = f'<span class="snhkit-number">{row + 1}</span>'
+        icon = module.DivIcon(html=number, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
+        module.Marker(corners[2], icon=icon, interactive=False, keyboard=False).add_to(group)
 
 
 def _snake(style: dict[str, Any]) -> dict[str, Any]:
