@@ -26,8 +26,8 @@ def answer(file, boxes, out, as_json) -> None:
     """Count boxes or polygons with a released file; costs no privacy.
 
     The rows are written again with the columns count and standard_error, one standard deviation of
-    the noise; it is empty where a network stands between the noise and the count. The columns of a CSV file may be separated by
-    a comma, a semicolon, a | or a tab.
+    the noise; the latter is empty where a network stands between the noise and the count. The
+    columns of a CSV file may be separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:
@@ -42,14 +42,12 @@ def answer(file, boxes, out, as_json) -> None:
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
     counts, errors = made.answer(queries), made.standard_error(queries)
     if as_json:
-        text = json.dumps(
-            [
-                {"row": k, "count": round(count, 3) + 0.0,
-                 "standard_error": None if math.isnan(error) else round(error, 3)}
-                for k, (count, error) in enumerate(zip(counts.tolist(), errors.tolist(), strict=True), 1)
-            ],
-            indent=1,
-        )  # fmt: skip
+        told = enumerate(zip(counts.round(3).tolist(), errors.round(3).tolist(), strict=True), 1)
+        found = [
+            {"row": k, "count": count + 0.0, "standard_error": None if math.isnan(error) else error}
+            for k, (count, error) in told
+        ]
+        text = json.dumps(found, indent=1)
     else:
         text = answered(rows, counts, kind.lower(), errors)
     if past := int(beyond(queries, made.region).sum()):

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import click
 
-from snhkit.cli.output import say
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
 
 __all__ = ["cities"]
 
@@ -20,7 +20,8 @@ def cities(as_json) -> None:
     from snhkit.data import CITIES
 
     if as_json:
-        say(json.dumps([asdict(place) for place in CITIES.values()], indent=1))
+        found = [asdict(place) for place in CITIES.values()]
+        write(STANDARD_OUTPUT, json.dumps(found, indent=1) + "\n")
         return
     for key, place in CITIES.items():
         say(

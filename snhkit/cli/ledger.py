@@ -39,4 +39,8 @@ def show_ledger(file, as_json) -> None:
         for entry in ledger.entries
     ]
     told = {"budget": ledger.total, "spent": ledger.spent, "left": ledger.remaining}
-    say(json.dumps({name: written(value) for name, value in told.items()} | {"entries": entries}, indent=1))
+    say(
+        json.dumps(
+            {name: written(value) for name, value in told.items()} | {"entries": entries}, indent=1
+        )
+    )

@@ -17,11 +17,11 @@ from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
-from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
-from snhkit.widgets.own_file import OwnFile, read_districts
+from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.session import Session, owned, synthetic
 
 if TYPE_CHECKING:

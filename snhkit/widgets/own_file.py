@@ -1,26 +1,22 @@
 """A file of private records with its declared square, its ledger and its kept releases."""
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import PrivacyUnit, exact
-from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.widgets.session import Session, title_of
 from snhkit.widgets.shelf import Shelf
 
-if TYPE_CHECKING:
-    import geopandas as gpd
-
-__all__ = ["OwnFile", "read_districts"]
+__all__ = ["OwnFile", "declared"]
 
 
 @dataclass(frozen=True)
@@ -224,20 +220,3 @@ def declared(center: str, side_km: str) -> tuple[float, float, float]:
         raise InputError("Side must be a number of kilometres, such as 13.2.") from None
     Region.around(lat=lat, lon=lon, side_m=side_m)
     return lat, lon, side_m
-
-
-def read_districts(path: "str | os.PathLike[str]") -> "gpd.GeoDataFrame":
-    """Return the polygons of a .geojson, .gpkg or .parquet file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
-    import geopandas as gpd
-
-    reader = gpd.read_parquet if Path(path).suffix == ".parquet" else gpd.read_file
-    try:
-        return reader(path)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path}: cannot be read as polygons ({type(error).__name__}).") from None

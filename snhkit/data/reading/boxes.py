@@ -136,10 +136,8 @@ def answered(
         sides = shapes.bounds.set_axis(["west", "south", "east", "north"], axis=1)
         table = pd.DataFrame(properties, index=sides.index, dtype=object)
         return _csv(table.assign(**{side: sides[side] for side in _SIDES}, **found))
-    answers = [
-        {name: None if np.isnan(value) else float(value) for name, value in zip(found, row, strict=True)}
-        for row in zip(*found.values(), strict=True)
-    ]
+    columns = [[None if np.isnan(x) else x for x in column.tolist()] for column in found.values()]
+    answers = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
     features = [
         feature | {"properties": told | answer}
         for feature, told, answer in zip(rows["features"], properties, answers, strict=True)

@@ -1,9 +1,11 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
+import os
 import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import folium
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from snhkit.release import Release
 
-__all__ = ["Districts", "district_map", "district_overlay"]
+__all__ = ["Districts", "district_map", "district_overlay", "read_districts"]
 
 _UNIT = "records per km²"
 _WHOLE = 0.999  # a larger share of an area is all of it: projections change areas a little
@@ -279,3 +281,20 @@ def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
 
     simple = shapely.simplify(shapes, region.side_m / _FINEST)
     return shapely.to_geojson(shapely.transform(simple, degrees))
+
+
+def read_districts(path: "str | os.PathLike[str]") -> "gpd.GeoDataFrame":
+    """Return the polygons of a .geojson, .gpkg or .parquet file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    import geopandas as gpd
+
+    reader = gpd.read_parquet if Path(path).suffix == ".parquet" else gpd.read_file
+    try:
+        return reader(path)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be read as polygons ({type(error).__name__}).") from None
