@@ -126,7 +126,7 @@ def _require(module: str) -> None:
 def _app(file: "OwnFile | None") -> str:
     """Return the hidden code of the app."""
     told = "" if file is None else f"OwnFile(**{asdict(file)!r})"
-    lines = ["from snhkit.widgets.opening import explore_app"]
+    lines = ["from snhkit.widgets.app import explore_app"]
     lines += ["from snhkit.widgets.own_file import OwnFile"] if told else []
     return "\n".join([*lines, "", f"explore_app({told})"])
 

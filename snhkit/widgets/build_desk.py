@@ -3,7 +3,7 @@
 import asyncio
 import html
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import ipywidgets as w
@@ -157,19 +157,24 @@ class BuildDesk(w.VBox):
             self.tell(str(refusal), error=True)
             self.show()
             return
+        self.start([order])
+
+    def start(self, orders: Sequence[Order]) -> None:
+        """Begin to build orders, one after the other, while the page stays alive."""
         self._begin()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # without a notebook nobody can press Cancel
-            asyncio.run(self._aside(order))
+            asyncio.run(self._aside(orders))
         else:
-            self._task = loop.create_task(self._aside(order))
+            self._task = loop.create_task(self._aside(orders))
 
-    async def _aside(self, order: Order) -> None:
+    async def _aside(self, orders: Sequence[Order]) -> None:
         said, failed, started = "", True, time.perf_counter()
         ticking = asyncio.create_task(self._tick(started))
         try:
-            await self._work.run_aside(order)
+            for order in orders:
+                await self._work.run_aside(order)
             failed = False
         except SnhkitError as refusal:
             said = str(refusal)

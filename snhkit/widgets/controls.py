@@ -109,6 +109,12 @@ class Controls(w.VBox):
             self.city.options = [entry, *self.city.options]
         self.city.value = key
 
+    def choose(self, city: str, n: int) -> None:
+        """Choose a city and a number of records; LookupError if they are not offered."""
+        if city not in CITIES or n not in SIZES:
+            raise LookupError(f"there is no city {city!r} with {n!r} records")
+        self.city.value, self.n.value = city, n
+
     @property
     def place(self) -> tuple[str, int]:
         """Key of the chosen city, and the chosen number of records."""

@@ -3,6 +3,7 @@
 import importlib
 import math
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,10 @@ class DrawMap(anywidget.AnyWidget):
             self.boxes, self.layers, self.view, self.declared = [], [], [], []
             self._token = token
             self._html = _page(fmap, token)
+
+    def outline(self, bounds: Sequence[float]) -> None:
+        """Outline a declared square, south, west, north and east in degrees; none if empty."""
+        self.declared = list(bounds)
 
     @traitlets.validate("boxes")
     def _check_boxes(self, proposal: Any) -> list[list[float]]:

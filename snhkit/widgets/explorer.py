@@ -84,7 +84,7 @@ class Explorer(w.VBox):
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
-        self._opener = OpenPanel(self._outline, self.show_file)
+        self._opener = OpenPanel(self.map.outline, self.show_file)
         self._layers = Layers(self._show_layers)
         self._export = ExportPanel(
             lambda: OnScreen.of(self._session, controls.place, self.map.boxes, self._layers.names)
@@ -101,7 +101,8 @@ class Explorer(w.VBox):
             figures=[self._plots],
             below=[self._export],
         )
-        super().__init__([w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"}), self._body])
+        style = w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"})
+        super().__init__([style, self._body])
         self.add_class("snhkit-explorer")
         if height is None:
             self.add_class("snhkit-whole")
@@ -204,8 +205,8 @@ class Explorer(w.VBox):
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 
-    def _outline(self, bounds) -> None:
-        self.map.declared = list(bounds)
+    def _remember(self) -> None:
+        """Do nothing; the app keeps its state here."""
 
     def _keep(self, session: Session, built: Built) -> None:
         with self._lock:
@@ -277,6 +278,7 @@ class Explorer(w.VBox):
             self._show_verdict()
             self._show_answers()
             self._draw()
+            self._remember()
 
     def _show_controls(self, change: object = None) -> None:
         with self._lock:
@@ -317,6 +319,7 @@ class Explorer(w.VBox):
             self.map.boxes = kept  # observed again
             return
         self._show_answers()
+        self._remember()
         if self._later is not None:
             self._later.cancel()
         try:

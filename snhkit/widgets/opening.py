@@ -21,7 +21,6 @@ from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
-from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.session import Session, owned, synthetic
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     Frame = gpd.GeoDataFrame | gpd.GeoSeries
 
-__all__ = ["explore", "explore_app"]
+__all__ = ["explore"]
 
 _BUDGET = 3.0  # enough for every method once at the default epsilon
 
@@ -161,20 +160,6 @@ def explore(
     session = _with(districts, label, session)
     controls = Controls(None, n, session.dataset.unit, epsilon, methods, sizes_m)
     return Explorer(controls, lambda city, n: session, map_of, height)
-
-
-def explore_app(file: OwnFile | None = None) -> Explorer:
-    """Return the explorer that fills a window, with the invented cities and a person's file.
-
-    Parameters
-    ----------
-    file : OwnFile, optional
-        The file to begin with.
-    """
-    explorer = explore(height=None)
-    if file is not None:
-        explorer.show_file(file, file.session())
-    return explorer
 
 
 def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, sizes_m: Any) -> None:

@@ -126,6 +126,7 @@ const SnhkitCells = L.Layer.extend({
   initialize({ origin, unit, corners }) { Object.assign(this, { origin, unit, corners }); },
   onAdd(map) {
     this.canvas = L.DomUtil.create("canvas", "snhkit-cells", map.getPane("snhkit-cells"));
+    this.words = L.DomUtil.create("div", "snhkit-narrow", map.getContainer());
     map.on("moveend resize", this.draw, this);
     map.on("zoomstart", this.hide, this);
     this.draw();
@@ -134,10 +135,12 @@ const SnhkitCells = L.Layer.extend({
     map.off("moveend resize", this.draw, this);
     map.off("zoomstart", this.hide, this);
     this.canvas.remove();
+    this.words.remove();
   },
   hide() { this.canvas.style.visibility = "hidden"; },
   draw() {
     const map = this._map, size = map.getSize(), sharp = window.devicePixelRatio || 1;
+    let drawn = 0, small = 0;
     L.DomUtil.setPosition(this.canvas, map.containerPointToLayerPoint([0, 0]));
     Object.assign(this.canvas, { width: size.x * sharp, height: size.y * sharp });
     Object.assign(this.canvas.style, { width: `${size.x}px`, height: `${size.y}px`, visibility: "" });
@@ -148,10 +151,15 @@ const SnhkitCells = L.Layer.extend({
     ]);
     for (let k = 0; k < this.corners.length; k += 4) {
       const low = at(k), high = at(k + 2), width = high.x - low.x, height = low.y - high.y;
-      if (Math.min(width, height) < leastPixels || high.x < 0 || low.x > size.x
-          || high.y > size.y || low.y < 0) continue;
+      if (high.x < 0 || low.x > size.x || high.y > size.y || low.y < 0) continue;
+      if (Math.min(width, height) < leastPixels) {
+        small++;
+        continue;
+      }
+      drawn++;
       path.rect(low.x, high.y, width, height);
     }
+    this.words.textContent = small > drawn ? "Cells are too narrow to outline here: zoom in" : "";
     for (const [width, colour] of [[2, "rgb(0 0 0 / 40%)"], [0.8, "rgb(255 255 255 / 75%)"]]) {
       Object.assign(pen, { lineWidth: width, strokeStyle: colour });
       pen.stroke(path);

@@ -6,7 +6,8 @@ import pytest
 
 from snhkit.data import synthetic_points
 from snhkit.errors import InputError
-from snhkit.widgets.opening import explore, explore_app
+from snhkit.widgets.app import explore_app
+from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
 
 FARGO = synthetic_points("fargo", 10).region
