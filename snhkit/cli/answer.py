@@ -1,5 +1,7 @@
 """The command that answers boxes and polygons from a release."""
 
+import json
+import math
 import warnings
 
 import click
@@ -21,11 +23,13 @@ __all__ = ["answer"]
     help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
 )
 @click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
-def answer(file, boxes, out) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Write a list of rows as JSON.")
+def answer(file, boxes, out, as_json) -> None:
     """Count boxes or polygons with a released file; costs no privacy.
 
-    The rows are written again with a column count. The columns of a CSV file may be separated by
-    a comma, a semicolon, a | or a tab.
+    The rows are written again with the columns count and standard_error, one standard deviation of
+    the noise; the latter is empty where a network stands between the noise and the count. The
+    columns of a CSV file may be separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:
@@ -40,10 +44,19 @@ def answer(file, boxes, out) -> None:
         warnings.simplefilter("always", OutsideWarning)
         queries, rows = read_boxes(boxes, made.region)
         counts = made.answer(queries)
+    errors = made.standard_error(queries)
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
-    text = answered(rows, counts, kind.lower())
-    for told in outside:
-        say(f"{boxes}: {told.message}", err=True)
+    for warning in outside:
+        say(f"{boxes}: {warning.message}", err=True)
+    if as_json:
+        told = enumerate(zip(counts.round(3).tolist(), errors.round(3).tolist(), strict=True), 1)
+        found = [
+            {"row": k, "count": count + 0.0, "standard_error": None if math.isnan(error) else error}
+            for k, (count, error) in told
+        ]
+        text = json.dumps(found, indent=1)
+    else:
+        text = answered(rows, counts, kind.lower(), errors)
     if past := int(beyond(queries, made.region).sum()):
         say(
             f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "

@@ -1,20 +1,28 @@
 """The command that lists the cities of the paper."""
 
+import json
+from dataclasses import asdict
+
 import click
 
-from snhkit.cli.output import say
+from snhkit.cli.output import STANDARD_OUTPUT, say, write
 
 __all__ = ["cities"]
 
 
 @click.command()
-def cities() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print a list as JSON.")
+def cities(as_json) -> None:
     """List the twelve cities of the paper.
 
     compare and explore offer a synthetic city in place of each.
     """
     from snhkit.data import CITIES
 
+    if as_json:
+        found = [asdict(place) for place in CITIES.values()]
+        write(STANDARD_OUTPUT, json.dumps(found, indent=1) + "\n")
+        return
     for key, place in CITIES.items():
         say(
             f"{key:14} {place.name:16} {place.lat:8.3f} {place.lon:9.3f}  "

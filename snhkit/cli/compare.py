@@ -5,6 +5,7 @@ import json
 import click
 
 from snhkit.cli.districts import districts_options, tessellation
+from snhkit.cli.explore import explore_command
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
 from snhkit.cli.types import SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
@@ -118,7 +119,8 @@ def compare(
         say(f"\n{caution}", err=err)
     if seed is not None:
         say("\nThe noise came from --seed: whoever knows it can take the noise away.", err=err)
-    say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: snhkit explore", err=err)
+    following = "snhkit explore" if data is None else explore_command(data, **where)
+    say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: {following}", err=err)
 
 
 def _without(options: dict, left_out: str) -> dict:

@@ -1,13 +1,42 @@
-"""The command that opens the notebooks or the explorer."""
+"""The command that opens the notebooks or the explorer, also on a file of one's own."""
 
+import shlex
 from pathlib import Path
 
 import click
 
-__all__ = ["explore"]
+from snhkit.cli.output import say
+from snhkit.cli.records import place_options, refuse_same_file
+from snhkit.cli.types import INPUT_FILE, Epsilons, OutputFile
+
+__all__ = ["explore", "explore_command"]
+
+_COLUMNS = 76  # of a terminal, less the end of a line that goes on
 
 
 @click.command()
+@place_options
+@click.option("--districts", type=INPUT_FILE, help="Polygons to count: .geojson or .gpkg.")
+@click.option("--label", metavar="COLUMN", help="With --districts: column of their names.")
+@click.option("--user", metavar="COLUMN", help="Column of user ids: hide a user, not a record.")
+@click.option(
+    "--max-per-user",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --user: number of records kept of each user, chosen at random.",
+)
+@click.option("--n-public", is_flag=True, help="Declare the number of records public.")
+@click.option(
+    "--budget",
+    type=Epsilons(),
+    metavar="E",
+    help="All the epsilon that may ever be spent on --data; needed once.",
+)
+@click.option(
+    "--ledger",
+    type=OutputFile(),
+    help="The account of --data [default: the path of --data, with .ledger added].",
+)
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -19,15 +48,98 @@ __all__ = ["explore"]
     "--app", "as_app", is_flag=True, help="Open the explorer alone, as an app without code (Voila)."
 )
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
-def explore(folder, as_app, browser) -> None:
+def explore(folder, as_app, browser, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
+
+    Without --data the records are invented. With --data the explorer opens your file: the square
+    that you declare is public, and what is built is charged to the ledger, which the next start
+    goes on with.
 
     The notebooks are a copy that you can change. The server accepts connections from this machine
     only, prints its address, and ends on Ctrl-C.
+
+    \b
+    Examples:
+      snhkit explore --app
+      snhkit explore --app --data trips.csv --center 37.76,-122.43 --side-km 13 \\
+          --budget 1
     """
     from snhkit.cli.launch import explore_in_jupyter, explore_in_voila
 
+    file = _file(**own)
+    if file is not None:
+        file.session(report=lambda told: say(str(told), err=True))  # a mistake is told here
     if as_app:
-        explore_in_voila(browser=browser)
+        explore_in_voila(browser=browser, file=file)
     else:
-        explore_in_jupyter(folder, browser=browser)
+        explore_in_jupyter(folder, browser=browser, file=file)
+
+
+def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
+    """Return the command that explores a file, in lines that a person can paste."""
+    words = ["snhkit explore --app --data", shlex.quote(str(data))]
+    between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
+    words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]
+    for name, value in (("public", public), ("lat", lat), ("lon", lon)):
+        words += [] if value is None else [f"--{name} {shlex.quote(str(value))}"]
+    words += [] if data.with_name(data.name + ".ledger").exists() else ["--budget 1"]
+    lines = [words[0]]
+    for word in words[1:]:
+        lines[-1:] = (
+            [f"{lines[-1]} {word}"]
+            if len(lines[-1]) + len(word) < _COLUMNS
+            else [lines[-1] + " \\", f"    {word}"]
+        )
+    return "\n".join(lines)
+
+
+def _file(
+    data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
+    ledger,
+):  # fmt: skip
+    """Return the file that the options describe; None if there is none."""
+    others = {
+        "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
+        "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,
+        "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
+    }  # fmt: skip
+    if data is None:
+        for option, value in others.items():
+            if value is not None:
+                raise click.UsageError(f"{option} goes with --data FILE.")
+        return None
+    if center is None or side_km is None:
+        raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
+    if (user is None) != (max_per_user is None):
+        raise click.UsageError("--user and --max-per-user go together.")
+    if label is not None and districts is None:
+        raise click.UsageError("--label goes with --districts.")
+    if budget is not None and len(budget) != 1:
+        raise click.UsageError(f"--budget takes one value here, not {len(budget)}.")
+    refuse_same_file(data=data, public=public, districts=districts, ledger=ledger)
+    from snhkit.widgets.own_file import OwnFile
+
+    def full(path: Path | None) -> str | None:
+        return None if path is None else str(path.resolve())
+
+    columns = {"lat": lat, "lon": lon, "user": user}
+    file = OwnFile(
+        path=str(data.resolve()),
+        lat=center[0],
+        lon=center[1],
+        side_m=round(1000 * side_km, 3),
+        ledger=full(ledger),
+        budget=None if budget is None else budget[0],
+        public=full(public),
+        districts=full(districts),
+        label=label,
+        columns=tuple((name, column) for name, column in columns.items() if column is not None),
+        max_per_user=max_per_user,
+        n="public" if n_public else "private",
+    )
+    if budget is None and not file.account.exists():
+        raise click.UsageError(
+            f"The ledger {str(file.account)!r} does not exist yet. Set its total with --budget E: "
+            "the most epsilon that all releases of these records may spend."
+        )
+    return file

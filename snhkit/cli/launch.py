@@ -3,19 +3,25 @@
 import importlib.util
 import json
 import os
+import re
 import tempfile
 import webbrowser
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
+
+if TYPE_CHECKING:
+    from snhkit.widgets.own_file import OwnFile
 
 __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE.parent
 _ONLY_HERE = "127.0.0.1"
-_CELLS = ["import snhkit as snh\n\nsnh.explore()"]
 
 
 def copy_notebooks(folder: Path) -> Path:
@@ -38,7 +44,7 @@ def copy_notebooks(folder: Path) -> Path:
     return folder
 
 
-def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
+def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = None) -> None:
     """Serve the notebooks in JupyterLab on the loopback address, with a token, until Ctrl-C.
 
     Parameters
@@ -47,6 +53,8 @@ def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
         The folder for the copy of the notebooks.
     browser : bool
         Whether to open a browser.
+    file : OwnFile, optional
+        A file of private records; a notebook that explores it is written and opened.
 
     Raises
     ------
@@ -58,14 +66,15 @@ def explore_in_jupyter(folder: Path, *, browser: bool) -> None:
 
     place = copy_notebooks(folder).resolve()
     words = ["-y", f"--ServerApp.root_dir={place}", f"--ServerApp.ip={_ONLY_HERE}"]
-    words += ["--LabApp.default_url=/lab/tree/01_explore.ipynb"]
+    name = "01_explore.ipynb" if file is None else _write_notebook(place, file)
+    words += [f"--LabApp.default_url=/lab/tree/{name}"]
     words += [] if browser else ["--no-browser"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
         words += ["--allow-root"]  # usual in a container; only this machine can connect
     LabApp.launch_instance(words)
 
 
-def explore_in_voila(*, browser: bool) -> None:
+def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
     """Serve the explorer as an app without code (Voila) on the loopback address, with a token.
 
     Voila runs as its own server, not as an extension of Jupyter's: the page can talk to its
@@ -75,6 +84,8 @@ def explore_in_voila(*, browser: bool) -> None:
     ----------
     browser : bool
         Whether to open a browser.
+    file : OwnFile, optional
+        A file of private records to begin with.
 
     Raises
     ------
@@ -100,7 +111,8 @@ def explore_in_voila(*, browser: bool) -> None:
 
     with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
         notebook = Path(folder) / "snhkit.ipynb"
-        notebook.write_text(json.dumps(_notebook()), encoding="utf-8")
+        notebook.write_text(json.dumps(_notebook([_app(file)])), encoding="utf-8")
+        notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
         words += ["--VoilaConfiguration.template=snhkit"]
         Snhkit.launch_instance(words if browser else [*words, "--no-browser"])
@@ -111,12 +123,50 @@ def _require(module: str) -> None:
         raise InputError(f'{module} is not installed: pip install "snhkit[lab,offline]".')
 
 
-def _notebook() -> dict:
-    """Return a notebook that shows the explorer alone."""
+def _app(file: "OwnFile | None") -> str:
+    """Return the hidden code of the app."""
+    told = "" if file is None else f"OwnFile(**{asdict(file)!r})"
+    lines = ["from snhkit.widgets.app import explore_app"]
+    lines += ["from snhkit.widgets.own_file import OwnFile"] if told else []
+    return "\n".join([*lines, "", f"explore_app({told})"])
+
+
+def _write_notebook(folder: Path, file: "OwnFile") -> str:
+    """Write a notebook that explores a file into a folder, and return its name.
+
+    A notebook that exists is kept, for a person may have changed it.
+    """
+    unit = file.unit
+    most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    districts = "".join(
+        f", {name}={value!r}"
+        for name, value in (("districts", file.districts), ("label", file.label))
+        if value is not None
+    )
+    content = _notebook(
+        [
+            f"import snhkit as snh\n\n{file.source}",
+            f'data = snh.PrivateDataset(\n    records, unit="{unit.kind}"{most}, n="{file.n}", '
+            f"ledger={str(file.account)!r}\n)",
+            f"snh.explore(data, public=public, title={file.title!r}{districts})",
+        ]
+    )
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    stem, k = re.sub(r"[^\w.-]+", "-", Path(file.path).stem), 1
+    name = f"explore-{stem}.ipynb"
+    while (folder / name).exists() and (folder / name).read_text(encoding="utf-8") != text:
+        k += 1
+        name = f"explore-{stem}-{k}.ipynb"
+    write_whole(folder / name, text)
+    return name
+
+
+def _notebook(codes: Sequence[str]) -> dict:
+    """Return a notebook of cells of code."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}
-        for k, code in enumerate(_CELLS)
+        for k, code in enumerate(codes)
     ]  # fmt: skip
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}

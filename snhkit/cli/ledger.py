@@ -1,5 +1,7 @@
 """The command that shows a ledger."""
 
+import json
+
 import click
 
 from snhkit.cli.output import say
@@ -10,13 +12,35 @@ __all__ = ["show_ledger"]
 
 @click.command("ledger")
 @click.argument("file", type=INPUT_FILE)
-def show_ledger(file) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print totals and entries as JSON.")
+def show_ledger(file, as_json) -> None:
     """Show the spends of a dataset and the budget that is left.
 
     \b
     Example:
       snhkit ledger trips.csv.ledger
     """
-    from snhkit.privacy import read_ledger
+    from snhkit.privacy import read_ledger, written
 
-    say(repr(read_ledger(file)))
+    ledger = read_ledger(file)
+    if not as_json:
+        say(repr(ledger))
+        return
+    entries = [
+        {
+            "number": entry.number,
+            "when": entry.when.isoformat(),
+            "who": entry.who,
+            "epsilon": written(entry.epsilon),
+            "delta": written(entry.delta),
+            "state": entry.state,
+            "replayable": entry.replayable,
+        }
+        for entry in ledger.entries
+    ]
+    told = {"budget": ledger.total, "spent": ledger.spent, "left": ledger.remaining}
+    say(
+        json.dumps(
+            {name: written(value) for name, value in told.items()} | {"entries": entries}, indent=1
+        )
+    )

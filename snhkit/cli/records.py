@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "declared_region",
     "named_as_options",
+    "place_options",
     "read",
     "read_file",
     "records_options",
@@ -28,8 +29,8 @@ __all__ = [
 ]
 
 
-def records_options(command):
-    """Add the options that name the records, their region and the cell width."""
+def place_options(command):
+    """Add the options that name the records and their region."""
     options = [
         click.option(
             "--data",
@@ -48,17 +49,22 @@ def records_options(command):
         ),
         click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a usual name."),
         click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a usual name."),
-        click.option(
-            "--cell-m",
-            type=CellWidth(),
-            help="Cell width [default: from n and epsilon]; auto: also from --public; bought: "
-            "also from how evenly the records are spread, for up to 3 % of epsilon "
-            "[default of denoised].",
-        ),
     ]
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def records_options(command):
+    """Add the options that name the records, their region and the cell width."""
+    cell_m = click.option(
+        "--cell-m",
+        type=CellWidth(),
+        help="Cell width [default: from n and epsilon]; auto: also from --public; bought: "
+        "also from how evenly the records are spread, for up to 3 % of epsilon "
+        "[default of denoised].",
+    )
+    return place_options(cell_m(command))
 
 
 def refuse_same_file(**paths: Path | None) -> None:

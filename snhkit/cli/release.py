@@ -1,5 +1,7 @@
 """The command that spends epsilon and writes a release."""
 
+import json
+
 import click
 
 from snhkit.cli.districts import districts_options, tessellation
@@ -65,11 +67,22 @@ __all__ = ["release"]
     help="Private key (snhkit keygen) to sign --out with; the signature's name ends in .sig.",
 )
 @click.option(
+    "--page",
+    type=OutputFile(),
+    help="Also write an HTML page to publish: map, counts of districts, card.",
+)
+@click.option(
+    "--page-districts",
+    type=INPUT_FILE,
+    help="With --page: polygons to list [default: those of --districts].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+@click.option(
     "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
 )
 def release(
     data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget,
-    ledger, out, sign, force, **where,
+    ledger, out, sign, page, page_districts, as_json, force, **where,
 ) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
@@ -96,7 +109,8 @@ def release(
     if sign is not None and out == STANDARD_OUTPUT:
         raise click.UsageError("--sign needs --out with the name of a file, not standard output.")
     ledger = ledger or data.with_name(data.name + ".ledger")
-    refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger)
+    refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
+                     page=page)  # fmt: skip
     from snhkit.experiment.methods import METHODS
     from snhkit.release.signature import sign as signature_of
     from snhkit.release.signature import signature_path
@@ -112,6 +126,10 @@ def release(
             f"The ledger {str(ledger)!r} does not exist yet. Set its total with --budget E: the "
             "most epsilon that all releases of these records may spend."
         )
+    if page_districts is not None and page is None:
+        raise click.UsageError("--page-districts goes with --page.")
+    if page is not None and page.is_file() and not force:
+        raise click.UsageError(f"{str(page)!r} exists; --force replaces it. Nothing was spent.")
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
     if sign is not None:
@@ -132,7 +150,24 @@ def release(
     files = [out]
     if sign is not None:
         files.append(write_whole(signature_path(out), signature_of(content, sign)))
+    if page is not None:
+        write(page, _page(made, data.name, page_districts or districts, label))
+        files.append(page)
     if out != STANDARD_OUTPUT:
-        say(str(made))
+        if as_json:
+            write(STANDARD_OUTPUT, json.dumps(made.card(), indent=1) + "\n")
+        else:
+            say(str(made))
     say(f"Written to {' and '.join(map(str, files))}", err=True)
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
+
+
+def _page(made, name, districts, label) -> str:
+    """Return the page of a release, with the districts of a file if there is one."""
+    from snhkit.viz.maps.districts import Districts, read_districts
+    from snhkit.viz.reports.public_page import public_html
+
+    shown = None
+    if districts is not None:
+        shown = Districts.of(made.region, read_districts(districts), label)
+    return public_html(made, shown, title=f"Counts of {name}")

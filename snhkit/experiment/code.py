@@ -13,7 +13,7 @@ from snhkit.experiment.answers import Degrees
 from snhkit.experiment.methods import METHODS, Method
 from snhkit.geometry import Region
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
-from snhkit.privacy import PrivacyUnit, written
+from snhkit.privacy import PrivacyUnit, StoredLedger, written
 from snhkit.release import Release
 
 __all__ = ["code", "from_files", "from_synthetic_city"]
@@ -82,10 +82,17 @@ def code(
     """
     unit = dataset.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    account = dataset.ledger
+    # A ledger in a file holds the budget; with a fresh one the program would forget what was spent.
+    budget = (
+        f"    ledger={str(account.path)!r},  # goes on with what is left"
+        if isinstance(account, StoredLedger)
+        else f'    budget="{written(account.total)}",'
+    )
     parts = [
         f"{_imports(releases)}\n\n{source}",
-        f'data = snh.PrivateDataset(records, budget="{written(dataset.ledger.total)}", '
-        f'unit="{unit.kind}"{most}, n="{_knows_n(dataset)}")',
+        f'data = snh.PrivateDataset(\n    records,\n{budget}\n    unit="{unit.kind}"{most},\n'
+        f'    n="{_knows_n(dataset)}",\n)',
     ]
     if releases:
         lines = (
@@ -104,6 +111,8 @@ def code(
     if releases and len(degrees):
         parts.append(
             "answers = {name: release.answer(boxes) for name, release in releases.items()}\n"
+            "for name, counts in answers.items():\n"
+            "    print(name, counts.round(1).tolist())\n"
             "fmap = snh.compare_map(releases, boxes)"
         )
     return "\n\n".join(parts) + "\n"

@@ -16,10 +16,7 @@ from snhkit.release.shapes import polygons_in
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 
 OVERLAP_TOLERANCE = 1e-3
-"""Share of the smaller polygon's area up to which two polygons may overlap.
-
-Borders that were digitised twice, or that bend under a projection, overlap by slivers.
-"""
+"""Share of the smaller polygon's area up to which two may overlap, as digitised borders do."""
 
 _SAME = 1e-4  # share of an area by which two drawings of one district may differ
 _ROUNDING = 1e-6  # share of an area that is nothing
@@ -55,7 +52,7 @@ class PolygonPartition:
     ------
     InputError
         If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or
-        a polygon is not valid, has no area, reaches out of the region or shares its label.
+        a polygon is invalid, has no area, reaches out of the region or shares its label.
 
     Examples
     --------

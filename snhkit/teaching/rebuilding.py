@@ -4,6 +4,8 @@ After Dinur and Nissim, "Revealing information while preserving privacy", PODS 2
 McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
@@ -71,7 +73,8 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     >>> rebuilt([[1, 1], [0, 1]], [1, 0]).round(6).tolist()
     [1.0, 0.0]
     """
-    boxes, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    wanted = np.asarray(answers, float)
+    boxes: Any = csr_array(np.asarray(inside, float))  # whose shape may be None, for pyright
     rows, cells = boxes.shape
     if wanted.shape != (rows,):
         raise InputError(f"rebuilt: {rows} boxes need as many answers, not {wanted.shape}.")
@@ -115,7 +118,8 @@ def bounds_of_cells(
     >>> smallest.tolist(), largest.tolist()
     ([0.0, 0.0, 4.0], [0.0, 0.0, 4.0])
     """
-    sums, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    wanted = np.asarray(answers, float)
+    sums: Any = csr_array(np.asarray(inside, float))
     ends = np.zeros((2, sums.shape[1]))
     for cell in range(sums.shape[1]):
         for row, sign in enumerate((1, -1)):

@@ -1,42 +1,59 @@
 """Boxes that are typed in degrees instead of drawn with a mouse."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets as w
 
 from snhkit.errors import InputError
+from snhkit.geometry import Region
+from snhkit.widgets import samples
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.wording import message, parse_box
 
 __all__ = ["BoxEntry"]
 
 _TOOLTIPS = {
-    "Add": "Add the box that is typed",
+    "Add": "Add the box that is typed, as Enter does",
+    "Sample 100 boxes": "Put 100 squares of the chosen sizes where people are, by public points",
     "Remove last": "Remove the box with the highest number",
     "Clear": "Remove all boxes",
 }
 
 
 class BoxEntry(w.VBox):
-    """A text field that adds a box to a map, and buttons that remove boxes.
+    """A text field that adds a box to a map, and buttons that sample and remove boxes.
 
     Parameters
     ----------
     draw_map : DrawMap
         The map whose boxes are changed.
+    region : callable
+        Returns the region in which boxes must lie.
+    sample : callable
+        Called to put squares of the chosen sizes on the map.
     """
 
-    def __init__(self, draw_map: DrawMap) -> None:
-        self._map = draw_map
+    def __init__(
+        self, draw_map: DrawMap, region: Callable[[], Region], sample: Callable[[], object]
+    ) -> None:
+        self._map, self._region, self._sample = draw_map, region, sample
         self.text = w.Text(
-            placeholder="south, west, north, east in degrees",
+            placeholder="south, west, north, east",
             description="Type a box",
             tooltip="South, west, north and east of a box, in degrees",
             layout={"flex": "1 1 0", "min_width": "0", "width": "auto"},
             style={"description_width": "auto"},
         )
         self.message = w.HTML()
-        buttons = {"Add": self._add, "Remove last": self._remove_last, "Clear": self._clear}
+        buttons = {
+            "Add": self._add,
+            "Sample 100 boxes": self._sampled,
+            "Remove last": self._remove_last,
+            "Clear": self._clear,
+        }
+        self.text.on_msg(self._entered)
+        self.text.observe(lambda _: self.say(""), "value")
         self.buttons = {
             name: w.Button(description=name, tooltip=_TOOLTIPS[name], layout={"width": "auto"})
             for name in buttons
@@ -45,17 +62,48 @@ class BoxEntry(w.VBox):
             self.buttons[name].on_click(action)
         super().__init__([w.HBox([self.text, *self.buttons.values()]), self.message])
 
+    def say(self, text: str) -> None:
+        """Show why a box was refused, or nothing."""
+        self.message.value = message(text, error=True) if text else ""
+
+    def refuse(self, numbers: Sequence[int]) -> None:
+        """Say that the boxes of some numbers lie outside the region and were taken away."""
+        which = f"Box {numbers[0]} lies" if len(numbers) == 1 else f"{len(numbers)} boxes lie"
+        self.say(f"{which} outside the region, where nothing was counted: left out.")
+
+    def _entered(self, _: Any, content: Any, __: Any) -> None:
+        if content.get("event") == "submit":
+            self._add(None)
+
     def _add(self, _: Any) -> None:
         try:
             box = parse_box(self.text.value)
         except InputError as error:
-            self.message.value = message(str(error), error=True)
+            self.say(str(error))
+            return
+        if not samples.inside(self._region(), [box])[0]:
+            south, west, north, east = self._region().bounds
+            self.say(
+                "This box lies outside the region, where nothing was counted. The region reaches "
+                f"from {south:.4f}, {west:.4f} to {north:.4f}, {east:.4f}."
+            )
             return
         self._map.boxes = [*self._map.boxes, box]
-        self.text.value = self.message.value = ""
+        self.text.value = ""
+        self.say("")
+
+    def _sampled(self, _: Any) -> None:
+        try:
+            self._sample()
+        except InputError as error:
+            self.say(str(error))
+        else:
+            self.say("")
 
     def _remove_last(self, _: Any) -> None:
+        self.say("")
         self._map.boxes = self._map.boxes[:-1]
 
     def _clear(self, _: Any) -> None:
+        self.say("")
         self._map.boxes = []

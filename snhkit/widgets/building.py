@@ -15,6 +15,9 @@ from snhkit.widgets.session import Built, Session
 
 __all__ = ["Building", "Cancelled", "Order"]
 
+_PATIENCE_S = 0.5  # a cancelled build is waited for twice this long, then left to itself
+_LEAST_SHARE = 0.05  # below, an estimate of the rest is a guess
+
 Say = Callable[[float, str], object]
 
 
@@ -62,8 +65,9 @@ class Order:
 class Building:
     """Builds the methods of an order; one order at a time.
 
-    A build can be cancelled between two methods and at each step that a method reports. What was
-    charged stays charged, because noise may have been drawn.
+    A build can be cancelled between two methods, at each step that a method reports, and, if it
+    runs aside, within about a second anywhere: its thread is then left to itself, and what it makes
+    is thrown away. What was charged stays charged, because noise may have been drawn.
 
     Parameters
     ----------
@@ -76,6 +80,7 @@ class Building:
     def __init__(self, say: Say, built: Callable[[Session, Built], object]) -> None:
         self._say, self._built = say, built
         self._busy, self._stop = threading.Lock(), threading.Event()
+        self._share, self._what = 0.0, ""
 
     @property
     def running(self) -> bool:
@@ -83,8 +88,23 @@ class Building:
         return self._busy.locked()
 
     def cancel(self) -> None:
-        """Cancel the build that is running, at its next step."""
+        """Cancel the build that is running."""
         self._stop.set()
+
+    def said(self, seconds: float) -> str:
+        """Return the last step of the build with the time it took, and an estimate of the rest.
+
+        Parameters
+        ----------
+        seconds : float
+            Time since the build began.
+        """
+        if self._stop.is_set():
+            return "Stopping …"
+        if self._share < _LEAST_SHARE:
+            return f"{self._what} · {seconds:.0f} s"
+        rest = seconds * (1 - self._share) / self._share
+        return f"{self._what} · {seconds:.0f} s, about {rest:.0f} s more"
 
     def run(self, order: Order) -> None:
         """Build all methods of an order before returning.
@@ -98,52 +118,74 @@ class Building:
         InputError
             If another build is running.
         """
-        with self._alone():
+        with self._alone() as stop:
             for k in range(len(order.methods)):
-                self._built(order.session, self._one(order, k, self._say))
+                self._built(order.session, self._one(order, k, self._say, stop))
 
     async def run_aside(self, order: Order) -> None:
         """Build all methods of an order in another thread; raises as ``run`` does."""
         say = partial(asyncio.get_running_loop().call_soon_threadsafe, self._say)
-        with self._alone():
+        with self._alone() as stop:
             for k in range(len(order.methods)):
-                self._built(order.session, await asyncio.to_thread(self._one, order, k, say))
+                entries = len(order.session.dataset.ledger.entries)
+                task = asyncio.ensure_future(asyncio.to_thread(self._one, order, k, say, stop))
+                while not (await asyncio.wait({task}, timeout=_PATIENCE_S))[0]:
+                    if stop.is_set() and not (await asyncio.wait({task}, timeout=_PATIENCE_S))[0]:
+                        task.add_done_callback(_unheeded)
+                        raise _cancelled(order, k, entries)
+                self._built(order.session, task.result())
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> Iterator[threading.Event]:
         if not self._busy.acquire(blocking=False):
             raise InputError("A build is running: wait for it, or cancel it.")
-        self._stop.clear()
+        self._stop, self._share = threading.Event(), 0.0  # a thread left to itself keeps its own
         try:
-            yield
+            yield self._stop
         finally:
             self._busy.release()
 
-    def _one(self, order: Order, k: int, say: Say) -> Built:
+    def _one(self, order: Order, k: int, say: Say, stop: threading.Event) -> Built:
         key, total = order.methods[k], len(order.methods)
         title, ledger = METHODS[key].title, order.session.dataset.ledger
         which = f"{title} ({k + 1} of {total})" if total > 1 else title
-        if self._stop.is_set():
+        if stop.is_set():
             raise Cancelled(f"Cancelled before {title}: nothing was spent on it.")
 
+        def tell(share: float, text: str) -> None:
+            self._share, self._what = share, text
+            say(share, text)
+
         def watch(step: Step) -> None:
-            if self._stop.is_set():
+            if stop.is_set():
                 raise Cancelled
-            say(
+            tell(
                 (k + step.done / step.total) / total,
                 f"{which}: {step.what}, {step.done} of {step.total}",
             )
 
-        say(k / total, f"{which} …")
+        tell(k / total, f"{which} …")
         entries = len(ledger.entries)
         try:
             with watched(watch):
                 return order.session.build(key, order.epsilon, order.sizes_m)
         except Cancelled:
-            if len(ledger.entries) == entries:
-                raise Cancelled(f"Cancelled before {title}: nothing was spent on it.") from None
-            price = written(ledger.entries[-1].epsilon)
-            raise Cancelled(
-                f"{title} was cancelled after its noise was drawn: its ε = {price} stays spent, "
-                "and the ledger says so."
-            ) from None
+            raise _cancelled(order, k, entries) from None
+
+
+def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
+    """Return the exception for a build that was cancelled, which says what stays spent."""
+    title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
+    if len(ledger.entries) == entries:
+        return Cancelled(f"Cancelled before {title}: nothing was spent on it.")
+    price = written(ledger.entries[-1].epsilon)
+    return Cancelled(
+        f"{title} was cancelled after its noise was drawn: its ε = {price} stays spent, "
+        "and the ledger says so."
+    )
+
+
+def _unheeded(task: "asyncio.Task[Built]") -> None:
+    """Take the outcome of a build that nobody waits for, so that it is not reported as lost."""
+    if not task.cancelled():
+        task.exception()

@@ -1,4 +1,4 @@
-"""The explorer's controls: records, epsilon, box sizes, methods and buttons."""
+"""The explorer's controls: records, epsilon, box sizes and methods."""
 
 import html
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ import ipywidgets as w
 
 from snhkit.data import CITIES
 from snhkit.experiment.methods import METHODS, Method
-from snhkit.privacy import PrivacyUnit, exact, written
+from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.epsilon_slider import EpsilonSlider
 from snhkit.widgets.session import Session
-from snhkit.widgets.wording import epsilon_in_words, message
+from snhkit.widgets.wording import epsilon_in_words
 
 __all__ = ["Controls"]
 
@@ -21,8 +21,8 @@ _UNITS = {"record": "one record", "user": "one person, with all records"}
 _LARGEST_M = 200_000
 
 
-class Controls(w.Box):
-    """Menus, slider, tick boxes and buttons of the explorer, and its area for messages.
+class Controls(w.VBox):
+    """Menus, slider and tick boxes of the explorer, in a column.
 
     Parameters
     ----------
@@ -78,20 +78,12 @@ class Controls(w.Box):
         low, high = sizes_m
         self.low = _side("Boxes of", "Smallest side of the boxes to prepare for, in metres", low)
         self.high = _side("to", "Largest side of the boxes to prepare for, in metres", high)
+        self.sides_wrong = w.HTML()
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
-        self.build = w.Button(
-            description="Build",
-            button_style="primary",
-            tooltip="Build the ticked methods; each costs the chosen epsilon",
-        )
-        self.cancel = w.Button(
-            description="Cancel", tooltip="Stop after the current step", disabled=True
-        )
-        self.price, self.message = w.HTML(), w.HTML()
-        self.progress = w.FloatProgress(max=1)
         self.teaching = w.Checkbox(
             description="Teaching mode: show the truth",
             tooltip="Show true counts and errors; possible for invented records only",
+            value=city is not None,
             indent=False,
             layout=_WIDE,
         )
@@ -101,19 +93,27 @@ class Controls(w.Box):
         methods_box.add_class("snhkit-methods")
         sides = w.HBox([self.low, self.high, w.Label("m")])
         sides.add_class("snhkit-sides")
-        buttons = w.HBox([self.build, self.cancel])
-        buttons.add_class("snhkit-buttons")
-        news = w.HBox([self.progress, self.message])
-        news.add_class("snhkit-news")
         super().__init__(
             [
                 _group("Records", *own, self.unit, self.most, self.settled, *truth),
-                _group("Price", self.epsilon, self.words, sides),
-                _group("Methods", methods_box, w.HTML(_explained()), buttons, self.price),
-                news,
+                _group("Privacy", self.epsilon, self.words, sides, self.sides_wrong),
+                _group("Methods", methods_box, w.HTML(_explained())),
             ]
         )
         self.add_class("snhkit-controls")
+
+    def offer_file(self, title: str, key: str) -> None:
+        """Add a person's own file to the menu of cities, and choose it."""
+        entry = (f"{title} (your file)", key)
+        if entry not in self.city.options:
+            self.city.options = [entry, *self.city.options]
+        self.city.value = key
+
+    def choose(self, city: str, n: int) -> None:
+        """Choose a city and a number of records; LookupError if they are not offered."""
+        if city not in CITIES or n not in SIZES:
+            raise LookupError(f"there is no city {city!r} with {n!r} records")
+        self.city.value, self.n.value = city, n
 
     @property
     def place(self) -> tuple[str, int]:
@@ -137,7 +137,7 @@ class Controls(w.Box):
         return float(self.low.value), float(self.high.value)
 
     def show(self, session: Session, *, busy: bool) -> None:
-        """Update the sentences on epsilon and on the cost of a build, and enable the controls.
+        """Update the sentences on epsilon and on the unit of privacy, and enable the controls.
 
         Parameters
         ----------
@@ -146,32 +146,23 @@ class Controls(w.Box):
         busy : bool
             Whether a build is running.
         """
-        unit, ledger = session.dataset.unit, session.dataset.ledger
+        unit = session.dataset.unit
         words = html.escape(epsilon_in_words(self.epsilon.value, unit))
         self.words.value = f'<p class="snhkit-soft" aria-live="polite">{words}</p>'
-        price, left = exact(self.epsilon.value) * len(self.chosen), ledger.remaining
-        text, kind = f"spends {written(price)} of the {written(left)} left", "snhkit-soft"
-        if price > left:
-            text, kind = f"{text}: a build would be refused", "snhkit-error"
-        self.price.value = f'<p class="{kind}">{html.escape(text)}</p>'
+        low, high = self.sizes_m
+        wrong = "Box sizes must run from small to large." if low > high else ""
+        self.sides_wrong.value = (
+            f'<p class="snhkit-error" role="alert">{wrong}</p>' if wrong else ""
+        )
         self.unit.value = unit.kind
         self.unit.disabled = busy or len(session.units) < 2
         self.most.layout.display = "" if unit.kind == "user" else "none"
         self.most.disabled = self.unit.disabled
         self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
-        for choice in (self.city, self.n, self.build):
+        for choice in (self.city, self.n):
             choice.disabled = busy
-        self.cancel.disabled = not busy
-        self.progress.layout.display = "" if busy else "none"
-
-    def say(self, share: float, text: str) -> None:
-        """Show the progress of a build: the share that is done, from 0 to 1, and a text."""
-        self.progress.value = share
-        self.tell(text)
-
-    def tell(self, text: str, *, error: bool = False) -> None:
-        """Show a text in the area for messages."""
-        self.message.value = message(text, error=error)
+        for invented in (self.n, self.teaching):  # what real records have no use for
+            invented.layout.display = "" if session.invented else "none"
 
 
 def _why_settled(session: Session) -> str:

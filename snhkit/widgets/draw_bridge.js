@@ -8,23 +8,32 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   const panes = snhkitPanes(map, legend);
 
   const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
-  const sign = { permanent: true, direction: "center", className: "snhkit-number" };
-  const number = () => {
-    rectangles().forEach((layer, i) => {
-      if (layer.getTooltip()) layer.setTooltipContent(String(i + 1));
-      else layer.bindTooltip(String(i + 1), sign);
-    });
-    panes.mirror(rectangles(), boxStyle, sign);
+  const show = () => panes.mirror(rectangles().map((layer) => layer.getBounds()), boxStyle);
+  const tell = () => {
+    show();
+    say("boxes", rectangles().map((layer) => boxOf(layer.getBounds())));
   };
+  let declared = null;
   const hear = {
     boxes(value) {
       drawn.clearLayers();
       for (const b of value) drawn.addLayer(L.rectangle(corners(b), boxStyle));
-      number();
+      show();
     },
     layers(value) {
       panes.layers(value);
-      number();
+      show();
+    },
+    fit([south, west, north, east]) {
+      map.snhkitFit([[south, west], [north, east]]);
+    },
+    declared(value) {
+      declared?.remove();
+      declared = null;
+      if (!value.length) return;
+      const style = { className: "snhkit-declared", weight: 2, dashArray: "6 4", fill: false };
+      declared = L.rectangle(corners(value), { ...style, interactive: false }).addTo(map);
+      hear.fit(value);
     },
     view(value) {
       map.snhkitMoved = true;
@@ -44,13 +53,9 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   });
 
   // The timeout lets folium's handler add a new shape to the group first; "stop" covers Cancel.
-  map.on("draw:created draw:edited draw:deleted draw:editstop draw:deletestop", () => setTimeout(() => {
-    number();
-    say("boxes", rectangles().map((layer) => boxOf(layer.getBounds())));
-  }));
-  const classes = map.getContainer().classList;  // hides the numbers, which cover the handles
-  map.on("draw:editstart", () => classes.add("snhkit-editing"));
-  map.on("draw:editstop", () => classes.remove("snhkit-editing"));
+  map.on("draw:created draw:edited draw:deleted draw:editstop draw:deletestop", () => setTimeout(tell));
+  map.on("draw:editmove draw:editresize", show);  // the numbers go with a box that is being edited
+  snhkitKeyboard(map, drawn, boxStyle, tell);
   map.on("moveend", () => {
     const at = map.getCenter();
     if (map.snhkitMoved) say("view", [at.lat, at.lng, map.getZoom()]);

@@ -11,7 +11,7 @@ function render({ model, el }) {
     frame.contentWindow.postMessage({ token: model.get("_token"), kind, value }, "*");
   const push = {
     _html: () => { ready = false; view = null; frame.srcdoc = model.get("_html"); },
-    height: () => { frame.style.height = `${model.get("height")}px`; },
+    height: () => { frame.style.height = model.get("height") ? `${model.get("height")}px` : "100%"; },
     boxes: () => {
       const boxes = JSON.stringify(model.get("boxes"));
       if (boxes === shown) return;  // an echo of the change that the frame reported
@@ -19,6 +19,8 @@ function render({ model, el }) {
       send("boxes", model.get("boxes"));
     },
     layers: () => send("layers", model.get("layers")),
+    declared: () => send("declared", model.get("declared")),
+    view: () => { if (model.get("view").length) send("fit", model.get("view")); },
   };
   const pushTheme = () => {  // JupyterLab's colours; other front ends keep the map's own
     const style = getComputedStyle(el);
@@ -41,7 +43,9 @@ function render({ model, el }) {
       shown = "[]";
       push.boxes();
       push.layers();
+      push.declared();
       if (view) send("view", view);
+      else push.view();
       el.closest(".snhkit-explorer")?.addEventListener("focusin", keepKeys);
       pushTheme();
     }

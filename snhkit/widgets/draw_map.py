@@ -3,6 +3,7 @@
 import importlib
 import math
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ class _Bridge(MacroElement):
 
     def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
         super().__init__()
-        parts = ("panes.js", "draw_bridge.js")
+        parts = ("panes.js", "keyboard.js", "draw_bridge.js")
         self.js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
         self.map_name, self.group_name = fmap.get_name(), group.get_name()
         self.token, self.style = token, BOX_STYLE
@@ -56,8 +57,12 @@ class DrawMap(anywidget.AnyWidget):
         Layers to show under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``:
         one map for each layer, side by side, or one map without a layer. The maps move together;
         the leftmost has the drawing tools.
+    view : list of float
+        South, west, north and east of the part to show; setting it moves the map.
+    declared : list of float
+        South, west, north and east of a square to outline, or nothing.
     height : int
-        Height of the map in pixels.
+        Height of the map in pixels; 0 for the height of what holds the map.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class DrawMap(anywidget.AnyWidget):
     _esm = _HERE / "draw_map.js"
     boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
     layers = traitlets.List(traitlets.Dict()).tag(sync=True)
+    view = traitlets.List(traitlets.Float()).tag(sync=True)
+    declared = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)
     _html = traitlets.Unicode().tag(sync=True)
     _token = traitlets.Unicode().tag(sync=True)
@@ -83,8 +90,13 @@ class DrawMap(anywidget.AnyWidget):
         """Replace the map by another one, without boxes and layers."""
         token = secrets.token_hex(16)  # a late message from the old page must not be accepted
         with self.hold_sync():
-            self.boxes, self.layers, self._token = [], [], token
+            self.boxes, self.layers, self.view, self.declared = [], [], [], []
+            self._token = token
             self._html = _page(fmap, token)
+
+    def outline(self, bounds: Sequence[float]) -> None:
+        """Outline a declared square, south, west, north and east in degrees; none if empty."""
+        self.declared = list(bounds)
 
     @traitlets.validate("boxes")
     def _check_boxes(self, proposal: Any) -> list[list[float]]:

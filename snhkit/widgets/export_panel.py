@@ -34,7 +34,7 @@ class OnScreen:
     dataset : PrivateDataset
         The records with their ledger.
     releases : mapping of str to Release
-        The releases, by the title of the method.
+        The releases by name, the one in view first.
     degrees : sequence of (south, west, north, east)
         The boxes, in degrees.
     source : str
@@ -50,7 +50,11 @@ class OnScreen:
 
     @classmethod
     def of(
-        cls, session: Session, place: tuple[str, int], drawn: Sequence[Sequence[float]]
+        cls,
+        session: Session,
+        place: tuple[str, int],
+        drawn: Sequence[Sequence[float]],
+        view: Sequence[str] = (),
     ) -> "OnScreen":
         """Return the releases of a session and the boxes drawn on its map.
 
@@ -62,9 +66,13 @@ class OnScreen:
             Key of the city and number of records, used if the records are invented.
         drawn : sequence of (south, west, north, east)
             The boxes in degrees, on a map that may have been scrolled around the world.
+        view : sequence of str
+            Names of the releases on the maps, which come first.
         """
         data, region = session.dataset, session.region
-        if session.invented:
+        if session.source:
+            source = session.source
+        elif session.invented:
             source = from_synthetic_city(*place)
         else:
             source = from_files(region, data.unit, public=session.public is not None)
@@ -73,7 +81,9 @@ class OnScreen:
             (south, round(west + turn, 7), north, round(east + turn, 7))
             for (south, west, north, east), turn in zip(drawn, turns, strict=True)
         ]
-        return cls(session.title, session.about, data, dict(session.releases), degrees, source)
+        told = session.releases
+        first = {name: told[name] for name in view if name in told}
+        return cls(session.title, session.about, data, first | told, degrees, source)
 
     @property
     def boxes(self) -> RangeQueries | None:
@@ -128,7 +138,8 @@ class OnScreen:
             raise InputError("There is no box yet: draw one on the map.")
         write = {"csv": answers_csv, "geojson": answers_geojson}[kind]
         mime = {"csv": "text/csv", "geojson": "application/geo+json"}[kind]
-        text = write(self.degrees, boxes, self.releases)
+        columns = {_column(name): release for name, release in self.releases.items()}
+        text = write(self.degrees, boxes, columns)
         return f"{stem}-boxes.{kind}", mime, text.encode()
 
 
@@ -175,6 +186,17 @@ class ExportPanel(anywidget.AnyWidget):
             )
             raise
         self.send({"kind": asked["kind"], "name": name, "mime": mime}, buffers=[data])
+
+
+def _column(name: str) -> str:
+    """Return the name of a release as the head of a column, without spaces.
+
+    Examples
+    --------
+    >>> _column("Denoised grid, ε = 0.2")
+    'Denoised_grid_0.2'
+    """
+    return re.sub(r"[^\w.]+", "_", name.replace("ε = ", "")).strip("_")
 
 
 def _slug(text: str) -> str:

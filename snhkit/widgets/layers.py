@@ -7,6 +7,7 @@ from typing import Any
 import ipywidgets as w
 import numpy as np
 
+from snhkit.experiment.methods import METHODS
 from snhkit.viz.maps.cells import cell_outlines
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
@@ -16,6 +17,7 @@ from snhkit.widgets.tables import Answers
 __all__ = ["Layers"]
 
 TRUTH, NOTHING, NO_MAP = "Truth", "No picture", "—"
+_LEARNED = tuple(METHODS[key].title for key in ("denoised", "snh", "snh-paper"))
 _LABELS = ("On the map", "beside it", "and")
 
 
@@ -29,7 +31,7 @@ class Layers(w.HBox):
     """
 
     def __init__(self, changed: Callable[[], object]) -> None:
-        self._changed, self._offering = changed, False
+        self._changed, self._offering, self._chosen = changed, False, False
         self.choices = [
             w.Dropdown(
                 options=[NO_MAP if k else NOTHING],
@@ -52,8 +54,9 @@ class Layers(w.HBox):
         for choice in (*self.choices, self.cells, self.by_district):
             choice.observe(self._report, "value")
 
-    def _report(self, _: object) -> None:
+    def _report(self, change: dict[str, Any]) -> None:
         if not self._offering:
+            self._chosen |= change["owner"] in self.choices
             self._changed()
 
     def offer(self, session: Session, *, truth: bool) -> None:
@@ -61,16 +64,24 @@ class Layers(w.HBox):
         ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
         self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
+        if not session.built:
+            self._chosen = False
+        first = [] if self._chosen else _first_glance(session, truth=truth)
+        self._offering = True  # otherwise each assignment would redraw the maps
         for k, choice in enumerate(self.choices):
-            before, was_empty = choice.value, len(choice.options) == 1
-            none = NO_MAP if k else NOTHING
+            before, none = choice.value, NO_MAP if k else NOTHING
             options = [none, *newest] if k else [*newest, none]
-            if list(choice.options) == options:
-                continue
-            self._offering = True  # otherwise each assignment would redraw the maps
-            choice.options = options
-            choice.value = options[0] if before not in options or (was_empty and not k) else before
-            self._offering = False
+            if list(choice.options) != options:
+                choice.options = options
+                choice.value = before if before in options else options[0]
+            if not self._chosen:
+                choice.value = first[k] if k < len(first) else none
+        self._offering = False
+
+    @property
+    def names(self) -> list[str]:
+        """What the maps show, from left to right."""
+        return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
         """Return one layer for each map, on one colour scale, for ``DrawMap.layers``."""
@@ -95,6 +106,14 @@ class Layers(w.HBox):
         built = session.built.get(name)
         cells, note = _cells(built.release) if built and self.cells.value else (None, "")
         return {**picture, "cells": cells, "legend": {**picture["legend"], "note": note}}
+
+
+def _first_glance(session: Session, *, truth: bool) -> list[str]:
+    """Return what the maps show at first: a plain method, a learned one, and the truth."""
+    titles = {name: one.title for name, one in session.built.items()}
+    plain = [name for name, title in titles.items() if title not in _LEARNED]
+    learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
+    return [*plain[:1], *learned[:1], *([TRUTH] if truth and titles else [])]
 
 
 _cells = lru_cache(maxsize=8)(cell_outlines)

@@ -16,8 +16,8 @@ from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
-from snhkit.privacy import PrivacyUnit, exact
-from snhkit.viz.maps.districts import Districts
+from snhkit.privacy import Epsilon, PrivacyUnit, exact
+from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
@@ -38,20 +38,22 @@ def explore(
     points: "Points | PrivateDataset | pd.DataFrame | str | os.PathLike[str] | None" = None,
     *,
     region: Region | None = None,
-    public: Points | None = None,
-    budget: float | None = None,
+    public: "Points | str | os.PathLike[str] | None" = None,
+    budget: Epsilon | None = None,
     unit: str = "record",
     max_per_user: int | None = None,
+    ledger: "str | os.PathLike[str] | None" = None,
+    title: str | None = None,
     city: str = "san_francisco",
     n: int = 100_000,
     epsilon: float = DEFAULT_EPSILON,
     methods: Sequence[str] = DEFAULT_METHODS,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
-    districts: "Frame | None" = None,
+    districts: "Frame | str | os.PathLike[str] | None" = None,
     label: str | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
-    height: int = 420,
+    height: int | None = 720,
 ) -> Explorer:
     """Return an explorer of a synthetic city or of your own records, to show in a notebook.
 
@@ -64,7 +66,7 @@ def explore(
         ``n="public"``. By default the twelve synthetic cities are offered, each with a budget of 3.
     region : Region, optional
         The declared region of a frame or a file.
-    public : Points, optional
+    public : Points or path, optional
         Public points in the same region, for methods that learn from them.
     budget : float, optional
         All the epsilon that may be spent on a dataset.
@@ -72,6 +74,12 @@ def explore(
         The unit of privacy, as for ``PrivateDataset``; it can be changed until the first build.
     max_per_user : int, optional
         With the unit "user": number of records kept of each user.
+    ledger : str or path, optional
+        A file that keeps the account of your records, as for ``PrivateDataset``: opening them again
+        goes on with the budget that is left, and ``budget`` is needed once. Without a file each
+        call starts anew.
+    title : str, optional
+        Name of your records on screen and in files that are saved.
     city : str
         The synthetic city to begin with.
     n : int
@@ -83,7 +91,7 @@ def explore(
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
         prepare for them.
-    districts : GeoDataFrame or GeoSeries, optional
+    districts : GeoDataFrame, GeoSeries or path, optional
         Polygons in any CRS, some of them in the region, and public like the region. *By district*
         colours the maps by their counts, and a table lists the counts.
     label : str, optional
@@ -92,8 +100,8 @@ def explore(
         A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
         part of the world is looked at. By default the map has an outline only, and no network is
         used.
-    height : int
-        Height of the map in pixels.
+    height : int or None
+        Height of the explorer in pixels; None for the height of the window.
 
     Returns
     -------
@@ -110,19 +118,23 @@ def explore(
     >>> explorer = explore(city="fargo", n=1_000, methods=["ug"])
     >>> explorer.build()
     >>> explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]
-    >>> explorer.releases["UG"].answer(explorer.boxes).shape
+    >>> explorer.releases["UG, ε = 0.2"].answer(explorer.boxes).shape
     (1,)
     """
     _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
-    n, height = whole("n", n, 1), whole("height", height, 100)
+    if isinstance(districts, (str, os.PathLike)):
+        districts = read_districts(districts)
+    n = whole("n", n, 1)
+    height = None if height is None else whole("height", height, 100)
     epsilon = float(exact(epsilon))
     hidden = PrivacyUnit.of(unit, max_per_user)
     map_of = partial(base_map, tiles=tiles, attr=attr)
     if points is None:
-        if public is not None or region is not None:
-            raise InputError(
-                "explore: public and region are for your own points; leave them out for a city."
-            )
+        for name, given in (("public", public), ("region", region), ("ledger", ledger)):
+            if given is not None:
+                raise InputError(
+                    f"explore: {name} is for your own points; leave it out for a synthetic city."
+                )
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
         _refuse_elsewhere(find_city(city).region, districts, label)
         allowed = _BUDGET if budget is None else budget
@@ -130,7 +142,7 @@ def explore(
         def invent(key: str, n: int) -> Session:
             return _with(districts, label, synthetic(key, n, allowed, hidden))
 
-        return Explorer(controls, invent, map_of, height)
+        return Explorer(controls, invent, map_of, height, opens_files=True)
     if not isinstance(points, (Points, PrivateDataset)):
         if region is None:
             raise InputError(
@@ -140,7 +152,10 @@ def explore(
         points = read_points(points, region)
     elif region is not None:
         raise InputError("explore: the points have a region already; leave out region.")
-    session = owned(points, public, budget, hidden)
+    if public is not None and not isinstance(public, Points):
+        public = read_points(public, points.region)
+    session = owned(points, public, budget, hidden, ledger)
+    session = session if title is None else replace(session, title=title)
     _refuse_elsewhere(session.region, districts, label)
     session = _with(districts, label, session)
     controls = Controls(None, n, session.dataset.unit, epsilon, methods, sizes_m)
@@ -158,10 +173,10 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
             f"explore: region must be a Region, such as snh.Region.around(lat, lon, side_m), "
             f"not {region!r}."
         )
-    if public is not None and not isinstance(public, Points):
+    if public is not None and not isinstance(public, (Points, str, os.PathLike)):
         raise InputError(
-            "explore: public must be Points, as snh.read_points returns them, not an object of "
-            f"type {type(public).__name__}."
+            "explore: public must be Points, as snh.read_points returns them, or a path, not an "
+            f"object of type {type(public).__name__}."
         )
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         raise InputError(f"explore: methods must be a list of short names, not {methods!r}.")
@@ -183,8 +198,8 @@ def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | No
         return
     if not hasattr(districts, "to_crs"):
         raise InputError(
-            "explore: districts must be a GeoDataFrame, as geopandas.read_file returns it, "
-            f"not a {type(districts).__name__}."
+            "explore: districts must be a GeoDataFrame, as geopandas.read_file returns it, or a "
+            f"path, not a {type(districts).__name__}."
         )
     if not Districts.of(region, districts, label).area_m2.any():
         raise InputError(f"explore: none of the districts lies in the region, {region}.")

@@ -12,7 +12,8 @@ function snhkitPanes(first, legend) {
     }
     map.createPane("snhkit-cells").style.zIndex = 340;
     map.getPane("snhkit-cells").style.pointerEvents = "none";
-    const pane = { map, legend, picture: null, bounds: "", cells: null };
+    const numbers = L.layerGroup().addTo(map);
+    const pane = { map, legend, numbers, picture: null, bounds: "", cells: null };
     map.on("move zoomend", () => {
       if (leading && leading !== map) return;
       leading = map;
@@ -40,7 +41,9 @@ function snhkitPanes(first, legend) {
         L.polyline(layer.getLatLngs(), layer.options).addTo(map);
       }
     });
+    if (first.snhkitLand) snhkit.land(map, first.snhkitLand);
     snhkit.graticule(map);
+    snhkit.wheel(map);
     const sizes = new ResizeObserver(() => map.invalidateSize({ animate: false }));
     sizes.observe(div);
     const boxes = L.layerGroup().addTo(map);
@@ -76,9 +79,16 @@ function snhkitPanes(first, legend) {
     pane.cells = layer.cells ? new SnhkitCells(layer.cells).addTo(pane.map) : null;
   }
 
-  Object.assign(document.body.style, {
-    display: "grid", gridTemplateRows: "100%", columnGap: "2px", background: "#808080",
-  });
+  // Side by side, or on a telephone one below the other.
+  function arrange() {
+    const count = panes.length, stacked = window.innerWidth < 480;
+    const row = `repeat(${count}, minmax(0, 1fr))`;
+    Object.assign(document.body.style, {
+      gridTemplateColumns: stacked ? "100%" : row, gridTemplateRows: stacked ? row : "100%",
+    });
+  }
+  Object.assign(document.body.style, { display: "grid", gap: "2px", background: "#808080" });
+  window.addEventListener("resize", arrange);
   add(first, legend);
   return {
     layers(value) {
@@ -86,19 +96,24 @@ function snhkitPanes(first, legend) {
       const before = panes.length;
       while (panes.length > wanted.length) shrink();
       while (panes.length < wanted.length) grow();
-      document.body.style.gridTemplateColumns = `repeat(${wanted.length}, minmax(0, 1fr))`;
+      arrange();
       if (panes.length !== before) {
         for (const { map } of panes) map.invalidateSize({ animate: false });
       }
       for (const [i, layer] of wanted.entries()) show(panes[i], layer);
     },
-    // Draws the boxes of the first map, which has the drawing tools, on the other maps.
-    mirror(rectangles, style, sign) {
-      for (const { boxes } of panes.slice(1)) {
-        boxes.clearLayers();
-        rectangles.forEach((one, i) => {
-          L.rectangle(one.getBounds(), { ...style, interactive: false })
-            .bindTooltip(String(i + 1), sign).addTo(boxes);
+    // Numbers the boxes on all maps, and draws those of the first map on the others.
+    mirror(bounds, style) {
+      const few = bounds.length <= 40;  // more numbers would hide the map
+      for (const [k, { boxes, numbers }] of panes.entries()) {
+        numbers.clearLayers();
+        boxes?.clearLayers();
+        bounds.forEach((box, i) => {
+          if (k) L.rectangle(box, { ...style, interactive: false }).addTo(boxes);
+          if (!few) return;
+          // Outside the box, at its corner: a box can be smaller than its number.
+          L.tooltip({ permanent: true, direction: "right", offset: [2, -8], className: "snhkit-number" })
+            .setLatLng(box.getNorthEast()).setContent(String(i + 1)).addTo(numbers);
         });
       }
     },
@@ -111,6 +126,7 @@ const SnhkitCells = L.Layer.extend({
   initialize({ origin, unit, corners }) { Object.assign(this, { origin, unit, corners }); },
   onAdd(map) {
     this.canvas = L.DomUtil.create("canvas", "snhkit-cells", map.getPane("snhkit-cells"));
+    this.words = L.DomUtil.create("div", "snhkit-narrow", map.getContainer());
     map.on("moveend resize", this.draw, this);
     map.on("zoomstart", this.hide, this);
     this.draw();
@@ -119,10 +135,12 @@ const SnhkitCells = L.Layer.extend({
     map.off("moveend resize", this.draw, this);
     map.off("zoomstart", this.hide, this);
     this.canvas.remove();
+    this.words.remove();
   },
   hide() { this.canvas.style.visibility = "hidden"; },
   draw() {
     const map = this._map, size = map.getSize(), sharp = window.devicePixelRatio || 1;
+    let drawn = 0, small = 0;
     L.DomUtil.setPosition(this.canvas, map.containerPointToLayerPoint([0, 0]));
     Object.assign(this.canvas, { width: size.x * sharp, height: size.y * sharp });
     Object.assign(this.canvas.style, { width: `${size.x}px`, height: `${size.y}px`, visibility: "" });
@@ -133,10 +151,15 @@ const SnhkitCells = L.Layer.extend({
     ]);
     for (let k = 0; k < this.corners.length; k += 4) {
       const low = at(k), high = at(k + 2), width = high.x - low.x, height = low.y - high.y;
-      if (Math.min(width, height) < leastPixels || high.x < 0 || low.x > size.x
-          || high.y > size.y || low.y < 0) continue;
+      if (high.x < 0 || low.x > size.x || high.y > size.y || low.y < 0) continue;
+      if (Math.min(width, height) < leastPixels) {
+        small++;
+        continue;
+      }
+      drawn++;
       path.rect(low.x, high.y, width, height);
     }
+    this.words.textContent = small > drawn ? "Cells are too narrow to outline here: zoom in" : "";
     for (const [width, colour] of [[2, "rgb(0 0 0 / 40%)"], [0.8, "rgb(255 255 255 / 75%)"]]) {
       Object.assign(pen, { lineWidth: width, strokeStyle: colour });
       pen.stroke(path);

@@ -1,4 +1,4 @@
-"""The explorer's figures: released counts of the boxes and, in teaching mode, their errors."""
+"""The explorer's table and figures: counts of the boxes and, in teaching mode, their errors."""
 
 import html
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from snhkit.widgets.session import Session
 __all__ = ["Plots"]
 
 _MOST_BOXES = 8
-_COUNTS = "Counts in the boxes"
+_TABLE, _COUNTS = "Table", "Counts in the boxes"
 _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
     "Error against ε": lambda session, sizes_m: error_curves(
         teaching.by_epsilon(session, sizes_m), "epsilon", label="epsilon"
@@ -34,23 +34,29 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A choice of figures and the figure that is chosen; three figures need the true counts."""
+    """A choice of the table and of figures, and what is chosen; three figures need the true counts.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    table : HTML
+        The table of counts.
+    """
+
+    def __init__(self, table: w.HTML) -> None:
         self.choice = w.ToggleButtons(
-            options=[_COUNTS], style={"button_width": "auto"}, tooltip="Figure to show"
+            options=[_TABLE, _COUNTS], style={"button_width": "auto"}, tooltip="Table or figure"
         )
-        self.picture = w.HTML()
-        super().__init__([self.choice, self.picture])
+        self.table, self.picture = table, w.HTML()
+        super().__init__([self.choice, self.table, self.picture])
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool) -> None:
         """Offer the figures that need the true counts only where these may be shown."""
-        options = [_COUNTS, *(_TAUGHT if truth else ())]
+        options = [_TABLE, _COUNTS, *(_TAUGHT if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
             self.choice.options = options
-            self.choice.value = before if before in options else _COUNTS
+            self.choice.value = before if before in options else _TABLE
 
     def draw(
         self,
@@ -62,6 +68,10 @@ class Plots(w.VBox):
     ) -> None:
         """Draw the chosen figure again, from the releases of a session and the boxes on the map."""
         name = str(self.choice.value)
+        self.table.layout.display = "" if name == _TABLE else "none"
+        self.picture.layout.display = "none" if name == _TABLE else ""
+        if name == _TABLE:
+            return
         if not session.built:
             self.picture.value = _note("The figure is drawn here after the first build.")
         elif name != _COUNTS and truth:
@@ -85,13 +95,13 @@ def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFra
             pd.DataFrame(
                 {
                     "box": number,
-                    "method": title,
+                    "method": name,
                     "count": release.answer(boxes),
                     "error": release.standard_error(boxes),
                     **told,
                 }
             )
-            for title, release in session.releases.items()
+            for name, release in session.releases.items()
         ]
     )
 

@@ -1,26 +1,34 @@
 """The session of an explorer: a dataset, its releases, and true counts of invented records."""
 
+import json
+import os
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.privacy import PrivacyUnit, written
+from snhkit.neural import Networks
+from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.surface import Surface, display_cell_m
+from snhkit.widgets.shelf import Shelf
 from snhkit.widgets.tables import Answers
 
-__all__ = ["Built", "Session", "owned", "synthetic"]
+__all__ = ["Built", "Session", "owned", "synthetic", "title_of"]
 
-_CELLS_A_SIDE = 400
+_CELLS_A_SIDE = 640
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,15 +45,21 @@ class Built:
         Released counts of equal cells, the same for all methods.
     districts : Answers, optional
         Released counts of the session's districts, if there are any.
+    seconds : float, optional
+        How long the build took; None for a release that was read from a file.
+    name : str
+        Title and epsilon; ``Session.keep`` adds what tells the release from others of the same.
     """
 
     title: str
     release: Release
     surface: Surface
     districts: Answers | None = None
+    seconds: float | None = None
+    name: str = ""
 
     @property
-    def name(self) -> str:
+    def stem(self) -> str:
         """Title of the method and epsilon of the release."""
         return f"{self.title}, ε = {written(self.release.epsilon)}"
 
@@ -70,8 +84,12 @@ class Session:
         Whether the records are invented: only then may true counts be shown.
     districts : Districts, optional
         Polygons to count as well.
+    source : str
+        Lines of Python that make ``records`` and ``public``; empty if they are not known.
+    shelf : Shelf, optional
+        The folder that keeps the releases.
     built : dict of str to Built
-        The newest release of each method and epsilon, in the order of the builds.
+        All releases by name, in the order of the builds.
     """
 
     title: str
@@ -81,6 +99,8 @@ class Session:
     records: Points | None = None
     invented: bool = False
     districts: Districts | None = None
+    source: str = ""
+    shelf: Shelf | None = None
     built: dict[str, Built] = field(default_factory=dict)
 
     @property
@@ -90,8 +110,8 @@ class Session:
 
     @property
     def releases(self) -> dict[str, Release]:
-        """The newest release of each method, by the method's title."""
-        return {one.title: one.release for one in self.built.values()}
+        """All releases by name, such as "UG, ε = 0.2"."""
+        return {name: one.release for name, one in self.built.items()}
 
     @property
     def units(self) -> list[str]:
@@ -122,35 +142,74 @@ class Session:
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
         """Charge and build the release of one method; ``keep`` adds it to the session."""
+        started = time.perf_counter()
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
-        surface = Surface.of(release, display_cell_m(self.region, _CELLS_A_SIDE))
-        return Built(METHODS[key].title, release, surface, self._of_districts(release))
+        seconds = time.perf_counter() - started
+        return self.shown(release, METHODS[key].title, seconds)
+
+    def shown(self, release: Release, title: str, seconds: float | None = None) -> Built:
+        """Return a release with the counts that the maps and tables show."""
+        surface = Surface.drawn(release, display_cell_m(self.region, _CELLS_A_SIDE))
+        built = Built(title, release, surface, self._of_districts(release), seconds)
+        return replace(built, name=built.stem)
 
     def _of_districts(self, release: Release) -> Answers | None:
         if self.districts is None:
             return None
         return Answers(*self.districts.answers(release))
 
-    def keep(self, built: Built) -> None:
-        """Add a release as the newest; it replaces one of the same method and epsilon."""
-        self.built.pop(built.name, None)
-        self.built[built.name] = built
+    def keep(self, built: Built, *, stored: bool = False) -> None:
+        """Add a release as the newest; no release replaces another one.
+
+        Parameters
+        ----------
+        built : Built
+            The release.
+        stored : bool
+            Whether the release is in the folder already.
+        """
+        name, told = built.stem, built.release.hyperparameters
+        if name in self.built and "sizes_m" in told:
+            other = self.built[name].release.hyperparameters.get("sizes_m")
+            low, high = told["sizes_m"]
+            name += "" if [low, high] == list(other or ()) else f", {low:g} to {high:g} m"
+        first, k = name, 1
+        while name in self.built:
+            k += 1
+            name = f"{first} ({k})"
+        self.built[name] = replace(built, name=name)
+        if self.shelf is not None and not stored:
+            self.shelf.keep(name, built.release)
+
+    def repeated(
+        self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
+    ) -> dict[str, str]:
+        """Return the methods of which the same release exists, each with the release's name."""
+        found = {}
+        for key in methods:
+            asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
+            for name, one in self.built.items():
+                told = json.dumps(dict(one.release.hyperparameters), sort_keys=True)
+                if (one.title, one.release.epsilon, told) == (
+                    METHODS[key].title,
+                    exact(epsilon),
+                    asked,
+                ):
+                    found[key] = name
+        return found
 
     def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
-        """Return the counts of boxes by each method's newest release, by title and epsilon."""
+        """Return the counts of boxes by each release, by its name."""
         return {
-            f"{title}, ε = {written(release.epsilon)}": Answers(
-                release.answer(boxes), release.standard_error(boxes)
-            )
-            for title, release in self.releases.items()
+            name: Answers(release.answer(boxes), release.standard_error(boxes))
+            for name, release in self.releases.items()
         }
 
     @property
     def district_answers(self) -> dict[str, Answers]:
-        """Counts of the districts by each method's newest release, by title and epsilon."""
-        newest = {one.title: one for one in self.built.values()}
-        return {one.name: one.districts for one in newest.values() if one.districts}
+        """Counts of the districts by each release, by its name."""
+        return {name: one.districts for name, one in self.built.items() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
         """Return the true counts of boxes, shape (q,).
@@ -184,7 +243,7 @@ class Session:
         return self.records
 
 
-def synthetic(key: str, n: int, budget: float, unit: PrivacyUnit) -> Session:
+def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
     """Return a session of a synthetic city with ``n`` invented records."""
     place = city(key)
     records = synthetic_points(place, n)
@@ -204,8 +263,9 @@ def synthetic(key: str, n: int, budget: float, unit: PrivacyUnit) -> Session:
 def owned(
     records: Points | PrivateDataset,
     public: Points | None,
-    budget: float | None,
+    budget: Epsilon | None,
     unit: PrivacyUnit,
+    ledger: str | os.PathLike[str] | None = None,
 ) -> Session:
     """Return a session of a person's records, or of a dataset with a budget and a unit.
 
@@ -220,14 +280,38 @@ def owned(
     if isinstance(records, PrivateDataset):
         if budget is not None:
             raise InputError("explore: the dataset has a budget already; leave out budget.")
+        if ledger is not None:
+            raise InputError("explore: the dataset has a ledger already; leave out ledger.")
         if unit != PrivacyUnit.of("record"):
             raise InputError("explore: the dataset has a unit already; leave out unit.")
         return Session(title, about, records, public)
-    if budget is None:
+    if budget is None and (ledger is None or not Path(ledger).exists()):
         raise InputError(
             "explore: give budget=..., all the epsilon that may ever be spent on the records."
         )
     dataset = PrivateDataset(
-        records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="private"
+        records,
+        budget,
+        unit=unit.kind,
+        max_per_user=unit.max_per_user,
+        n="private",
+        ledger=ledger,
     )
-    return Session(title, about, dataset, public, records)
+    # A ledger in a file holds its unit, so only without one can the unit be chosen again.
+    return Session(title, about, dataset, public, records if ledger is None else None)
+
+
+def title_of(release: Release) -> str:
+    """Return the title of the method that built a release, or the builder's name.
+
+    Parameters
+    ----------
+    release : Release
+        The release, built here or read from a file.
+    """
+    told = release.hyperparameters.get("networks")
+    if release.method == "SNH" and told == hyperparameters(Networks.paper()):
+        return METHODS["snh-paper"].title
+    kinds = {type(method.builder()).__name__: method.title for method in METHODS.values()}
+    kinds["SNH"] = METHODS["snh"].title
+    return kinds.get(release.method, release.method)

@@ -13,10 +13,12 @@ from snhkit.privacy import Entry, Ledger, written
 
 __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
-_CAPTION = "Released counts of each {}; ± is one standard deviation of the noise"
+_SLACK = 0.02  # of a size: a box in degrees is not quite square in metres
+_CAPTION = "Released counts of each {}"
 _OTHER_ERROR = (
-    "± does not include the error that arises because records are not spread evenly inside a "
-    "method's cells: no theory gives that error."
+    "Noise ± is one standard deviation of the noise alone. It does not include the error that "
+    "arises because records are not spread evenly inside a method's cells. It is not known where "
+    "a network stands between the noise and the answer."
 )
 
 
@@ -28,7 +30,11 @@ class Answers(NamedTuple):
 
 
 def answers_table(
-    boxes: RangeQueries | None, columns: Mapping[str, Answers], *, truth: NDArray | None = None
+    boxes: RangeQueries | None,
+    columns: Mapping[str, Answers],
+    *,
+    truth: NDArray | None = None,
+    sizes_m: tuple[float, float] | None = None,
 ) -> str:
     """Return an HTML table with one row for each box: its size, each count, and the true count.
 
@@ -40,10 +46,13 @@ def answers_table(
         The released counts, by the heading to show.
     truth : ndarray of int, shape (q,), optional
         True counts, for teaching with invented records only.
+    sizes_m : (float, float), optional
+        Sizes that the releases were built for; boxes of other sizes are marked.
     """
-    heads = [] if boxes is None else [_box_head(k, boxes) for k in range(len(boxes))]
-    empty = "No box yet: draw one on the map with its rectangle tool, or type one below it."
-    return _table(["Box", "Size in metres"], heads, columns, truth, empty)
+    heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
+    empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
+    table = _table(["Box", "Size in metres"], heads, columns, truth, empty)
+    return f'<div class="snhkit-rows" role="region" aria-label="Counts" tabindex="0">{table}</div>'
 
 
 def districts_table(
@@ -87,13 +96,18 @@ def _table(
     )
 
 
-def _box_head(k: int, boxes: RangeQueries) -> str:
+def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> str:
     side = boxes.region.side_m
     west, south = boxes.x[k], boxes.y[k]
     east, north = west + boxes.width[k], south + boxes.height[k]
     size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}"
     if min(west, south) < 0 or max(east, north) > side:
         size += " (reaches outside)"
+    if sizes_m is not None and not all(
+        sizes_m[0] * (1 - _SLACK) <= side <= sizes_m[1] * (1 + _SLACK)
+        for side in (boxes.width[k], boxes.height[k])
+    ):
+        size += f"<small>not {sizes_m[0]:g} to {sizes_m[1]:g} m</small>"
     return f'<th scope="row">{k + 1}</th><td>{size}</td>'
 
 
@@ -101,7 +115,7 @@ def _counts(k: int, columns: Mapping[str, Answers], truth: NDArray | None) -> st
     row = ""
     for counts, errors in columns.values():
         known = np.isfinite(errors[k])
-        said = f"± {errors[k]:,.1f}" if known else "± not known"
+        said = f"noise ± {errors[k]:,.1f}" if known else "noise not known"
         row += f"<td>{_number(counts[k])}<small>{said}</small>"
         if truth is not None:
             row += (

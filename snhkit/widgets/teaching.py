@@ -1,16 +1,18 @@
 """Errors of releases of invented records, for teaching mode only."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from snhkit.experiment.evaluation import adds_up, anywhere, bands_in
 from snhkit.geometry import RangeQueries
 from snhkit.metrics import relative_errors
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["by_epsilon", "by_size", "scatter"]
+__all__ = ["by_epsilon", "by_size", "measured", "scatter"]
 
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250
 _SIDES = 8
@@ -27,28 +29,63 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return the mean relative error of each method's newest release, for single box sizes."""
+    """Return the mean relative error of each release, for single box sizes."""
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
     each = tuple((side, side) for side in sides)
-    newest = {one.title: one for one in session.built.values()}
     rows = [
-        (title, side, error)
-        for title, one in newest.items()
+        (name, side, error)
+        for name, one in session.built.items()
         for side, error in zip(sides, _errors(session, one, each, _A_SIDE), strict=True)
     ]
     return pd.DataFrame(rows, columns=["method", "side_m", "rel_error"])
 
 
 def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return released and true counts of boxes around records, for each method's newest release."""
+    """Return released and true counts of boxes around records, for each release."""
     boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
     return pd.concat(
         [
-            pd.DataFrame({"method": title, "count": release.answer(boxes), "truth": truth})
-            for title, release in session.releases.items()
+            pd.DataFrame({"method": name, "count": release.answer(boxes), "truth": truth})
+            for name, release in session.releases.items()
         ]
     )
+
+
+def measured(
+    session: Session, sizes_m: tuple[float, float]
+) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
+    """Return the errors of each release by its name, and the size bands that they are for.
+
+    Parameters
+    ----------
+    session : Session
+        A session of invented records.
+    sizes_m : (float, float)
+        Sizes of the boxes at hand, in metres; the first band.
+    """
+    region = session.region
+    rest = [band for band in bands_in(region) if band != sizes_m and band[1] > sizes_m[1]]
+    bands = [sizes_m, *rest]
+    return bands, {
+        name: _measured(session, one, tuple(bands)) for name, one in session.built.items()
+    }
+
+
+class Measured(NamedTuple):
+    """Mean errors of a release: relative by size band, in records anywhere, and the sum of all."""
+
+    relative: tuple[float, ...]
+    anywhere: float
+    adds_up: float
+
+
+@lru_cache(maxsize=128)
+def _measured(session: Session, one: Built, bands: tuple[tuple[float, float], ...]) -> Measured:
+    relative = tuple(_errors(session, one, (band,), _MIXED)[0] for band in bands)
+    boxes = anywhere(_boxes(session, (bands[0],), _MIXED)[0])
+    off = np.abs(one.release.answer(boxes) - session.truth(boxes)).mean()
+    return Measured(relative, float(off), adds_up(one.release, len(session.invented_records)))
 
 
 def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import pytest
 
 from snhkit.cli.launch import copy_notebooks, explore_in_jupyter, explore_in_voila
 from snhkit.errors import InputError
+from snhkit.widgets.own_file import OwnFile
 
 
 def test_notebooks_are_copied_and_what_is_there_stays(tmp_path):
@@ -86,7 +87,7 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     )
     explore_in_voila(browser=True)
     nbformat.validate(seen["notebook"])
-    assert "snh.explore()" in seen["notebook"].cells[0].source
+    assert "explore_app()" in seen["notebook"].cells[0].source
     assert {"--token", "--Voila.ip=127.0.0.1"} < set(seen["words"])
     assert not Path(seen["path"]).parent.exists()
     ((url, page),) = opened
@@ -95,6 +96,28 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     ours, theirs = os.environ["JUPYTER_PATH"].split(os.pathsep)
     assert (Path(ours) / "voila" / "templates" / "snhkit" / "index.html.j2").is_file()
     assert theirs == "/somewhere"
+
+
+FILE = OwnFile("/data/my trips.csv", 37.76, -122.43, 13_000, districts="/data/wards.geojson")
+
+
+def test_a_file_is_explored_in_a_notebook_that_is_kept(tmp_path, lab):
+    for _ in range(2):
+        explore_in_jupyter(tmp_path, browser=False, file=FILE)
+    name = "explore-my-trips.ipynb"
+    assert f"--LabApp.default_url=/lab/tree/{name}" in lab[1]
+    notebook = nbformat.read(tmp_path / name, as_version=4)
+    nbformat.validate(notebook)
+    source = "\n".join(cell.source for cell in notebook.cells)
+    assert "snh.read_points('/data/my trips.csv', region)" in source
+    assert "ledger='/data/my trips.csv.ledger'" in source
+    assert "budget" not in source  # the ledger holds the budget: never a fresh one
+    assert "districts='/data/wards.geojson'" in source
+    compile(source, name, "exec")
+    (tmp_path / name).write_text("mine", encoding="utf-8")
+    explore_in_jupyter(tmp_path, browser=False, file=FILE)
+    assert (tmp_path / name).read_text(encoding="utf-8") == "mine"
+    assert "--LabApp.default_url=/lab/tree/explore-my-trips-2.ipynb" in lab[2]
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
     assert [row["warning"] for row in rows] == [OWNER_ONLY]
     assert "For the owner&#39;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
     assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
-    assert out.endswith("\nReport: a\nNext: snhkit explore\n")
+    command = "snhkit explore --app --data t.csv --center 43.038,-87.91 --side-km 2 \\\n"
+    assert out.endswith(f"\nReport: a\nNext: {command}    --budget 1\n")
 
 
 def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatch):
@@ -258,9 +259,11 @@ def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
         REGION, [43.03, 43.038], [-87.92, -87.911], [43.04, 43.0385], [-87.91, -87.910]
     )
     a, b = np.round(released.answer(boxes), 3)
+    e, f = np.round(released.standard_error(boxes), 3)
     assert out == (
-        "id,South, west ,north,east,note,count\n"
-        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a}\n8,43.038,-87.911,43.0385,-87.910,,{b}\n'
+        "id,South, west ,north,east,note,count,standard_error\n"
+        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a},{e}\n'
+        f"8,43.038,-87.911,43.0385,-87.910,,{b},{f}\n"
     )
     assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
     assert (tmp_path / "c.csv").read_text() == out
@@ -279,12 +282,15 @@ def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
     assert (code, err) == (0, "")
     boxes = snh.RangeQueries.from_degrees(REGION, 43.03, -87.92, 43.04, -87.91)
     count = round(float(released.answer(boxes)[0]), 3)
+    noise = round(float(released.standard_error(boxes)[0]), 3)
     back = json.loads(out)
     assert [f["properties"] for f in back["features"]] == [
-        {"n": 1, "gap": None, "count": count}, {"count": count},
-    ]  # fmt: skip
+        {"n": 1, "gap": None, "count": count, "standard_error": noise},
+        {"count": count, "standard_error": noise},
+    ]
     for f in back["features"]:
         f["properties"].pop("count")
+        f["properties"].pop("standard_error")
     other["properties"] = {}
     assert back == json.loads(json.dumps(document))
     assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.geojson") == (0, "", "")
@@ -305,7 +311,7 @@ def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     )
     code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
     assert code == 0
-    assert out.splitlines()[2] == "10,10,11,11,0.0"
+    assert out.splitlines()[2] == "10,10,11,11,0.0,0.0"
     assert " ".join(err.split()) == (
         "b.csv: 1 of 3 boxes lie outside the region of 2000 m around (43.038, -87.91), so their "
         "counts are 0 (boxes 1, counted from 0). 2 of 3 boxes or polygons reach outside the "
@@ -685,3 +691,46 @@ def test_districts_are_counted_one_by_one(run, trips, tmp_path):
     code, _, err = run(*words, "--method", "ug")
     assert code == 2
     assert "either --method M or --districts FILE" in err
+
+
+def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
+    code, out, _ = run("answer", "t.snh", "--boxes", "b.csv", "--json")
+    (row,) = json.loads(out)
+    assert code == 0
+    assert row["standard_error"] > 0
+    _, table, _ = run("answer", "t.snh", "--boxes", "b.csv")
+    head, line = table.splitlines()
+    assert head == "south,west,north,east,count,standard_error"
+    assert line.split(",")[-2:] == [str(row["count"]), str(row["standard_error"])]
+    _, out, _ = run("ledger", "t.csv.ledger", "--json")
+    assert json.loads(out)["entries"][0]["state"] == "settled"
+    _, out, _ = run("cities", "--json")
+    assert json.loads(out)[0]["key"] == "fargo"
+
+
+def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
+    words = ["--method", "ug", "--epsilon", 1, "--budget", 2, "--out", "p.snh"]
+    code, out, _ = run("release", *trips, *words, "--page", "p.html", "--json")
+    assert code == 0
+    assert json.loads(out)["Method"] == "UniformGrid"
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "What was not measured" in page
+    code, _, err = run("release", *trips, *words, "--force", "--page", "p.html")
+    assert code == 0, err
+    code, _, err = run("release", *trips, *words[:-1], "q.snh", "--page", "p.html")
+    assert "--force replaces it. Nothing was spent" in err
+
+
+def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    assert "--data needs --center" in run("explore", "--app", "--data", "t.csv")[2]
+    assert "Set its total with --budget" in run("explore", "--app", *trips)[2]
+    assert "--budget goes with --data" in run("explore", "--app", "--budget", 1)[2]
+    assert not opened
+    code, _, err = run("explore", "--app", *trips, "--budget", 1)
+    assert code == 0, err
+    assert opened[0]["file"].path == str(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv.ledger").exists()
+    assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget

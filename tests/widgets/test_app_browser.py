@@ -136,7 +136,7 @@ class Visit:
     def draw(self, *corners: tuple[float, float]) -> None:
         """A box between two places, as shares of the map's width and height."""
         self.frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = self.frame.locator(".leaflet-container").bounding_box()
+        at = self.frame.locator(".leaflet-container").first.bounding_box()
         (x0, y0), (x1, y1) = (
             (at["x"] + u * at["width"], at["y"] + v * at["height"]) for u, v in corners
         )
@@ -193,9 +193,12 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     for name in (*wanted, "PrivTree", "SNH", "Denoised grid"):
         explorer.get_by_label(name, exact=True).set_checked(name in wanted)
     explorer.get_by_role("button", name="Build", exact=True).click()
-    explorer.get_by_text("spent 0.9, left 2.1").wait_for(timeout=40_000)
+    explorer.locator(".snhkit-built", has_text="spent 0.9, left 2.1").wait_for(timeout=40_000)
     visit.legend("UG, ε = 0.3")
 
+    visit.rows(12)  # the first glance: boxes of the sizes built for
+    assert explorer.locator(".snhkit-verdict tbody tr").count() == 3
+    explorer.get_by_role("button", name="Clear").press("Enter")
     visit.draw((0.35, 0.3), (0.5, 0.6))
     visit.rows(1)
     visit.draw((0.55, 0.45), (0.7, 0.7))
@@ -207,13 +210,13 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
 
     table = pd.read_csv(visit.saved("Boxes as CSV", tmp_path))
     again = gpd.read_file(visit.saved("Boxes as GeoJSON", tmp_path))
-    explorer.get_by_label("Release to save").select_option("Identity")
+    explorer.get_by_label("Release to save").select_option("Identity, ε = 0.3")
     release = snh.load(visit.saved("Save release", tmp_path))
     boxes = snh.RangeQueries.from_geodataframe(release.region, again)
-    assert release.answer(boxes) == pytest.approx(table["Identity_count"].to_numpy(), abs=6e-4)
+    assert release.answer(boxes) == pytest.approx(table["Identity_0.3_count"].to_numpy(), abs=6e-4)
     for k, name in enumerate(methods):
         shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
-        assert shown == pytest.approx(table[f"{name}_count"].to_numpy(), abs=0.51)
+        assert shown == pytest.approx(table[f"{name}_0.3_count"].to_numpy(), abs=0.51)
     report = visit.saved("Report", tmp_path).read_text(encoding="utf-8")
     assert "<h1>Fargo" in report
     explorer.get_by_role("button", name="Copy code").press("Enter")

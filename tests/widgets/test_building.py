@@ -14,7 +14,7 @@ from snhkit.widgets.building import Building, Cancelled, Order
 from snhkit.widgets.opening import explore
 from snhkit.widgets.session import synthetic
 
-GO_ON = threading.Event()
+GO_ON, UG = threading.Event(), "UG, ε = 0.2"
 
 
 @dataclass(frozen=True)
@@ -94,31 +94,74 @@ async def until(true):
 
 def test_the_page_lives_while_the_button_builds_and_cancel_is_heard():
     explorer = explore(city="fargo", n=1_000, methods=["ug"])
-    controls = explorer._controls
+    controls, desk = explorer._controls, explorer._desk
 
     async def story():
         controls.ticks["patient"].value = True
-        controls.build.click()
-        await until(lambda: "UG" in explorer.releases and "Patient" in controls.message.value)
+        desk.build.click()
+        await until(lambda: UG in explorer.releases and "Patient" in desk.message.value)
         assert explorer.building
-        assert controls.build.disabled
+        assert desk.build.disabled
         assert controls.city.disabled
-        assert not controls.cancel.disabled
+        assert not desk.cancel.disabled
         explorer.map.boxes = [[46.87, -96.80, 46.88, -96.78]]  # while it builds
-        assert "<small>±" in explorer._table.value
+        assert "<small>noise ±" in explorer._said["table"].value
         with pytest.raises(InputError, match="A build is running"):
             explorer.build("ug")
-        controls.cancel.click()
-        assert "Stopping" in controls.message.value
+        desk.cancel.click()
+        assert "Stopping" in desk.message.value
         GO_ON.set()
-        await until(lambda: not controls.build.disabled)
+        await until(lambda: not desk.build.disabled)
 
     asyncio.run(story())
-    assert "Patient was cancelled" in controls.message.value
-    assert "failed (Cancelled)" in explorer._ledger.value
-    assert list(explorer.releases) == ["UG"]
+    assert "Patient was cancelled" in desk.message.value
+    assert "failed (Cancelled)" in explorer._said["ledger"].value
+    assert list(explorer.releases) == [UG]
     assert explorer.dataset.ledger.spent == Fraction(2, 5)
-    assert controls.progress.layout.display == "none"
+    assert desk.progress.layout.display == "none"
     GO_ON.set()
     explorer.build("patient")
-    assert list(explorer.releases) == ["UG", "Patient"]
+    assert list(explorer.releases) == [UG, "Patient, ε = 0.2"]
+
+
+def test_a_method_that_reports_no_step_is_left_to_itself_when_it_is_cancelled(session):
+    @dataclass(frozen=True)
+    class Deaf:
+        def check(self, region, terms):
+            pass
+
+        def build(self, records, terms):
+            release = UniformGrid().build(records, terms)
+            assert GO_ON.wait(20)
+            return release
+
+    built = []
+    work = Building(lambda *_: None, lambda _, one: built.append(one.name))
+
+    async def story():
+        task = asyncio.ensure_future(work.run_aside(order(session, "deaf", "ug")))
+        await until(lambda: session.dataset.ledger.entries)
+        work.cancel()
+        before = asyncio.get_running_loop().time()
+        with pytest.raises(Cancelled, match=r"drawn: its ε = 0.25 stays spent"):
+            await task
+        assert asyncio.get_running_loop().time() - before < 10  # it would have waited 20
+        assert not work.running
+        GO_ON.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHODS, "deaf", Method("Deaf", lambda sizes_m, cell_m: Deaf()))
+        asyncio.run(story())
+    assert built == []
+    assert session.dataset.ledger.spent == Fraction(1, 4)
+
+
+def test_the_rest_is_estimated_from_the_share_that_is_done(session):
+    work = Building(lambda *_: None, lambda *_: None)
+    GO_ON.set()
+    work.run(order(session, "patient"))
+    assert work.said(10) == "Patient: waiting, 4 of 4 · 10 s, about 0 s more"
+    work._share = 0.25
+    assert work.said(10).endswith("10 s, about 30 s more")
+    work._share = 0.01
+    assert work.said(10).endswith("4 of 4 · 10 s")

@@ -48,7 +48,7 @@ class Driven:
 
     def __init__(self, window, boxes=(), place="view"):
         draw = DrawMap(base_map(CITY), boxes=list(boxes))
-        names = ("_html", "_token", "boxes", "layers", "height")
+        names = ("_html", "_token", "boxes", "layers", "height", "view", "declared")
         values = {name: getattr(draw, name) for name in names}
         self.token, self.window, self.place = draw._token, window, place
         window.evaluate(START, [str(draw._esm), values, place])
@@ -165,6 +165,86 @@ def test_python_and_the_map_agree_after_a_change_in_the_middle_of_an_edit(host):
     draw.wait(draw.frame.locator("path.snhkit-box").count())
 
 
+def test_boxes_are_drawn_moved_sized_and_removed_by_keys_alone(host):
+    draw = Driven(host)
+    draw.frame.locator(".leaflet-container").focus()
+    keys = host.keyboard
+
+    def press(*names):
+        for name in names:
+            keys.press(name)
+
+    press("Enter", "ArrowRight", "ArrowDown", "Shift+ArrowUp", "Shift+ArrowUp")
+    assert "Enter adds" in draw.frame.locator(".snhkit-keys").inner_text()
+    press("Escape")
+    assert draw.boxes == []
+    press("Enter", "Enter")
+    draw.wait(1)
+    (first,) = draw.boxes
+    press("e", "ArrowRight", "ArrowRight", "Enter")
+    host.wait_for_function(
+        "(old) => models.view.get('boxes')[0][1] > old[1] + 1e-6", arg=first, timeout=10_000
+    )
+    (moved,) = draw.boxes
+    assert moved[3] - moved[1] == pytest.approx(first[3] - first[1], rel=0.05)
+    press("e", "Shift+ArrowUp", "Shift+ArrowRight", "Enter")
+    host.wait_for_function("(old) => models.view.get('boxes')[0][2] > old[2] + 1e-6", arg=moved)
+    (sized,) = draw.boxes
+    assert sized[:2] == pytest.approx(moved[:2], abs=2e-6)
+    press("e", "Delete")
+    draw.wait(0)
+
+
+def test_the_wheel_zooms_with_ctrl_only(host):
+    draw = Driven(host)
+    draw.until("map.getZoom() > 11.5")
+    before = draw.map("map.getZoom()")
+    at = draw.frame.locator(".leaflet-container").bounding_box()
+    host.mouse.move(at["x"] + 200, at["y"] + 200)
+    host.mouse.wheel(0, -200)
+    host.wait_for_timeout(300)
+    assert draw.map("map.getZoom()") == before
+    host.keyboard.down("Control")
+    host.mouse.wheel(0, -200)
+    host.keyboard.up("Control")
+    draw.until(f"map.getZoom() > {before}")
+
+
+def test_numbers_stand_outside_small_boxes_on_all_maps_and_move_with_an_edit(host):
+    draw = Driven(host, boxes=TWO)
+    draw.wait(2)
+    draw.model("fromPython", "layers", [layer("A", 1), layer("B", 2)])
+    draw.until("numbers.join() === '1,2,1,2'")
+    box = draw.frame.locator("path.snhkit-box").first.bounding_box()
+    number = draw.frame.locator(".snhkit-number").first.bounding_box()
+    assert number["x"] >= box["x"] + box["width"] - 1
+    draw.frame.locator(".leaflet-draw-edit-edit").click()
+    at = draw.frame.locator(".leaflet-edit-move").first.bounding_box()
+    assert at["width"] <= 12
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    places = (
+        "[...document.querySelectorAll('.snhkit-number')].map((e) => e.getBoundingClientRect().x)"
+    )
+    before = draw.map(places)
+    draw.drag((x, y), (x + 20, y), (x + 40, y))
+    moved = f"Math.abs({places}[K] - {before[0]} - 40) < 6"
+    draw.until(moved.replace("K", "0"))
+    draw.until(moved.replace("K", "2").replace(str(before[0]), str(before[2])))
+    assert draw.map(places)[1] == pytest.approx(before[1], abs=2)
+
+
+def test_a_declared_square_is_drawn_and_a_view_is_taken(host):
+    draw = Driven(host)
+    draw.model("fromPython", "declared", [37.70, -122.50, 37.80, -122.40])
+    draw.frame.locator("path.snhkit-declared").wait_for()
+    draw.model("fromPython", "declared", [])
+    draw.frame.locator("path.snhkit-declared").wait_for(state="detached")
+    draw.model("fromPython", "view", [37.75, -122.45, 37.76, -122.44])
+    draw.until("map.getZoom() > 14 && map.getBounds().contains([37.755, -122.445])")
+    draw.frame.locator(".snhkit-home").click()
+    draw.until("map.getZoom() < 13")
+
+
 def test_clear_all(host):
     draw = Driven(host, boxes=TWO)
     draw.wait(2)
@@ -252,6 +332,7 @@ def test_cells_are_outlined_unless_too_small_to_see(host):
     draw.model("fromPython", "layers", [layer("A", 1, cells)])
     draw.until("document.querySelectorAll('canvas.snhkit-cells').length === 1")
     assert draw.frame.evaluate(inked) == 0
+    assert "zoom in" in draw.frame.locator(".snhkit-narrow").inner_text()
     draw.model("fromPython", "layers", [layer("A", 1)])
     draw.frame.wait_for_selector("canvas.snhkit-cells", state="detached")
 
@@ -339,7 +420,7 @@ def test_a_reloaded_frame_gets_boxes_and_view_back(host):
 def test_it_takes_the_notebooks_colours_and_leaves_nothing_behind(host):
     draw = Driven(host)
     draw.frame.wait_for_function(
-        "() => getComputedStyle(document.querySelector('.leaflet-container')).backgroundColor"
+        "() => getComputedStyle(document.querySelector('.snhkit-degrees')).backgroundColor"
         " === 'rgb(1, 2, 3)'"
     )
     assert draw.model("listening") > 0

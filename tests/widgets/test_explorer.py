@@ -15,7 +15,7 @@ from snhkit.widgets import session
 from snhkit.widgets.opening import explore
 
 BOX = [46.870, -96.800, 46.890, -96.780]
-QUICK = ("ug", "identity")
+QUICK, UG = ("ug", "identity"), "UG, ε = 0.2"
 PLACES = synthetic_points("fargo", 10)
 UNIT = (ipywidgets.Dropdown, "Hides"), (ipywidgets.BoundedIntText, "Records ≤")
 
@@ -81,16 +81,16 @@ def owned():
 
 def test_build_answer_and_pay(fargo):
     press(fargo, "Build")
-    assert list(fargo.releases) == ["UG", "Identity"]
+    assert list(fargo.releases) == ["UG, ε = 0.2", "Identity, ε = 0.2"]
     assert fargo.dataset.ledger.spent == Fraction(4, 10)
-    assert shown(fargo) == ["UG, ε = 0.2"]
+    assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     fargo.map.boxes = [BOX, [46.86, -96.81, 46.87, -96.80]]
     told = {name: release.answer(fargo.boxes) for name, release in fargo.releases.items()}
     head, *rows = table(fargo)
-    assert head == ["Box", "Size in metres", "UG, ε = 0.2", "Identity, ε = 0.2"]
+    assert head == ["Box", "Size in metres", "UG, ε = 0.2", "Identity, ε = 0.2", "Truth"]
     for k, row in enumerate(rows):
-        counts = [float(cell.replace(",", "")) for cell in row[2:]]
-        assert counts == pytest.approx([told["UG"][k], told["Identity"][k]], abs=0.0501)
+        counts = [float(cell.replace(",", "")) for cell in row[2:4]]
+        assert counts == pytest.approx([told[UG][k], told["Identity, ε = 0.2"][k]], abs=0.0501)
     fargo.map.boxes = []
     assert "No box yet" in table(fargo)[1][0]
 
@@ -106,19 +106,25 @@ def test_boxes_are_where_they_were_drawn(fargo):
 
 
 def test_a_box_too_wide_is_refused_in_words(fargo):
-    fargo.map.boxes = [[0, -100, 1, 150]]
-    assert "must be west of east" in text_of(fargo)
+    fargo.map.boxes = [BOX, [0, -100, 1, 150]]
+    assert "Box 2 lies outside the region" in text_of(fargo)
+    assert fargo.map.boxes == [BOX]
+    fargo.map.boxes = [BOX, [10, 10, 11, 11], [12, 12, 13, 13]]
+    assert "2 boxes lie outside the region" in text_of(fargo)
+    assert fargo.map.boxes == [BOX]
+    press(fargo, "Clear")
+    assert "outside the region" not in text_of(fargo)
 
 
 def test_a_spent_budget_refuses_with_its_reason():
     explorer = explore(city="fargo", n=1_000, budget=0.3, methods=QUICK)
     press(explorer, "Build")
-    assert list(explorer.releases) == ["UG"]
+    assert list(explorer.releases) == [UG]
     assert "Identity: asked 0.2, left 0.1, short by 0.1" in text_of(explorer)
     assert explorer.dataset.ledger.spent == Fraction(2, 10)
     assert not find(explorer, ipywidgets.Button, "Build").disabled
     with pytest.raises(BudgetExceeded, match="short by"):
-        explorer.build("ug")
+        explorer.build("ug", again=True)
 
 
 def test_the_price_is_said_before(fargo):
@@ -156,17 +162,18 @@ def test_nothing_ticked(fargo):
 
 
 def test_the_truth_is_shown_in_teaching_mode_only(fargo):
+    teaching = find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth")
+    assert teaching.value  # the records are invented, and the banner says so
+    teaching.value = False
     fargo.build()
     fargo.map.boxes = [BOX]
     truth = f"{exact_counts(synthetic_points('fargo', 5_000), fargo.boxes)[0]:,}"
     assert int(truth.replace(",", "")) > 100
     assert "Truth" not in text_of(fargo)
     assert f">{truth}<" not in text_of(fargo)
-    teaching = find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth")
     teaching.value = True
     assert table(fargo)[1][-1] == truth
     assert "only because these records are invented" in text_of(fargo)
-    find(fargo, ipywidgets.Dropdown, "beside it").value = "Truth"
     assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     teaching.value = False
     assert "Truth" not in text_of(fargo)
@@ -178,6 +185,10 @@ def test_somebodys_truth_is_never_shown(owned):
     owned.map.boxes = [BOX]
     with pytest.raises(ValueError, match=r"\(1|not enough values"):
         find(owned, ipywidgets.Checkbox, "Teaching mode: show the truth")
+    owned._controls.teaching.value = True  # as a person might who edits the page
+    owned._show_all()
+    assert "Truth" not in text_of(owned)
+    assert "not measured on these records" in text_of(owned)
     with pytest.raises(InputError, match="invented records only"):
         owned._session.truth(owned.boxes)
     with pytest.raises(InputError, match="invented records only"):
@@ -185,7 +196,7 @@ def test_somebodys_truth_is_never_shown(owned):
     assert "5003" not in text_of(owned).replace(",", "")
     with pytest.raises(InputError, match="number of records is private"):
         _ = owned.dataset.n
-    assert owned.releases["UG"].spends[0].what == "number of records"
+    assert owned.releases[UG].spends[0].what == "number of records"
     assert "ynthetic" not in text_of(owned)
 
 
@@ -260,7 +271,7 @@ def test_what_is_hidden_can_be_chosen_until_something_was_spent(fargo):
     fargo.build("ug")
     assert unit.disabled
     assert most.disabled
-    assert fargo.releases["UG"].unit.max_per_user == 4
+    assert fargo.releases[UG].unit.max_per_user == 4
     assert "cannot be changed after the first build" in text_of(fargo)
     with pytest.raises(InputError, match="cannot be changed"):
         fargo._session.under(PrivacyUnit.of("record"))
@@ -276,10 +287,10 @@ def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo
     first = shown(fargo)
     fargo._controls.epsilon.value = 1.0
     fargo.build("ug")
-    assert shown(fargo) == first == ["UG, ε = 0.2"]  # the map does not jump
-    assert list(fargo.releases) == ["UG"]
+    assert shown(fargo) == first == ["UG, ε = 0.2", "Truth"]  # the map does not jump
+    assert list(fargo.releases) == [UG, "UG, ε = 1"]  # both stay
     beside = find(fargo, ipywidgets.Dropdown, "beside it")
-    assert beside.options == ("—", "UG, ε = 1", "UG, ε = 0.2")
+    assert beside.options == ("—", "UG, ε = 1", "UG, ε = 0.2", "Truth")
     beside.value = "UG, ε = 1"
     assert shown(fargo) == ["UG, ε = 0.2", "UG, ε = 1"]
     one, other = fargo.map.layers
@@ -296,29 +307,34 @@ def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo
 
 def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     figures = next(one for one in walk(fargo) if isinstance(one, ipywidgets.ToggleButtons))
-    assert figures.options == ("Counts in the boxes",)
+    teaching = find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth")
+    teaching.value = False
+    assert figures.options == ("Table", "Counts in the boxes")
+    figures.value = "Counts in the boxes"
     assert "after the first build" in text_of(fargo)
     fargo.build("ug")
+    fargo.map.boxes = []
     assert "after the first box" in text_of(fargo)
     fargo.map.boxes = [BOX]
     drawn = fargo._plots.picture.value
     assert 'aria-label="Counts in the boxes"' in drawn
     fargo.map.boxes = [BOX, BOX]
     assert fargo._plots.picture.value != drawn
-    find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = True
-    assert len(figures.options) == 4
-    for name in figures.options:
+    teaching.value = True
+    assert len(figures.options) == 5
+    for name in figures.options[1:]:
         figures.value = name
         assert f'aria-label="{name}"' in fargo._plots.picture.value
-    find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = False
-    assert figures.options == ("Counts in the boxes",)
-    assert 'aria-label="Counts in the boxes"' in fargo._plots.picture.value
+    teaching.value = False
+    assert figures.options == ("Table", "Counts in the boxes")
+    assert figures.value == "Table"
+    assert fargo._plots.picture.layout.display == "none"
 
 
 def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
     find(fargo, ipywidgets.BoundedFloatText, "Boxes of").value = 40
     fargo.build("dawa")
-    assert fargo.releases["DAWA"].hyperparameters["sizes_m"] == [40, 100]
+    assert fargo.releases["DAWA, ε = 0.2"].hyperparameters["sizes_m"] == [40, 100]
     spent = fargo.dataset.ledger.spent
     find(fargo, ipywidgets.BoundedFloatText, "to").value = 30
     press(fargo, "Build")
@@ -383,7 +399,8 @@ def test_a_frame_is_read_in_its_declared_region():
         ({"methods": None}, "must be a list of short names"),
         ({"points": PLACES, "region": "boston"}, "region must be a Region.*not 'boston'"),
         ({"points": PLACES.region, "budget": 1}, "must be records, not a Region"),
-        ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "public must be Points"),
+        ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "gowalla.csv.* does not exist"),
+        ({"points": PLACES, "public": 7, "budget": 1}, "public must be Points"),
         ({"sizes_m": (500, 100)}, r"l <= u, not \(500, 100\)"),
         ({"sizes_m": 100}, r"must be \(l, u\) in metres, not 100"),
         ({"sizes_m": (0, 100)}, "must be a positive number of metres, not 0"),
@@ -393,7 +410,8 @@ def test_a_frame_is_read_in_its_declared_region():
         ({"n": "many"}, "n must be a whole number"),
         ({"city": "atlantis"}, "no city is called 'atlantis'"),
         ({"n": 0}, "n must be a whole number"),
-        ({"public": synthetic_points("fargo", 10)}, "leave them out for a city"),
+        ({"public": synthetic_points("fargo", 10)}, "leave it out for a synthetic city"),
+        ({"ledger": "a.ledger"}, "ledger is for your own points"),
         ({"points": synthetic_points("fargo", 10)}, "give budget="),
         (
             {
@@ -426,3 +444,81 @@ def test_releases_cannot_be_slipped_in(fargo):
     assert fargo.releases == {}
     assert isinstance(fargo.boxes, type(None))
     assert np.size(fargo.map.boxes) == 0
+
+
+def test_a_second_build_of_the_same_asks_before_it_charges(fargo):
+    fargo.build("ug")
+    press(fargo, "Build")
+    assert "UG, ε = 0.2 is built already" in text_of(fargo)
+    assert "charges another 0.2; nothing was spent yet" in text_of(fargo)
+    assert fargo.dataset.ledger.spent == Fraction(1, 5)
+    again = find(fargo, ipywidgets.Button, "Build again")
+    assert again.layout.display == ""
+    find(fargo, ipywidgets.Checkbox, "UG").value = False  # the question goes with its cause
+    assert again.layout.display == "none"
+    assert "built already" not in text_of(fargo)
+    press(fargo, "Build")
+    assert list(fargo.releases) == [UG, "Identity, ε = 0.2"]
+    press(fargo, "Build")
+    again.click()
+    assert list(fargo.releases) == [UG, "Identity, ε = 0.2", "Identity, ε = 0.2 (2)"]
+    assert fargo.dataset.ledger.spent == Fraction(3, 5)
+    with pytest.raises(InputError, match="built already"):
+        fargo.build("ug")
+
+
+def test_other_box_sizes_are_another_release(fargo):
+    fargo.build("dawa")
+    find(fargo, ipywidgets.BoundedFloatText, "to").value = 200
+    fargo.build("dawa")
+    assert list(fargo.releases) == ["DAWA, ε = 0.2", "DAWA, ε = 0.2, 25 to 200 m"]
+
+
+def test_an_alert_goes_when_its_cause_goes(fargo):
+    low = find(fargo, ipywidgets.BoundedFloatText, "Boxes of")
+    low.value = 500
+    assert "must run from small to large" in text_of(fargo)
+    press(fargo, "Build")
+    assert "Nothing was spent" in text_of(fargo)
+    low.value = 25
+    assert "small to large" not in text_of(fargo)
+    assert fargo.dataset.ledger.spent == 0
+
+
+def test_the_first_build_opens_on_plain_learned_and_truth_with_boxes_of_the_sizes(fargo):
+    fargo.build("denoised", "ug")
+    assert shown(fargo) == [UG, "Denoised grid, ε = 0.2", "Truth"]
+    assert len(fargo.map.boxes) == 12
+    sides = np.stack([fargo.boxes.width, fargo.boxes.height])
+    assert sides.min() > 24
+    assert sides.max() < 101
+    south, west, north, east = fargo.map.view
+    middles = [((s + n) / 2, (w + e) / 2) for s, w, n, e in fargo.map.boxes]
+    assert all(south < lat < north and west < lon < east for lat, lon in middles)
+    find(fargo, ipywidgets.Dropdown, "beside it").value = "—"
+    fargo.build("identity")
+    assert shown(fargo) == [UG, "Truth"]  # what a person chose stays
+
+
+def test_a_hundred_boxes_are_sampled_by_what_is_public_only():
+    points = synthetic_points("fargo", 5_000)
+    mine = explore(points, budget=1, methods=["ug"])
+    press(mine, "Sample 100 boxes")
+    assert "build a method first" in text_of(mine)
+    mine.build()
+    press(mine, "Sample 100 boxes")
+    assert len(mine.map.boxes) == 100
+    assert "build a method first" not in text_of(mine)
+
+
+def test_the_line_above_the_maps_says_what_was_built_and_what_it_cost(fargo):
+    assert "Nothing is built yet" in text_of(fargo)
+    fargo.build()
+    assert re.search(r"<b>2 releases in \d", fargo._said["built"].value)
+    assert "spent 0.4, left 2.6" in fargo._said["built"].value
+    errors = re.findall(r"<b>([\d.]+) %</b>", fargo._said["verdict"].value)
+    assert len(errors) == 2
+    assert list(map(float, errors)) == sorted(map(float, errors))
+    find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = False
+    assert "%" not in fargo._said["verdict"].value
+    assert "Switch teaching mode on" in fargo._said["verdict"].value

@@ -34,12 +34,12 @@ def pressed(monkeypatch):
 
 
 def test_a_release_is_saved_as_it_is(fargo, pressed, tmp_path):
-    assert fargo._export.releases == ["UG", "Identity"]
-    told, data = pressed(fargo._export, kind="release", release="Identity")
-    assert told["name"] == "fargo-synthetic-identity.snh"
+    assert fargo._export.releases == ["UG, ε = 0.2", "Identity, ε = 0.2"]
+    told, data = pressed(fargo._export, kind="release", release="Identity, ε = 0.2")
+    assert told["name"] == "fargo-synthetic-identity-0-2.snh"
     (tmp_path / told["name"]).write_bytes(data)
     again = snh.load(tmp_path / told["name"])
-    wanted = fargo.releases["Identity"].answer(fargo.boxes)
+    wanted = fargo.releases["Identity, ε = 0.2"].answer(fargo.boxes)
     np.testing.assert_array_equal(again.answer(fargo.boxes), wanted)
 
 
@@ -56,9 +56,9 @@ def test_nothing_is_said_of_the_truth_not_even_in_teaching_mode(fargo, pressed):
     count = fargo._session.truth(fargo.boxes)[0]
     # An answer may be right by chance.
     while any(round(r.answer(fargo.boxes)[0]) == count for r in fargo.releases.values()):
-        fargo.build()
+        fargo.build(again=True)
     truth = f"{count:,}"
-    assert truth in fargo._table.value
+    assert truth in fargo._said["table"].value
     for kind in ("geojson", "csv", "report", "code"):
         text = pressed(fargo._export, kind=kind)[1].decode()
         assert "truth" not in text.lower().replace("snhkit-truth", "")
@@ -70,6 +70,7 @@ def test_what_is_not_there_yet_is_said_in_words(pressed):
     for kind in ("release", "geojson", "csv", "report"):
         assert "build a method first" in pressed(explorer._export, kind=kind)[0]["text"]
     explorer.build()
+    explorer.map.boxes = []
     assert "draw one on the map" in pressed(explorer._export, kind="csv")[0]["text"]
     assert "may be published" in pressed(explorer._export, kind="release", release="?")[0]["text"]
 
@@ -77,7 +78,7 @@ def test_what_is_not_there_yet_is_said_in_words(pressed):
 def test_what_carries_a_warning_is_not_offered(fargo):
     data, seen = fargo.dataset, OnScreen.of(fargo._session, ("fargo", 5_000), [])
     seen.releases["Seeded"] = data.release(snh.UniformGrid(), epsilon="0.1", seed=1)
-    assert list(seen.publishable) == ["UG", "Identity"]
+    assert list(seen.publishable) == ["UG, ε = 0.2", "Identity, ε = 0.2"]
 
 
 def test_boxes_of_a_map_scrolled_around_the_world_are_where_they_were(fargo):
@@ -94,3 +95,19 @@ def test_somebodys_records_are_read_from_a_file_in_the_code():
     assert 'snh.read_points("records.csv", region)' in seen.code
     assert 'n="private"' in seen.code
     assert "synthetic" not in seen.code
+
+
+def test_what_is_in_view_comes_first_and_both_epsilons_are_kept(fargo, pressed):
+    fargo._controls.epsilon.value = 1.0
+    fargo.build("identity")
+    fargo._layers.choices[0].value = "Identity, ε = 1"
+    seen = fargo._export._on_screen()
+    assert list(seen.releases) == ["Identity, ε = 1", "UG, ε = 0.2", "Identity, ε = 0.2"]
+    for epsilon in ("0.2", "1"):
+        name = f"Identity, ε = {epsilon}"
+        assert f'"{name}": data.release(snh.Identity(), epsilon="{epsilon}"' in seen.code
+        told, _ = pressed(fargo._export, kind="release", release=name)
+        assert told["name"] == f"fargo-synthetic-identity-{epsilon.replace('.', '-')}.snh"
+    head = seen.file("csv")[2].decode().splitlines()[0]
+    assert "Identity_1_count" in head
+    assert "Identity_0.2_count" in head

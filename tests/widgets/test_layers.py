@@ -43,6 +43,7 @@ def beside(explorer, name: str) -> None:
 
 
 def test_maps_by_district_share_one_scale(explorer):
+    explorer._controls.teaching.value = False
     explorer.build()
     explorer._controls.epsilon.value = 1.0
     explorer.build()
@@ -64,15 +65,16 @@ def test_maps_by_district_share_one_scale(explorer):
 
 
 def test_the_table_tells_each_districts_count_and_the_truth_in_teaching_mode_only(explorer):
-    assert "No release yet" in explorer._districts.value
+    assert "No release yet" in explorer._said["districts"].value
+    explorer._controls.teaching.value = False
     explorer.build()
     records = synthetic_points("fargo", 5_000)
     west = int((records.xy[:, 0] < SIDE / 2).sum())
     for title in ("No. 0", "No. 1 (reaches outside)", "No. 2 (outside)"):
-        assert f">{title}<" in explorer._districts.value
-    assert "truth" not in explorer._districts.value
+        assert f">{title}<" in explorer._said["districts"].value
+    assert "truth" not in explorer._said["districts"].value
     explorer._controls.teaching.value = True
-    truths = re.findall(r'<td class="snhkit-truth">(.*?)</td>', explorer._districts.value)
+    truths = re.findall(r'<td class="snhkit-truth">(.*?)</td>', explorer._said["districts"].value)
     assert truths == [f"{west:,}", f"{5_000 - west:,}", "0"]
     explorer._layers.by_district.value = True
     beside(explorer, "Truth")
@@ -83,7 +85,7 @@ def test_counts_are_the_releases_own(explorer):
     explorer.build()
     answers = explorer._session.district_answers["UG, ε = 0.2"]
     half = RangeQueries(FARGO, [0], [0], [SIDE / 2], [SIDE])
-    release = explorer.releases["UG"]
+    release = explorer.releases["UG, ε = 0.2"]
     assert answers.counts[0] == pytest.approx(release.answer(half)[0], rel=1e-3)
     assert np.array_equal(answers.errors, release.standard_error(WARDS))
 
@@ -95,14 +97,14 @@ def test_another_city_has_none_and_no_tick_without_districts(explorer):
     explorer.build()
     assert explorer._layers.by_district not in explorer._layers.children
     assert "image" in explorer.map.layers[0]
-    assert explorer._districts.layout.display == "none"
+    assert explorer._said["districts"].layout.display == "none"
 
 
 def test_somebodys_districts_are_counted_and_their_truth_refused():
     points = synthetic_points("fargo", 1_000)
     mine = explore(points, budget=1, methods=["ug"], districts=WARDS.geometry)
     mine.build()
-    assert ">0</th>" in mine._districts.value
+    assert ">0</th>" in mine._said["districts"].value
     assert isinstance(mine._layers.by_district, ipywidgets.Checkbox)
     with pytest.raises(InputError, match="invented records only"):
         _ = mine._session.true_districts
@@ -113,7 +115,8 @@ def test_somebodys_districts_are_counted_and_their_truth_refused():
     [
         ({"districts": WARDS.iloc[2:]}, "none of the districts lies in the region"),
         ({"districts": WARDS, "label": "name"}, "no column 'name'; there are ward, geometry"),
-        ({"districts": "wards.geojson"}, "must be a GeoDataFrame.* not a str"),
+        ({"districts": "wards.geojson"}, "wards.geojson: cannot be read as polygons"),
+        ({"districts": 7}, "must be a GeoDataFrame.* not a int"),
         ({"label": "ward"}, "give districts="),
     ],
 )

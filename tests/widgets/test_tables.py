@@ -22,8 +22,8 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     table = answers_table(BOXES, {"UG": UG, "SNH": SNH})
     assert cells(table) == [
         ["Box", "Size in metres", "UG", "SNH"],
-        ["1", "1,000 × 2,500", "1,234.6|± 7.2", "5.0|± not known"],
-        ["2", "1,000 × 50 (reaches outside)", "0.0|± 0.5", "6.5|± not known"],
+        ["1", "1,000 × 2,500", "1,234.6|noise ± 7.2", "5.0|noise not known"],
+        ["2", "1,000 × 50 (reaches outside)", "0.0|noise ± 0.5", "6.5|noise not known"],
     ]
     assert table.count('scope="col"') == 4
     assert table.count('scope="row"') == 2
@@ -33,8 +33,8 @@ def test_the_truth_and_the_error_are_there_only_if_given():
     assert "Truth" not in answers_table(BOXES, {"UG": UG})
     assert "off by" not in answers_table(BOXES, {"UG": UG})
     _, first, second = cells(answers_table(BOXES, {"UG": UG}, truth=np.array([1240, 2000])))
-    assert first[2:] == ["1,234.6|± 7.2||off by -5.4", "1,240"]
-    assert second[2:] == ["0.0|± 0.5||off by -2,000.0", "2,000"]
+    assert first[2:] == ["1,234.6|noise ± 7.2||off by -5.4", "1,240"]
+    assert second[2:] == ["0.0|noise ± 0.5||off by -2,000.0", "2,000"]
 
 
 def test_no_box_yet():
@@ -46,8 +46,8 @@ def test_districts_have_a_row_each_once_something_was_released():
     assert "<i>" not in table
     assert cells(table) == [
         ["District", "UG", "Truth"],
-        ["West", "1,234.6|± 7.2||off by -5.4", "1,240"],
-        ["&lt;i&gt;", "0.0|± 0.5||off by -2,000.0", "2,000"],
+        ["West", "1,234.6|noise ± 7.2||off by -5.4", "1,240"],
+        ["&lt;i&gt;", "0.0|noise ± 0.5||off by -2,000.0", "2,000"],
     ]
     assert "Released counts of each district" in table
     assert cells(districts_table(["West"], {}))[1:] == [["No release yet: press Build."]]
@@ -71,3 +71,10 @@ def test_the_budget_is_a_bar_of_its_charges():
     assert "0.25 left" in ledger_panel(ledger)
     ledger.charge("0.25", "AG")
     assert "nothing left: further builds are refused" in ledger_panel(ledger)
+
+
+def test_boxes_of_other_sizes_than_those_built_for_are_marked():
+    rows = cells(answers_table(BOXES, {}, sizes_m=(40, 2_600)))[1:]
+    assert [row[1] for row in rows] == ["1,000 × 2,500", "1,000 × 50 (reaches outside)"]
+    rows = cells(answers_table(BOXES, {}, sizes_m=(25, 100)))[1:]
+    assert rows[0][1] == "1,000 × 2,500|not 25 to 100 m"

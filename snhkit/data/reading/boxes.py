@@ -83,7 +83,12 @@ def read_boxes(
         raise InputError(f"{path}: {error}") from None
 
 
-def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
+def answered(
+    rows: BoxRows,
+    counts: NDArray[np.float64],
+    suffix: str,
+    errors: NDArray[np.float64] | None = None,
+) -> str:
     """Return the rows with a column ``count``, as the text of a .csv, .geojson or .json file.
 
     Parameters
@@ -94,6 +99,8 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
         The answers of a release, in records; they are rounded to three decimals.
     suffix : str
         The kind of file, such as ".csv". Boxes of GeoJSON may become a table of their bounds.
+    errors : ndarray, shape (q,), optional
+        Standard errors of the noise, for a column ``standard_error``; empty where nan.
 
     Returns
     -------
@@ -111,14 +118,16 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
     south,count
     37.5,12.346
     """
-    counts = np.round(counts, 3) + 0.0  # no -0.0
+    found = {"count": np.round(counts, 3) + 0.0}  # no -0.0
+    if errors is not None:
+        found["standard_error"] = np.round(errors, 3)
     if isinstance(rows, pd.DataFrame):
         if suffix in _GEOJSON:
             raise InputError(
                 "Boxes that were read from a CSV file can only be written as .csv, not as "
                 f"{suffix}."
             )
-        return _csv(rows.assign(count=counts))
+        return _csv(rows.assign(**found))
     properties = [feature.get("properties") or {} for feature in rows["features"]]
     if suffix == ".csv":
         shapes, _ = _shapes(rows)
@@ -126,10 +135,12 @@ def answered(rows: BoxRows, counts: NDArray[np.float64], suffix: str) -> str:
             raise InputError("Polygons can only be written as .geojson, not as .csv.")
         sides = shapes.bounds.set_axis(["west", "south", "east", "north"], axis=1)
         table = pd.DataFrame(properties, index=sides.index, dtype=object)
-        return _csv(table.assign(**{side: sides[side] for side in _SIDES}, count=counts))
+        return _csv(table.assign(**{side: sides[side] for side in _SIDES}, **found))
+    columns = [[None if np.isnan(x) else x for x in column.tolist()] for column in found.values()]
+    answers = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
     features = [
-        feature | {"properties": told | {"count": count}}
-        for feature, told, count in zip(rows["features"], properties, counts.tolist(), strict=True)
+        feature | {"properties": told | answer}
+        for feature, told, answer in zip(rows["features"], properties, answers, strict=True)
     ]
     return json.dumps(rows | {"features": features})
 

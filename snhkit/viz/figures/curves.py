@@ -20,6 +20,7 @@ __all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme
 
 _INK = "#010203"  # replaced by the text colour of the page
 _SIZE = (7.2, 3.1)
+_NEAR = 10.0  # records: the scale of counts is linear up to here
 
 
 def count_bars(table: pd.DataFrame) -> Figure:
@@ -64,6 +65,7 @@ def count_bars(table: pd.DataFrame) -> Figure:
         axis.hlines(true, at - 0.42, at + 0.42, colors=_INK, linestyles=":", label="truth")
     axis.set_xticks(range(len(boxes)), [f"box {box}" for box in boxes])
     axis.set_ylabel("records")
+    _small_and_large(axis, np.asarray(table["count"], float))
     _finish(axis)
     return figure
 
@@ -209,6 +211,16 @@ def theme_svg(figure: Figure, label: str) -> str:
     return re.sub(r' width="[^"]*"', f" {width}", drawn, count=1)
 
 
+def _small_and_large(axis: Axes, values: np.ndarray) -> None:
+    """Make the scale of counts linear around 0 and logarithmic beyond, so that small ones show."""
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), _NEAR)
+    axis.set_yscale("symlog", linthresh=_NEAR)
+    powers = [10.0**k for k in range(1, 10)]
+    ticks = [*(-p for p in powers[::-1] if -p >= low), 0.0, *(p for p in powers if p <= high)]
+    axis.set_yticks(ticks, [f"{tick:,.0f}".replace("-", "\u2212") for tick in ticks])
+    axis.set_yticks([], minor=True)
+
+
 def _few(ticks: Sequence[float], most: int = 8) -> list[float]:
     return list(ticks[:: -(-len(ticks) // most)])
 
@@ -223,7 +235,7 @@ def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
 
 def _figure() -> tuple[Figure, Axes]:
     figure = Figure(figsize=_SIZE)  # fixed margins: a layout engine takes as long as drawing
-    figure.subplots_adjust(left=0.1, right=0.79, bottom=0.17, top=0.97)
+    figure.subplots_adjust(left=0.1, right=0.74, bottom=0.17, top=0.97)
     return figure, figure.subplots()
 
 

@@ -63,7 +63,7 @@ def surface_figure(
     if not releases:
         raise InputError("surface_figure: there is no release to show.")
     surfaces = {
-        name: given if isinstance(given, Surface) else Surface.of(given, cell_m)
+        name: given if isinstance(given, Surface) else Surface.drawn(given, cell_m)
         for name, given in releases.items()
     }
     scale = ColourScale.shared(surfaces.values())

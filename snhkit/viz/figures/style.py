@@ -17,6 +17,7 @@ _HATCHES = (
     "", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO", "\\\\\\\\", "...",
     "xxx", "+++", "ooo",
 )  # fmt: skip
+_EPSILON = ", ε = "  # between a title and an epsilon
 _FIRST = ("SNH", "Denoised grid")
 
 
@@ -29,17 +30,21 @@ class MethodStyle:
     colour, marker, linestyle, hatch : str
         Values for matplotlib. Colours repeat after seven methods, and lines are dashed from
         there on; markers repeat after fifteen, hatches after seventeen.
+    hollow : bool
+        Whether the marker is an outline: of a further release by the same method.
     """
 
     colour: str
     marker: str
     linestyle: str
     hatch: str
+    hollow: bool = False
 
     @property
     def line(self) -> dict[str, Any]:
         """Arguments for a line or for points."""
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.linestyle}
+        face = {"markerfacecolor": "none"} if self.hollow else {}
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.linestyle} | face
 
     @property
     def bar(self) -> dict[str, Any]:
@@ -69,7 +74,9 @@ def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
     Parameters
     ----------
     titles : iterable of str
-        Titles of methods in ``METHODS``, or other names.
+        Titles of methods in ``METHODS``, each as it is or followed by ", ε = " and an epsilon, or
+        other names. Releases by the same method have its colour and marker; those after the first
+        have a hollow marker and a line of their own.
 
     Returns
     -------
@@ -83,14 +90,21 @@ def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
     """
     known = [*_FIRST, *(m.title for m in METHODS.values() if m.title not in _FIRST)]
     asked = list(dict.fromkeys(titles))
-    names = [*known, *(title for title in asked if title not in known)]
-    return {title: _style(names.index(title)) for title in asked}
+    heads = {name: name.partition(_EPSILON)[0] for name in asked}
+    names = [*known, *(head for head in dict.fromkeys(heads.values()) if head not in known)]
+    found, seen = {}, dict.fromkeys(names, 0)
+    for name, head in heads.items():
+        found[name] = _style(names.index(head), seen[head])
+        seen[head] += 1
+    return found
 
 
-def _style(k: int) -> MethodStyle:
+def _style(k: int, further: int = 0) -> MethodStyle:
+    dashes = ("-", "--", ":", "-.")
     return MethodStyle(
         colour=_COLOURS[k % len(_COLOURS)],
         marker=_MARKERS[k % len(_MARKERS)],
-        linestyle="--" if k >= len(_COLOURS) else "-",
+        linestyle=dashes[((k >= len(_COLOURS)) + further) % len(dashes)],
         hatch=_HATCHES[k % len(_HATCHES)],
+        hollow=further > 0,
     )

@@ -1,9 +1,11 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
+import os
 import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import folium
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Region
 from snhkit.release.shapes import polygons_in
-from snhkit.viz.maps.maps import base_map
+from snhkit.viz.maps.maps import base_map, stamp
 from snhkit.viz.maps.surface import ColourScale
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from snhkit.release import Release
 
-__all__ = ["Districts", "district_map", "district_overlay"]
+__all__ = ["Districts", "district_map", "district_overlay", "read_districts"]
 
 _UNIT = "records per km²"
 _WHOLE = 0.999  # a larger share of an area is all of it: projections change areas a little
@@ -94,10 +96,8 @@ def district_map(
     >>> frame = gpd.GeoDataFrame({"side": ["west", "east"]}, geometry=halves, crs=4326)
     >>> fmap = snh.district_map(release, frame, label="side")  # fmap.save("districts.html")
     """
-    overlay = district_overlay(release, districts, release.method, label=label)
-    m = base_map(release.region, m=m, tiles=tiles, attr=attr)
-    _Districts(overlay).add_to(m)
-    return m
+    shapes = Districts.of(release.region, districts, label)
+    return shapes.map(release, base_map(release.region, m=m, tiles=tiles, attr=attr))
 
 
 def district_overlay(
@@ -175,6 +175,23 @@ class Districts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OutsideWarning)  # the map shows what lies outside
             return release.answer(self.frame), release.standard_error(self.frame)
+
+    def map(self, release: "Release", m: folium.Map | None = None) -> folium.Map:
+        """Return a map of the polygons coloured by a release's counts; see ``district_map``.
+
+        Parameters
+        ----------
+        release : Release
+            The release that counts the polygons.
+        m : folium.Map, optional
+            The map to which they are added; by default a new one of the release's region.
+        """
+        counts, errors = self.answers(release)
+        overlay = self.overlay(counts, errors, self.scale([counts]), release.method)
+        overlay["legend"]["note"] = stamp(release)
+        m = base_map(release.region) if m is None else m
+        _Districts(overlay).add_to(m)
+        return m
 
     @property
     def titles(self) -> list[str]:
@@ -264,3 +281,20 @@ def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
 
     simple = shapely.simplify(shapes, region.side_m / _FINEST)
     return shapely.to_geojson(shapely.transform(simple, degrees))
+
+
+def read_districts(path: "str | os.PathLike[str]") -> "gpd.GeoDataFrame":
+    """Return the polygons of a .geojson, .gpkg or .parquet file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    import geopandas as gpd
+
+    reader = gpd.read_parquet if Path(path).suffix == ".parquet" else gpd.read_file
+    try:
+        return reader(path)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be read as polygons ({type(error).__name__}).") from None

@@ -6,18 +6,75 @@ const snhkit = {
   fit(map, box) {
     let fitting = false;
     map.snhkitMoved = false;
+    map.snhkitBox = box;
     const fit = () => {
       fitting = true;
       map.invalidateSize({ animate: false });
       const size = map.getSize();
       if (!map.snhkitMoved && Math.min(size.x, size.y) > 32) {
-        map.fitBounds(box, { animate: false, padding: [8, 8] });
+        map.fitBounds(map.snhkitBox, { animate: false, padding: [8, 8] });
       }
       fitting = false;
     };
     map.on("movestart zoomstart", () => { if (!fitting) map.snhkitMoved = true; });
+    map.snhkitFit = (part) => {
+      Object.assign(map, { snhkitBox: part, snhkitMoved: false });
+      fit();
+    };
     new ResizeObserver(fit).observe(map.getContainer());
     fit();
+  },
+
+  // The wheel scrolls the page; with Ctrl it zooms the map.
+  wheel(map) {
+    map.scrollWheelZoom.disable();
+    map.getContainer().addEventListener("wheel", (e) => {
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      const zoom = map.getZoom() - Math.sign(e.deltaY) * Math.max(map.options.zoomSnap, 0.5);
+      map.setZoomAround(map.mouseEventToContainerPoint(e), zoom, { animate: false });
+    }, { passive: false });
+  },
+
+  // Draws land and names under everything, and their lines once more above the pictures.
+  land(map, { shapes, names, source }) {
+    map.snhkitLand = { shapes, names, source };
+    for (const [name, z] of [["snhkit-land", 250], ["snhkit-coast", 335]]) {
+      map.createPane(name).style.zIndex = z;
+      map.getPane(name).style.pointerEvents = "none";
+    }
+    const geometries = shapes.geometries;
+    for (const [pane, fill] of [["snhkit-land", true], ["snhkit-coast", false]]) {
+      const style = { pane, className: pane, weight: 1, fill, interactive: false };
+      L.geoJSON(geometries.map((geometry) => ({ type: "Feature", properties: {}, geometry })), { style })
+        .addTo(map);
+    }
+    for (const [lat, lon, text, kind] of names) {
+      const name = document.createElement("span");
+      name.textContent = text;  // never as HTML
+      const html = `<div class="snhkit-name snhkit-name-${kind === "place" ? "place" : "area"}"></div>`;
+      const icon = L.divIcon({ className: "", html, iconSize: [0, 0] });
+      const mark = L.marker([lat, lon], { pane: "snhkit-coast", icon, interactive: false, keyboard: false });
+      mark.addTo(map).getElement().firstChild.append(name);
+    }
+    map.attributionControl?.addAttribution(source);
+  },
+
+  // A button below the zoom buttons that shows the whole region again.
+  home(map, box) {
+    const control = L.control({ position: "topleft" });
+    control.onAdd = () => {
+      const bar = L.DomUtil.create("div", "leaflet-bar");
+      const link = L.DomUtil.create("a", "snhkit-home", bar);
+      Object.assign(link, { href: "#", title: "Show the whole region", textContent: "\u2922" });
+      link.setAttribute("role", "button");
+      L.DomEvent.on(link, "click", (e) => {
+        L.DomEvent.stop(e);
+        map.snhkitFit(box);
+      });
+      return bar;
+    };
+    control.addTo(map);
   },
 
   graticule(map) {

@@ -4,25 +4,26 @@ import html
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from pathlib import Path
+from datetime import UTC, datetime
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import folium
 import numpy as np
-from branca.element import Element, MacroElement
-from jinja2 import Template
+from branca.element import Element
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
+from snhkit.privacy import written
+from snhkit.viz.maps.furniture import Furniture, LegendOfLayer
+from snhkit.viz.maps.land import land
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
-__all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "to_html"]
+__all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "stamp", "to_html"]
 
-_HERE = Path(__file__).parent
 BOX_STYLE = {
     "color": "#ffffff",  # with a dark halo from the style sheet: visible on any colour
     "opacity": 1,
@@ -37,46 +38,6 @@ _CSP = (
 )
 
 
-class _Furniture(MacroElement):
-    """The graticule and the legend of a map, with the styles and scripts that they need."""
-
-    _template = Template(
-        "{% macro script(this, kwargs) %}"
-        "{% if this.bounds %}"
-        "snhkit.fit({{ this._parent.get_name() }}, {{ this.bounds|tojson }});\n"
-        "{% endif %}"
-        "snhkit.graticule({{ this._parent.get_name() }});\n"
-        "{{ this._parent.get_name() }}.snhkitLegend ="
-        " snhkit.legend({{ this._parent.get_name() }});{% endmacro %}"
-    )
-
-    def __init__(self, bounds: list[list[float]] | None) -> None:
-        super().__init__()
-        self.bounds = bounds
-
-    def render(self, **kwargs: Any) -> None:
-        figure: Any = self.get_root()
-        css = (_HERE / "furniture.css").read_text(encoding="utf-8")
-        js = (_HERE / "furniture.js").read_text(encoding="utf-8")
-        # By name: once in a page, however many maps it has.
-        figure.html.add_child(Element(f"<style>{css}</style>"), name="snhkit_css")
-        figure.script.add_child(Element(js), name="snhkit_js")
-        super().render(**kwargs)
-
-
-class _LegendOfLayer(MacroElement):
-    """A script that shows the legend of the chosen base layer."""
-
-    _template = Template(
-        "{% macro script(this, kwargs) %}snhkit.legendOfLayer("
-        "{{ this._parent.get_name() }}, {{ this.legends|tojson }});{% endmacro %}"
-    )
-
-    def __init__(self, legends: list[dict[str, Any]]) -> None:
-        super().__init__()
-        self.legends = legends
-
-
 def base_map(
     region: Region,
     *,
@@ -84,9 +45,10 @@ def base_map(
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """Return a map of a region: its outline, a graticule and a scale.
+    """Return a map of a region: its outline, coasts and borders, a graticule and a scale.
 
-    By default the map loads nothing from the network. With ``folium-offline`` installed (the extra
+    By default the map loads nothing from the network; coasts, borders and names are coarse (see
+    ``snhkit.viz.maps.land``). With ``folium-offline`` installed (the extra
     ``offline``) the page holds all it needs; otherwise a browser loads Leaflet from the network
     when it shows the map.
 
@@ -127,7 +89,8 @@ def base_map(
         bounds = None
     module = folium_of(m)
     if "snhkit_furniture" not in m._children:
-        m.add_child(_Furniture(bounds), name="snhkit_furniture")
+        ground = land(region) if bounds is not None and tiles is None else None
+        m.add_child(Furniture(bounds, ground), name="snhkit_furniture")
     ring = np.stack(region.ring(), axis=1).tolist()
     style = {"weight": 1.5, "class_name": "snhkit-outline", "interactive": False}
     outline = module.PolyLine(ring, color=None, **style)
@@ -185,7 +148,7 @@ def compare_map(
     True
     """
     region = _common_region(releases)
-    surfaces = {name: Surface.of(release, cell_m) for name, release in releases.items()}
+    surfaces = {name: Surface.drawn(release, cell_m) for name, release in releases.items()}
     scale = ColourScale.shared(surfaces.values())
     if m is not None:
         _make_room(m, releases)
@@ -205,8 +168,9 @@ def compare_map(
             show=not legends,
             alt=overlay["alt"],
         ).add_to(m)
-        legends.append({"name": label, "legend": overlay["legend"]})
-    _LegendOfLayer(legends).add_to(m)
+        note = {"note": stamp(releases[name])} if hasattr(releases[name], "epsilon") else {}
+        legends.append({"name": label, "legend": overlay["legend"] | note})
+    LegendOfLayer(legends).add_to(m)
     if boxes is not None:
         _add_boxes(module, m, releases, boxes)
     _control_last(module, m)
@@ -282,6 +246,12 @@ def folium_of(fmap: folium.Map) -> ModuleType:
     raise InputError(f"m must be a folium.Map, not an object of type {type(fmap).__name__}.")
 
 
+def stamp(release: "Release") -> str:
+    """Return a line on epsilon, the unit of privacy and today's date, for a map's legend."""
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    return f"ε = {written(release.epsilon)}, hides {release.unit.sentence}; drawn {today}"
+
+
 def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | None) -> folium.Map:
     found = importlib.util.find_spec("offlinefolium")
     module = importlib.import_module("offlinefolium" if found else "folium")
@@ -342,6 +312,9 @@ def _add_boxes(
         lines = [f"{name}: {counts[row]:,.1f}" for name, counts in answers]
         tip = "<br>".join([f"<b>Box {row + 1}</b>, released counts", *lines])
         module.Polygon(corners, tooltip=tip, **_snake(BOX_STYLE)).add_to(group)
+        number = f'<span class="snhkit-number">{row + 1}</span>'
+        icon = module.DivIcon(html=number, class_name="", icon_size=(0, 0), icon_anchor=(-3, 8))
+        module.Marker(corners[2], icon=icon, interactive=False, keyboard=False).add_to(group)
 
 
 def _snake(style: dict[str, Any]) -> dict[str, Any]:

@@ -29,8 +29,9 @@ UNIT = "records per hectare"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 _CELLS_A_SIDE = 150
-_PIXELS_A_CELL, _MAX_PIXELS = 5, 1200  # pixels a side of a cell, and of a picture
+_PIXELS_A_CELL, _MAX_PIXELS = 5, 1300  # pixels a side of a cell, and of a picture
 _KNOTS = 64
+_SPECK_M = 0.01  # side of a box that lies in one cell
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +80,30 @@ class Surface:
         counts = release.answer(RangeQueries(release.region, x, y, side, side))
         return cls(grid, np.asarray(counts, float).reshape(grid.m, grid.m))
 
+    @classmethod
+    def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
+        """Return the counts to draw: as ``of``, but cells of a coarse grid keep their edges.
+
+        A cell that is shown has the density of the release's own cell at its centre, if the
+        release's own cells are equal and wider. Otherwise a shown cell across an edge would have a
+        mixed colour.
+
+        Parameters
+        ----------
+        release, cell_m
+            As for ``of``.
+        """
+        grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
+        cells = getattr(getattr(release, "model", release), "cells", None)
+        own = cells() if cells else None
+        if not isinstance(own, Grid) or own.cell_m <= grid.cell_m:
+            return cls.of(release, cell_m)
+        x, y = grid.corners().T + (grid.cell_m - _SPECK_M) / 2
+        side = np.full(len(x), _SPECK_M)
+        counts = release.answer(RangeQueries(release.region, x, y, side, side))
+        share = (grid.cell_m / _SPECK_M) ** 2
+        return cls(grid, share * np.asarray(counts, float).reshape(grid.m, grid.m))
+
     @property
     def density(self) -> NDArray[np.float64]:
         """Records per hectare (100 m by 100 m), shape (m, m)."""
@@ -126,9 +151,9 @@ class ColourScale:
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
-        """Return one scale for all surfaces; its top, rounded, is exceeded by 1 % of the cells."""
+        """Return one scale for all surfaces; 0.3 % of the cells exceed its rounded top."""
         values = [s.density.ravel() for s in surfaces]
-        high = float(np.quantile(np.concatenate(values), 0.99)) if values else 1.0
+        high = float(np.quantile(np.concatenate(values), 0.997)) if values else 1.0
         return cls.up_to(max(high, 1.0))
 
     @classmethod

@@ -80,7 +80,10 @@ def answers_html(
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
-    columns = [f"{name}, ε = {written(release.epsilon)}" for name, release in releases.items()]
+    columns = [
+        name if "ε = " in name else f"{name}, ε = {written(release.epsilon)}"
+        for name, release in releases.items()
+    ]
     told = [(r.answer(boxes), r.standard_error(boxes)) for r in releases.values()]
     rows = [
         [

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import folium
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from snhkit.release import Release
 
 __all__ = [
+    "map_page",
     "maps",
     "page",
     "paragraph",
@@ -125,6 +127,19 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     if not embeds_everything(fmap):
         # folium itself would fetch its parts from the network whenever the page is opened
         return picture(surface_figure(releases), "Released counts, one colour scale for all.")
+    return map_page(fmap)
+
+
+def map_page(fmap: folium.Map) -> Markup:
+    """Return a map that holds all it shows; without the extra ``offline``, a sentence instead.
+
+    Parameters
+    ----------
+    fmap : folium.Map
+        A map of ``snhkit.viz.maps``.
+    """
+    if not embeds_everything(fmap):
+        return paragraph("The map is left out: it needs the extra offline (folium-offline).")
     return _part("map", to_html(fmap))
 
 

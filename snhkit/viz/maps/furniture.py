@@ -1,0 +1,73 @@
+"""What every map has: land, a graticule, a legend, and the styles and functions for them."""
+
+from pathlib import Path
+from typing import Any
+
+from branca.element import Element, MacroElement
+from jinja2 import Template
+
+__all__ = ["Furniture", "LegendOfLayer"]
+
+_HERE = Path(__file__).parent
+
+
+class Furniture(MacroElement):
+    """Land, graticule and legend of a map, and the styles and functions of every page that has one.
+
+    Parameters
+    ----------
+    bounds : list, optional
+        South-west and north-east corner of the first view, in degrees.
+    land : dict, optional
+        The land, from ``snhkit.viz.maps.land.land``.
+    """
+
+    _template = Template(
+        "{% macro script(this, kwargs) %}"
+        "{% if this.bounds %}"
+        "snhkit.fit({{ this._parent.get_name() }}, {{ this.bounds|tojson }});\n"
+        "snhkit.home({{ this._parent.get_name() }}, {{ this.bounds|tojson }});\n"
+        "snhkit.wheel({{ this._parent.get_name() }});\n"
+        "{% endif %}"
+        "{% if this.land %}"
+        "snhkit.land({{ this._parent.get_name() }}, {{ this.land|tojson }});\n"
+        "{% endif %}"
+        "snhkit.graticule({{ this._parent.get_name() }});\n"
+        "{{ this._parent.get_name() }}.snhkitLegend ="
+        " snhkit.legend({{ this._parent.get_name() }});{% endmacro %}"
+    )
+
+    def __init__(
+        self, bounds: list[list[float]] | None, land: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__()
+        self.bounds, self.land = bounds, land
+
+    def render(self, **kwargs: Any) -> None:
+        """Add the styles and functions to the page, once, and the calls for this map."""
+        figure: Any = self.get_root()
+        css = (_HERE / "furniture.css").read_text(encoding="utf-8")
+        js = (_HERE / "furniture.js").read_text(encoding="utf-8")
+        # By name: once in a page, however many maps it has.
+        figure.html.add_child(Element(f"<style>{css}</style>"), name="snhkit_css")
+        figure.script.add_child(Element(js), name="snhkit_js")
+        super().render(**kwargs)
+
+
+class LegendOfLayer(MacroElement):
+    """Shows the legend of the base layer that is chosen.
+
+    Parameters
+    ----------
+    legends : list of dict
+        The name of each layer and its legend.
+    """
+
+    _template = Template(
+        "{% macro script(this, kwargs) %}snhkit.legendOfLayer("
+        "{{ this._parent.get_name() }}, {{ this.legends|tojson }});{% endmacro %}"
+    )
+
+    def __init__(self, legends: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.legends = legends

@@ -1,0 +1,90 @@
+"""Coastlines, borders and place names around a region, from data that the package holds.
+
+The data are in the public domain: county borders around the paper's twelve cities are the US Census
+Bureau's cartographic boundaries of 2016 (1:500,000), countries and places are Natural Earth's (4.1,
+1:50,000,000). ``docs/land.py`` makes the files. Away from the twelve cities a coastline may be
+kilometres off.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import shapely
+
+from snhkit.geometry import Region
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+
+__all__ = ["land"]
+
+_BORDERS = Path(__file__).parent / "borders"
+_MARGIN = 2.5  # sides of the region that are drawn around it
+_SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural Earth"}
+
+
+@lru_cache(maxsize=16)
+def land(region: Region) -> dict[str, Any]:
+    """Return the land around a region, ready for JSON.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+
+    Returns
+    -------
+    dict
+        ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
+        longitude, name, kind], of which the kind is "place" or "area") and ``source``.
+
+    Examples
+    --------
+    >>> found = land(Region.around(lat=37.7637, lon=-122.4337, side_m=13_200))
+    >>> [name for _, _, name, kind in found["names"] if kind == "place"], found["source"]
+    (['San Francisco'], 'Borders: US Census 2016')
+    """
+    south, west, north, east = region.bounds
+    high, wide = _MARGIN * (north - south), _MARGIN * (east - west)
+    shown = shapely.box(west - wide, south - high, east + wide, north + high)
+    for name in ("counties", "countries"):
+        frame = _frame(name)
+        frame = frame[frame.intersects(shapely.box(west, south, east, north))]
+        if len(frame):
+            break
+    frame = _frame(name)
+    frame = frame[frame.intersects(shown)]
+    shapes = shapely.intersection(frame.geometry.to_numpy(), shown)
+    places = _places(shown)
+    taken = {place[2] for place in places}
+    centres = shapely.point_on_surface(shapes)
+    areas = [
+        [round(float(at.y), 4), round(float(at.x), 4), str(called), "area"]
+        for at, called in zip(centres, frame["name"], strict=True)
+        if not at.is_empty and called not in taken
+    ]
+    return {
+        "shapes": json.loads(shapely.to_geojson(shapely.geometrycollections(shapes))),
+        "names": [*places, *areas],
+        "source": _SOURCE[name],
+    }
+
+
+@lru_cache(maxsize=2)
+def _frame(name: str) -> "gpd.GeoDataFrame":
+    import geopandas as gpd
+
+    return gpd.read_parquet(_BORDERS / f"{name}.parquet")
+
+
+def _places(shown: shapely.Polygon) -> list[list[Any]]:
+    west, south, east, north = shown.bounds
+    places = pd.read_csv(_BORDERS / "places.csv")
+    near = places[places["lat"].between(south, north) & places["lon"].between(west, east)]
+    return [
+        [float(lat), float(lon), str(name), "place"]
+        for name, lat, lon in near.itertuples(index=False)
+    ]

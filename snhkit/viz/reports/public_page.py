@@ -1,0 +1,135 @@
+"""One HTML page of a release that may be published: map, counts of districts, and its card."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.privacy import written
+from snhkit.viz.maps.districts import Districts
+from snhkit.viz.reports.page import map_page, maps, page, paragraph, section, table, wide
+
+if TYPE_CHECKING:
+    from snhkit.release import Release
+
+__all__ = ["public_html"]
+
+_LEVEL, _TIMES = "90 %", 1.645  # standard deviations on both sides of a normal error
+_HOW_TO_READ = (
+    "Noise was added to every count, so that nobody can tell whether {unit} is among the records. "
+    "Counts are estimates: they can be too large, too small, or below zero where nobody was. "
+    "Epsilon, {epsilon}, says how strong the protection is; the smaller, the stronger."
+)
+_INTERVAL = (
+    f"The interval covers the noise in {_LEVEL} of cases. Where it reaches to 0 the count does not "
+    "show that anybody was there, and no number is given. Records that lie unevenly inside cells "
+    "cause a further error, which the interval does not include."
+)
+_NO_INTERVAL = (
+    "The size of the error of this method is not known from theory: a network stands between the "
+    "noise and the counts. Small counts may be nothing but noise."
+)
+_NOT_MEASURED = (
+    "How far the counts are from the truth was not measured: measuring it would tell about the "
+    "records. Nothing on this page was computed from the records except what the card lists as "
+    "paid for. Who is missing from the records, and why, was not measured either: counts are of "
+    "records, not of people, and say nothing about places or times outside the file."
+)
+
+
+def public_html(
+    release: "Release", districts: Districts | None = None, *, title: str, about: str = ""
+) -> str:
+    """Return a release as one self-contained page that may be published.
+
+    Parameters
+    ----------
+    release : Release
+        The release; nothing else that depends on records is read.
+    districts : Districts, optional
+        Polygons to list with their counts and intervals.
+    title : str
+        The page's heading.
+    about : str
+        A sentence on the origin of the records, in its publisher's words.
+
+    Returns
+    -------
+    str
+        HTML that refers to nothing outside itself.
+
+    Raises
+    ------
+    InputError
+        If the release must not be published: it can be replayed, or is a demonstration.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> records = snh.synthetic_points("fargo", 1_000)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
+    >>> public_html(release, title="Fargo")[:15]
+    '<!doctype html>'
+    """
+    if warning := release.card().get("Warning"):
+        raise InputError(f"This release must not be published: {warning}")
+    told = _HOW_TO_READ.format(unit=release.unit.sentence, epsilon=written(release.epsilon))
+    name = f"{release.method}, epsilon {written(release.epsilon)}"
+    parts = [
+        section("How to read this page", paragraph(told)),
+        section("Released counts on the map", maps({name: release})),
+    ]
+    if districts is not None:
+        parts.append(section("Districts", *_districts(release, districts)))
+    card = wide(Markup(release._repr_html_()), "ledger")  # noqa: S704 - escaped already
+    parts += [
+        section("What was released, and at what price", card),
+        section("What was not measured", paragraph(_NOT_MEASURED)),
+    ]
+    return page(title, about, [], parts)
+
+
+def _districts(release: "Release", districts: Districts) -> list[Markup]:
+    """Return the map and the table of districts, and a sentence on their intervals."""
+    counts, errors = districts.answers(release)
+    rows = [
+        [label, _density(density, share), *_told(count, error, share)]
+        for label, density, share, count, error in zip(
+            districts.titles,
+            districts.density(counts),
+            districts.share,
+            counts,
+            errors,
+            strict=True,
+        )
+    ]
+    shown = table(["District", "per km²", "Records", f"{_LEVEL} interval"], rows)
+    known = bool(np.isfinite(errors).any())
+    return [
+        map_page(districts.map(release)),
+        shown,
+        paragraph(_INTERVAL if known else _NO_INTERVAL),
+    ]
+
+
+def _density(density: float, share: float) -> str:
+    return "" if share <= 0 else f"{density:,.0f}"
+
+
+def _told(count: float, error: float, share: float) -> tuple[str, str]:
+    """Return the count and its interval; no number where the interval reaches to 0."""
+    if share <= 0:
+        return "not counted", ""
+    if not np.isfinite(error):
+        return f"{count + 0:,.0f}", "not known"
+    low, high = _interval(count, error)
+    if low <= 0:
+        return "too few to tell", f"0 to {max(high, 0):,.0f}"
+    return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}"
+
+
+def _interval(count: float, error: float) -> NDArray[np.float64]:
+    return count + _TIMES * error * np.array([-1.0, 1.0])

@@ -1,0 +1,88 @@
+"""The explorer as an app of its own, which goes on after its page was loaded again."""
+
+import os
+from typing import Any
+
+import traitlets
+
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
+from snhkit.errors import SnhkitError
+from snhkit.privacy import PrivacyUnit
+from snhkit.viz.maps.maps import base_map
+from snhkit.widgets import going_on
+from snhkit.widgets.controls import Controls
+from snhkit.widgets.explorer import Explorer
+from snhkit.widgets.memory import Memory
+from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.session import Session, synthetic
+
+__all__ = ["SHARED", "App", "explore_app"]
+
+SHARED = "SNHKIT_SHARED"
+"""Name of the environment variable that is set where strangers visit: they open no files."""
+
+_CITY, _N, _BUDGET = "san_francisco", 100_000, 3
+
+
+class App(Explorer):
+    """An explorer that fills its window, and that keeps its state in the browser.
+
+    Parameters
+    ----------
+    controls, session_of, map_of, height, opens_files
+        As for ``Explorer``.
+    """
+
+    def __init__(self, *told: Any, **named: Any) -> None:
+        self._files: dict[str, OwnFile] = {}
+        self._memory = Memory(self._go_on)
+        super().__init__(*told, **named)
+        self.children = [self._memory, *self.children]
+
+    def show_file(self, file: OwnFile, session: Session) -> None:
+        """Show the session of a file; see ``Explorer.show_file``."""
+        self._files[f"file:{file.path}"] = file
+        super().show_file(file, session)
+
+    def _remember(self) -> None:
+        if self._session.built or self.map.boxes:
+            file = self._files.get(self._controls.place[0])
+            self._memory.save(going_on.state(self._session, self._controls, self.map.boxes, file))
+
+    def _go_on(self, state: dict[str, Any]) -> None:
+        """Open what a state says, put its boxes on the map, and build invented releases again."""
+        try:
+            if state["file"] is not None:
+                file = OwnFile(**going_on.fields(state))
+                self.show_file(file, file.session())
+            else:
+                self._controls.choose(*state["place"])
+            orders = going_on.orders(self._session, self._controls, state)
+            self.map.boxes = state["boxes"]
+        except (SnhkitError, LookupError, TypeError, ValueError, traitlets.TraitError) as error:
+            self._desk.tell(f"The earlier visit cannot be opened: {error}", error=True)
+        else:
+            if orders:
+                self._desk.start(orders)
+
+
+def explore_app(file: OwnFile | None = None) -> App:
+    """Return the app with the invented cities and, if given, a person's file.
+
+    Parameters
+    ----------
+    file : OwnFile, optional
+        The file to begin with.
+    """
+    unit = PrivacyUnit.of("record")
+    controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)
+    app = App(
+        controls,
+        lambda key, n: synthetic(key, n, _BUDGET, unit),
+        base_map,
+        None,
+        opens_files=SHARED not in os.environ,
+    )
+    if file is not None:
+        app.show_file(file, file.session())
+    return app

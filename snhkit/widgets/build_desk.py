@@ -1,0 +1,211 @@
+"""The buttons that build and cancel, the question before a second charge, and the messages."""
+
+import asyncio
+import html
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import ipywidgets as w
+
+from snhkit.errors import InputError, SnhkitError
+from snhkit.experiment.methods import method
+from snhkit.privacy import exact, written
+from snhkit.widgets.building import Building, Order
+from snhkit.widgets.controls import Controls
+from snhkit.widgets.session import Built, Session
+from snhkit.widgets.wording import message
+
+__all__ = ["BuildDesk"]
+
+
+class BuildDesk(w.VBox):
+    """Buttons that build the ticked methods and cancel a build, with its progress and its end.
+
+    Parameters
+    ----------
+    controls : Controls
+        The choices of a build.
+    session : callable
+        Returns the session on screen.
+    built : callable
+        Called with the session and each release that was built.
+    ended : callable
+        Called without arguments when a build begins and when it has ended.
+    """
+
+    def __init__(
+        self,
+        controls: Controls,
+        session: Callable[[], Session],
+        built: Callable[[Session, Built], object],
+        ended: Callable[[], object],
+    ) -> None:
+        self._controls, self._session, self._changed = controls, session, ended
+        self._work = Building(self.say, built)
+        self._failed = False
+        self.build = w.Button(
+            description="Build",
+            button_style="primary",
+            tooltip="Build the ticked methods; each costs the chosen epsilon",
+        )
+        self.again = w.Button(
+            description="Build again",
+            button_style="warning",
+            tooltip="Pay once more for releases that exist, with fresh noise",
+        )
+        self.cancel = w.Button(description="Cancel", tooltip="Stop the build", disabled=True)
+        self.progress = w.FloatProgress(max=1)
+        self.message = w.HTML()
+        self.price = w.HTML()
+        self._again = False
+        bar = w.HBox([self.build, self.again, self.cancel, self.progress, self.price])
+        bar.add_class("snhkit-buttons")
+        super().__init__([bar, self.message])
+        self.add_class("snhkit-desk")
+        self.build.on_click(lambda _: self._clicked(again=False))
+        self.again.on_click(lambda _: self._clicked(again=True))
+        self.cancel.on_click(lambda _: self.stop())
+
+    @property
+    def running(self) -> bool:
+        """True while a build is running."""
+        return self._work.running
+
+    def run(self, methods: tuple[str, ...], *, again: bool) -> None:
+        """Build methods and return when all are built; see ``Explorer.build``."""
+        said = ""
+        try:
+            order = self._order(methods, again=again)
+            self._begin()
+            self._work.run(order)
+        except SnhkitError as refusal:
+            said = str(refusal)
+            raise
+        finally:
+            self._changed()
+            self.tell(said, error=bool(said))
+
+    def stop(self) -> None:
+        """Cancel the build that is running; what was charged stays spent."""
+        if not self.running:
+            return
+        self._work.cancel()
+        self.cancel.disabled = True
+        self.tell("Stopping …")
+
+    def show(self) -> None:
+        """Update the price, and enable the buttons."""
+        ledger, busy = self._session().dataset.ledger, self.running
+        price = exact(self._controls.epsilon.value) * len(self._controls.chosen)
+        text, kind = f"spends {written(price)} of the {written(ledger.remaining)} left", "soft"
+        if price > ledger.remaining:
+            text, kind = f"{text}: a build would be refused", "error"
+        self.price.value = f'<p class="snhkit-{kind}">{html.escape(text)}</p>'
+        self.build.disabled = self.again.disabled = busy
+        self.cancel.disabled = not busy
+        for shown, wanted in ((self.progress, busy), (self.cancel, busy), (self.price, not busy)):
+            shown.layout.display = "" if wanted else "none"
+        self.again.layout.display = "" if self._again and not busy else "none"
+
+    def forget(self) -> None:
+        """Take back an error or a question whose cause a person has just changed."""
+        if self._failed or self._again:
+            self._again = False
+            self.tell("")
+        self.show()
+
+    def say(self, share: float, text: str) -> None:
+        """Show the progress of a build: the share that is done, from 0 to 1, and a text."""
+        self.progress.value = share
+        self.tell(text)
+
+    def tell(self, text: str, *, error: bool = False) -> None:
+        """Show a text in the area for messages."""
+        self._failed = error
+        self.message.value = message(text, error=error) if text else ""
+
+    def _order(self, methods: tuple[str, ...] = (), *, again: bool) -> Order:
+        chosen = tuple(map(_known, methods)) or tuple(self._controls.chosen)
+        if self.running:
+            raise InputError("A build is running: wait for it, or cancel it.")
+        epsilon, sizes_m = float(self._controls.epsilon.value), self._controls.sizes_m
+        session = self._session()
+        order = Order(session, chosen, epsilon, sizes_m)
+        repeated = {} if again else session.repeated(chosen, epsilon, sizes_m)
+        if repeated:
+            price = written(exact(epsilon) * len(repeated))
+            raise Repeated(
+                f"{_listed(list(repeated.values()))} {'is' if len(repeated) == 1 else 'are'} built "
+                f"already. A second build draws fresh noise and charges another {price}; nothing "
+                "was spent yet."
+            )
+        return order
+
+    def _begin(self) -> None:
+        self._again = False
+        self.say(0, "Building …")
+        self._changed()
+        self.cancel.disabled, self.build.disabled = False, True
+        self.cancel.layout.display = self.progress.layout.display = ""
+
+    def _clicked(self, *, again: bool) -> None:
+        try:
+            order = self._order(again=again)
+        except SnhkitError as refusal:
+            self._again = isinstance(refusal, Repeated)
+            self.tell(str(refusal), error=True)
+            self.show()
+            return
+        self.start([order])
+
+    def start(self, orders: Sequence[Order]) -> None:
+        """Begin to build orders, one after the other, while the page stays alive."""
+        self._begin()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # without a notebook nobody can press Cancel
+            asyncio.run(self._aside(orders))
+        else:
+            self._task = loop.create_task(self._aside(orders))
+
+    async def _aside(self, orders: Sequence[Order]) -> None:
+        said, failed, started = "", True, time.perf_counter()
+        ticking = asyncio.create_task(self._tick(started))
+        try:
+            for order in orders:
+                await self._work.run_aside(order)
+            failed = False
+        except SnhkitError as refusal:
+            said = str(refusal)
+        except Exception as failure:
+            kind = type(failure).__name__
+            said = f"The build failed with {kind}; the notebook's log shows where."
+            raise
+        finally:
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
+            self._changed()
+            self.tell(said, error=failed)
+
+    async def _tick(self, started: float) -> None:
+        """Show every second how long the build has run, so that nothing stands still."""
+        while True:
+            await asyncio.sleep(1)
+            self.tell(self._work.said(time.perf_counter() - started))
+
+
+class Repeated(InputError):  # noqa: N818 - a question, not an error
+    """Raised when a release exists already, so that a second one needs a second word."""
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _known(key: str) -> str:
+    """Return the short name of a method; InputError if there is none, or it is not installed."""
+    if extra := method(key).lacks:
+        extra.require()
+    return key

@@ -1,0 +1,89 @@
+"""The state of an explorer as JSON values, and what is opened and built from an earlier one."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from snhkit.experiment.methods import METHODS
+from snhkit.privacy import exact, written
+from snhkit.widgets.building import Order
+from snhkit.widgets.controls import Controls
+from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.session import Session
+
+__all__ = ["fields", "orders", "state"]
+
+
+def state(
+    session: Session, controls: Controls, boxes: Sequence[Sequence[float]], file: OwnFile | None
+) -> dict[str, Any]:
+    """Return the state of an explorer; it holds no value that depends on real records.
+
+    Parameters
+    ----------
+    session : Session
+        The session on screen.
+    controls : Controls
+        The controls with their choices.
+    boxes : sequence of (south, west, north, east)
+        The boxes in degrees.
+    file : OwnFile, optional
+        The file on screen; None for a synthetic city.
+    """
+    keys = {method.title: key for key, method in METHODS.items()}
+    return {
+        "title": session.title,
+        "place": list(controls.place),
+        "file": None if file is None else asdict(file),
+        "epsilon": controls.epsilon.value,
+        "sizes": list(controls.sizes_m),
+        "boxes": [list(box) for box in boxes],
+        "built": [
+            [
+                keys[one.title],
+                written(one.release.epsilon),
+                list(one.release.hyperparameters.get("sizes_m") or controls.sizes_m),
+            ]
+            for one in session.built.values()
+            if one.title in keys
+        ],
+    }
+
+
+def fields(earlier: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``OwnFile`` from a state; a budget is never set anew."""
+    told = dict(earlier["file"])
+    return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
+
+
+def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:
+    """Set the controls as they were, and return what has to be built again.
+
+    Only releases of invented records are built again: those of real records were kept in files,
+    and building them would charge the records once more.
+
+    Parameters
+    ----------
+    session : Session
+        The session that was opened.
+    controls : Controls
+        The controls, which are changed.
+    earlier : dict
+        The state, as ``state`` returns it.
+
+    Raises
+    ------
+    LookupError, TypeError or ValueError
+        If the state is not one.
+    """
+    low, high = map(float, earlier["sizes"])
+    controls.low.value, controls.high.value = low, high
+    if earlier["epsilon"] in controls.epsilon.options:
+        controls.epsilon.value = earlier["epsilon"]
+    if not session.invented:
+        return []
+    return [
+        Order(session, (key,), float(exact(str(epsilon))), (float(sizes[0]), float(sizes[1])))
+        for key, epsilon, sizes in earlier["built"]
+        if METHODS[key].lacks is None
+    ]

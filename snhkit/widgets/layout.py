@@ -1,0 +1,96 @@
+"""Where the explorer's parts stand: a column of controls, the maps, tables and figures."""
+
+from collections.abc import Mapping, Sequence
+
+import ipywidgets as w
+
+__all__ = ["BANNER", "Body", "folded"]
+
+BANNER = (
+    '<div role="note" class="snhkit-banner"><b>Teaching mode:</b> true counts are shown, which '
+    "is possible only because these records are invented. Those of real records are never "
+    "shown.</div>"
+)
+_MOST_PANES = 3
+
+
+class Body(w.Box):
+    """A grid whose areas the style sheet arranges for the width that is there.
+
+    Parameters
+    ----------
+    said : mapping of str to HTML
+        Texts and tables by the names "title", "banner", "built", "verdict", "table", "districts"
+        and "ledger".
+    side : sequence of Widget
+        Contents of the left column.
+    desk : Widget
+        The buttons that build, always in sight.
+    stage : sequence of Widget
+        The maps with their menus.
+    figures, below : sequence of Widget
+        What stands beside the verdict, and what stands below.
+    """
+
+    def __init__(
+        self,
+        said: Mapping[str, w.HTML],
+        *,
+        side: Sequence[w.Widget],
+        desk: w.Widget,
+        stage: Sequence[w.Widget],
+        figures: Sequence[w.Widget],
+        below: Sequence[w.Widget],
+    ) -> None:
+        self.fold = w.Button(
+            description="☰ Controls",
+            tooltip="Show or hide the column of controls",
+            layout={"width": "auto"},
+        )
+        self.fold.on_click(self._turn)
+        self._turned = False
+        head = _box("head", [self.fold, said["title"], desk])
+        numbers = [
+            _box("first", [said["verdict"], *below, said["ledger"]]),
+            _box("second", [*figures, said["districts"]]),
+        ]
+        super().__init__(
+            [
+                head,
+                _box("notes", [said["banner"], said["built"]]),
+                _box("side", side),
+                _box("stage", stage),
+                _box("panel", numbers),
+            ]
+        )
+        self.add_class("snhkit-body")
+        for name, part in said.items():
+            part.add_class(f"snhkit-{name}-part")
+        said["ledger"].add_class("snhkit-ledger")
+        self.set_panes(1)
+
+    def _turn(self, _: object) -> None:
+        self._turned = not self._turned
+        (self.add_class if self._turned else self.remove_class)("snhkit-turned")
+
+    def set_panes(self, count: int) -> None:
+        """Arrange the parts for a number of maps side by side, from 1 to 3."""
+        for k in range(1, _MOST_PANES + 1):
+            (self.add_class if k == max(count, 1) else self.remove_class)(f"snhkit-panes-{k}")
+
+    def set_height(self, pixels: int) -> None:
+        """Give the explorer a height in pixels instead of the window's."""
+        self.layout.height = f"{pixels}px"
+
+
+def _box(name: str, parts: Sequence[w.Widget]) -> w.Box:
+    box = w.VBox(list(parts))
+    box.add_class(f"snhkit-{name}")
+    return box
+
+
+def folded(title: str, part: w.Widget) -> w.Accordion:
+    """Return a part under a title that opens on a click."""
+    fold = w.Accordion([part], titles=(title,))
+    fold.add_class("snhkit-fold")
+    return fold

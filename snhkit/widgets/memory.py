@@ -1,0 +1,95 @@
+"""Going on after the app's page was loaded again: its state is kept in the browser."""
+
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets as w
+import traitlets
+
+__all__ = ["Memory"]
+
+_MOST_TEXT = 200_000  # characters of a state that a browser hands back
+_LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}
+
+
+class _Browser(anywidget.AnyWidget):
+    """The state in the browser's storage."""
+
+    _esm = Path(__file__).parent / "memory.js"
+    state = traitlets.Unicode().tag(sync=True)
+    stored = traitlets.Unicode().tag(sync=True)
+
+
+class Memory(w.HBox):
+    """Keeps a state in the browser, and offers to go on with the one of an earlier visit.
+
+    Parameters
+    ----------
+    go_on : callable
+        Called with the state when a person wants to go on.
+    """
+
+    def __init__(self, go_on: Callable[[dict[str, Any]], object]) -> None:
+        self._go_on, self._state = go_on, {}
+        self.browser = _Browser()
+        self.words = w.HTML()
+        self.buttons = [
+            w.Button(description=label, tooltip=tip)
+            for label, tip in (
+                ("Go on", "Open what was open, with its boxes and releases"),
+                ("Start anew", "Forget the earlier visit; what real records were charged stays"),
+            )
+        ]
+        self._offer = w.HBox([self.words, *self.buttons], layout={"display": "none"})
+        super().__init__([self.browser, self._offer])
+        self.add_class("snhkit-memory")
+        self.browser.observe(self._found, "stored")
+        self.buttons[0].on_click(lambda _: self._answer(wanted=True))
+        self.buttons[1].on_click(lambda _: self._answer(wanted=False))
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Keep a state of JSON values in the browser; the offer to go on is taken back."""
+        self._offer.layout.display = "none"
+        self.browser.state = json.dumps(state)
+
+    def _found(self, _: object) -> None:
+        state = _read(self.browser.stored)
+        if state is None:
+            return
+        self._state = state
+        title = html.escape(str(state["title"]))
+        built = len(state["built"])
+        self.words.value = (
+            f"<p>An earlier visit had <b>{title}</b> open, with {built} "
+            f"{'release' if built == 1 else 'releases'} and {len(state['boxes'])} boxes.</p>"
+        )
+        self._offer.layout.display = ""
+
+    def _answer(self, *, wanted: bool) -> None:
+        self._offer.layout.display = "none"
+        if wanted:
+            self._go_on(self._state)
+        else:
+            self.browser.state, self.browser.stored = " ", ""
+            self.browser.state = ""
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """Return the state that a browser hands back; None if the text is not one."""
+    if not 0 < len(text) <= _MOST_TEXT:
+        return None
+    try:
+        state = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(state, dict) or not {*_LISTS, "title", "epsilon", "file"} <= state.keys():
+        return None
+    for name, length in _LISTS.items():
+        value = state[name]
+        if not isinstance(value, list) or (length is not None and len(value) != length):
+            return None
+    return state

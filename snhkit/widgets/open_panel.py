@@ -1,0 +1,118 @@
+"""Opening a file of one's own in the explorer: its path, and the square that is declared for it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import ipywidgets as w
+
+from snhkit.errors import InputError, SnhkitError
+from snhkit.geometry import Region
+from snhkit.widgets.own_file import OwnFile, declared
+from snhkit.widgets.session import Session
+from snhkit.widgets.wording import message
+
+__all__ = ["OpenPanel"]
+
+_FIELDS = {
+    "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
+    "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
+    "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
+    "budget": ("Budget ε", "for a new ledger", "All the epsilon that may ever be spent"),
+    "public": ("Public", "optional file", "Public points: where people will ask"),
+    "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
+    "label": ("Label", "optional column", "Column with the names of the districts"),
+}
+
+_LEFT_OUT = "Opened. Rows outside the square or without a usable position were left out."
+
+
+class OpenPanel(w.VBox):
+    """Fields that name a file and declare its square, and a button that opens it.
+
+    The square is public: it is typed here and drawn on the map, and nothing fits it to the file.
+
+    Parameters
+    ----------
+    outline : callable
+        Called with the corners (south, west, north, east) of a declared square, to draw it; with
+        an empty list to remove it.
+    opened : callable
+        Called with the file and its session.
+    """
+
+    def __init__(
+        self,
+        outline: Callable[[Sequence[float]], object],
+        opened: Callable[[OwnFile, Session], object],
+    ) -> None:
+        self._outline, self._opened = outline, opened
+        self.fields = {
+            name: w.Text(
+                description=label,
+                placeholder=hint,
+                tooltip=tip,
+                style={"description_width": "64px"},
+                layout={"width": "auto"},
+            )
+            for name, (label, hint, tip) in _FIELDS.items()
+        }
+        self.button = w.Button(description="Open", tooltip="Read the file under its ledger")
+        self.message = w.HTML()
+        super().__init__(
+            [
+                w.HTML(
+                    '<p class="snhkit-soft">The square is public: choose it on a map, not by the '
+                    "file. Spending is kept in a ledger beside the file.</p>"
+                ),
+                *self.fields.values(),
+                self.button,
+                self.message,
+            ]
+        )
+        self.add_class("snhkit-open")
+        for name in ("center", "side_km"):
+            self.fields[name].observe(self._draw, "value")
+        for field in self.fields.values():
+            field.observe(self._silence, "value")
+        self.button.on_click(self._clicked)
+
+    def _silence(self, _: object) -> None:
+        self.message.value = ""
+
+    def _draw(self, _: object) -> None:
+        try:
+            lat, lon, side_m = declared(self.fields["center"].value, self.fields["side_km"].value)
+        except InputError:  # not yet typed to its end
+            self._outline([])
+        else:
+            self._outline(Region.around(lat=lat, lon=lon, side_m=side_m).bounds)
+
+    def _clicked(self, _: object) -> None:
+        try:
+            file = OwnFile.typed({name: field.value for name, field in self.fields.items()})
+        except SnhkitError as refusal:
+            self._refuse(refusal)
+            return
+        self.message.value = message(f"Reading {file.title} …")
+        self.button.disabled = True
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self._read(file))
+        else:
+            self._task = loop.create_task(self._read(file))
+
+    async def _read(self, file: OwnFile) -> None:
+        try:
+            session = await asyncio.to_thread(file.session, report=lambda _: None)
+        except SnhkitError as refusal:
+            self._refuse(refusal)
+        else:
+            self._outline([])
+            self.message.value = message(_LEFT_OUT)
+            self._opened(file, session)
+        finally:
+            self.button.disabled = False
+
+    def _refuse(self, refusal: SnhkitError) -> None:
+        self.message.value = message(str(refusal), error=True)

@@ -1,0 +1,222 @@
+"""A file of private records with its declared square, its ledger and its kept releases."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+from snhkit.data import read_points
+from snhkit.dataset import PrivateDataset
+from snhkit.errors import InputError
+from snhkit.geometry import Region
+from snhkit.privacy import PrivacyUnit, exact
+from snhkit.viz.maps.districts import Districts, read_districts
+from snhkit.widgets.session import Session, title_of
+from snhkit.widgets.shelf import Shelf
+
+__all__ = ["OwnFile", "declared"]
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A file of private records, and all that has to be declared to explore it.
+
+    The ledger is a file, so that opening the records again goes on with the budget that is left,
+    and releases are kept in a folder beside it.
+
+    Parameters
+    ----------
+    path : str
+        The private records, a file that ``read_points`` reads.
+    lat, lon : float
+        Declared centre of the region, in degrees.
+    side_m : float
+        Declared side of the region in metres.
+    ledger : str, optional
+        The account of the records; by default the path with ``.ledger`` added.
+    budget : str, optional
+        All the epsilon that may ever be spent on the records; needed once, for a new ledger.
+    public : str, optional
+        A file of public points in the same region.
+    districts, label : str, optional
+        A file of polygons, and the column of their names.
+    columns : tuple of (str, str)
+        Names of the arguments ``lat``, ``lon`` and ``user`` of ``read_points``, each with its
+        column.
+    max_per_user : int, optional
+        The number of records kept of each user; the unit of privacy is then a user, not a record.
+    n : "public" or "private"
+        Whether the number of records may be published.
+
+    Examples
+    --------
+    >>> trips = OwnFile("trips.csv", 37.7637, -122.4337, 13_200, budget="1")
+    >>> trips.account, trips.title
+    (PosixPath('trips.csv.ledger'), 'trips.csv')
+    >>> print(trips.source)
+    region = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13200)
+    records = snh.read_points('trips.csv', region)  # private
+    public = None
+    """
+
+    path: str
+    lat: float
+    lon: float
+    side_m: float
+    ledger: str | None = None
+    budget: str | None = None
+    public: str | None = None
+    districts: str | None = None
+    label: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    max_per_user: int | None = None
+    n: str = "private"
+
+    @classmethod
+    def typed(cls, values: dict[str, str]) -> Self:
+        """Return the file that a person describes with texts.
+
+        Parameters
+        ----------
+        values : dict of str to str
+            ``path``, ``center`` ("LAT, LON"), ``side_km``, and, empty if not given, ``budget``,
+            ``public``, ``districts`` and ``label``.
+
+        Raises
+        ------
+        InputError
+            If the file does not exist, or a text cannot be read; the message says which.
+        """
+        path = values["path"].strip().strip("'\"")
+        if not path:
+            raise InputError("Give the path of a file on this machine, such as trips.csv.")
+        for name in ("path", "public", "districts"):
+            text = values[name].strip()
+            if text and not Path(text).expanduser().is_file():
+                raise InputError(f"There is no file {text}. Check the spelling of the path.")
+        lat, lon, side_m = declared(values["center"], values["side_km"])
+        full = {
+            name: str(Path(values[name].strip()).expanduser().resolve())
+            for name in ("path", "public", "districts")
+            if values[name].strip()
+        }
+        rest = {name: values[name].strip() or None for name in ("budget", "label")}
+        return cls(lat=lat, lon=lon, side_m=side_m, **full, **rest)  # pyright: ignore
+
+    @property
+    def title(self) -> str:
+        """The name of the file."""
+        return Path(self.path).name
+
+    @property
+    def account(self) -> Path:
+        """The path of the ledger."""
+        return Path(self.ledger) if self.ledger else Path(self.path + ".ledger")
+
+    @property
+    def region(self) -> Region:
+        """The declared region."""
+        return Region.around(lat=self.lat, lon=self.lon, side_m=self.side_m)
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The unit of privacy."""
+        return PrivacyUnit.of("user" if self.max_per_user else "record", self.max_per_user)
+
+    @property
+    def source(self) -> str:
+        """Lines of Python that make ``region``, ``records`` and ``public``."""
+        chosen = "".join(f", {name}={column!r}" for name, column in self.columns)
+        public = "None" if self.public is None else f"snh.read_points({self.public!r}, region)"
+        place = f"lat={self.lat!r}, lon={self.lon!r}, side_m={self.side_m!r}"
+        return (
+            f"region = snh.Region.around({place})\n"
+            f"records = snh.read_points({self.path!r}, region{chosen})  # private\n"
+            f"public = {public}"
+        )
+
+    def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
+        """Return the records under their ledger, which is created if there is none.
+
+        Parameters
+        ----------
+        **report : callable
+            ``report`` of ``read_points``, if given.
+
+        Raises
+        ------
+        InputError
+            If the records cannot be read, the ledger is not theirs, or a budget is needed.
+        """
+        if self.budget is None and not self.account.exists():
+            raise InputError(
+                f"{self.account} does not exist yet: give a budget, all the epsilon that may ever "
+                "be spent on these records."
+            )
+        budget: Fraction | None = None if self.budget is None else exact(self.budget)
+        records = read_points(self.path, self.region, **dict(self.columns), **report)  # pyright: ignore
+        return PrivateDataset(
+            records,
+            budget,
+            unit=self.unit.kind,
+            max_per_user=self.unit.max_per_user,
+            n="public" if self.n == "public" else "private",
+            ledger=self.account,
+        )
+
+    def session(self, **report: Callable[[Any], object]) -> Session:
+        """Return a session of the records with the releases that were kept earlier.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used; the message names it.
+        """
+        districts = None
+        if self.districts is not None:
+            frame = read_districts(self.districts)
+            districts = Districts.of(self.region, frame, self.label)
+            if not districts.area_m2.any():
+                raise InputError(f"{self.districts}: no district lies in the region.")
+        public = None if self.public is None else read_points(self.public, self.region)
+        dataset = self.dataset(**report)
+        shelf = Shelf(self.account.with_name(re.sub(r"\.ledger$", "", self.account.name)))
+        about = (
+            f"Records of {self.path}. What is shown was released and paid for; the account is "
+            f"{self.account}, and releases are kept in {shelf.folder}."
+        )
+        session = Session(
+            self.title, about, dataset, public, districts=districts, source=self.source, shelf=shelf
+        )
+        for release in shelf.releases(dataset.region):
+            session.keep(session.shown(release, title_of(release)), stored=True)
+        return session
+
+
+def declared(center: str, side_km: str) -> tuple[float, float, float]:
+    """Return latitude, longitude and side in metres of a square that a person typed.
+
+    Raises
+    ------
+    InputError
+        If a text is not a number or not on the Earth.
+
+    Examples
+    --------
+    >>> declared("37.76, -122.43", "13.2")
+    (37.76, -122.43, 13200.0)
+    """
+    try:
+        lat, lon = (float(part) for part in center.replace(",", " ").split())
+    except ValueError:
+        raise InputError(
+            "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337."
+        ) from None
+    try:
+        side_m = round(1000 * float(side_km), 3)
+    except ValueError:
+        raise InputError("Side must be a number of kilometres, such as 13.2.") from None
+    Region.around(lat=lat, lon=lon, side_m=side_m)
+    return lat, lon, side_m

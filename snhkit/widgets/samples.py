@@ -1,0 +1,126 @@
+"""Squares to ask about, chosen by what is public: the sizes, public points, and releases."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Points, RangeQueries, Region
+from snhkit.widgets.session import Session
+
+__all__ = ["in_degrees", "in_metres", "inside", "squares", "window"]
+
+_WINDOW_M = 1_500  # side of the first view: streets and squares of 25 m can be seen
+_BLOCK_M = 250  # side of the blocks whose counts choose the first view
+_PER_POINT = 50  # places drawn from one cell of a release at most
+_EVEN = 20  # places a side where nobody is
+_DIGITS = 7  # of a degree: 1 cm
+
+
+def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQueries | None:
+    """Return boxes in a region's metres, from south, west, north and east in degrees.
+
+    Parameters
+    ----------
+    region : Region
+        The region.
+    degrees : sequence of (south, west, north, east)
+        The boxes, on a map that may have been scrolled around the world.
+
+    Returns
+    -------
+    RangeQueries or None
+        The boxes; None if there is none.
+    """
+    if not degrees:
+        return None
+    south, west, north, east = np.asarray(degrees, float).T
+    turn = 360 * np.round((region.lon - west) / 360)
+    return RangeQueries.from_degrees(region, south, west + turn, north, east + turn)
+
+
+def in_degrees(boxes: RangeQueries) -> list[list[float]]:
+    """Return south, west, north and east of boxes, through the middles of their edges."""
+    lat, lon = np.moveaxis(boxes.corners_in_degrees(), -1, 0)
+    sides = (lat[:, :2], lon[:, [0, 3]], lat[:, 2:], lon[:, 1:3])
+    return np.stack([side.mean(axis=1) for side in sides], axis=1).round(_DIGITS).tolist()
+
+
+def inside(
+    region: Region, degrees: Sequence[Sequence[float]]
+) -> tuple[list[list[float]], list[int]]:
+    """Return the boxes that reach into a region, and the numbers, from 1, of those that do not."""
+    kept: list[list[float]] = []
+    refused: list[int] = []
+    for number, box in enumerate(degrees, 1):
+        try:
+            one = in_metres(region, [box])
+            reaches = one is not None and bool(
+                (one.x < region.side_m)
+                & (one.y < region.side_m)
+                & (one.x + one.width > 0)
+                & (one.y + one.height > 0)
+            )
+        except InputError:  # too wide to be a box of this region
+            reaches = False
+        if reaches:
+            kept.append(list(box))
+        else:
+            refused.append(number)
+    return kept, refused
+
+
+def window(session: Session) -> RangeQueries:
+    """Return one square of the first view, around the most crowded place of the newest release."""
+    region = session.region
+    side = min(_WINDOW_M, region.side_m)
+    blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
+    release = next(reversed(session.built.values())).release
+    counts = release.answer(blocks.boxes()).reshape(blocks.m, blocks.m)
+    across = max(1, min(blocks.m, round(side / blocks.cell_m)))
+    sums = np.lib.stride_tricks.sliding_window_view(counts, (across, across)).sum(axis=(2, 3))
+    i, j = np.unravel_index(int(sums.argmax()), sums.shape)
+    middle = (np.array([i, j]) + across / 2) * blocks.cell_m
+    x, y = np.clip(middle - side / 2, 0, region.side_m - side)
+    return RangeQueries(region, [x], [y], [side], [side])
+
+
+def squares(
+    session: Session, count: int, sizes_m: tuple[float, float], within: RangeQueries | None = None
+) -> list[list[float]]:
+    """Return squares of given sizes in degrees, where people are by what is public.
+
+    Parameters
+    ----------
+    session : Session
+        Its public points say where people are; without any, its newest release does.
+    count : int
+        Number of squares.
+    sizes_m : (float, float)
+        Smallest and largest side in metres.
+    within : RangeQueries, optional
+        One box; centres lie in it. By default they lie anywhere in the region.
+
+    Raises
+    ------
+    InputError
+        If nothing public says where people are, or the sizes are not in order.
+    """
+    points = session.public.xy if session.public is not None else _by_release(session)
+    if within is not None:
+        low = np.array([within.x[0], within.y[0]])
+        near = points[((points > low) & (points < low + within.width[0])).all(axis=1)]
+        even = np.stack(np.meshgrid(*[(np.arange(_EVEN) + 0.5) / _EVEN] * 2), -1).reshape(-1, 2)
+        points = near if len(near) else low + within.width[0] * even
+    if not len(points):
+        raise InputError("Nothing public says where people are: build a method first.")
+    return in_degrees(RangeQueries.sample(Points(session.region, points), count, sizes_m))
+
+
+def _by_release(session: Session) -> np.ndarray:
+    """Return centres of cells, each as often as the newest release counts records in it."""
+    if not session.built:
+        return np.zeros((0, 2))
+    surface = next(reversed(session.built.values())).surface
+    times = np.clip(np.rint(surface.counts), 0, _PER_POINT).astype(int).ravel()
+    return np.repeat(surface.grid.corners() + surface.grid.cell_m / 2, times, axis=0)

@@ -1,0 +1,71 @@
+"""The folder that keeps the releases of a file of private records."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snhkit.errors import InputError, SnhkitError
+from snhkit.files import write_whole
+from snhkit.geometry import Region
+from snhkit.loading import load
+from snhkit.release import Release
+
+__all__ = ["Shelf"]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A folder of release files beside the private records.
+
+    A release that was paid for stays reachable after the explorer is closed.
+
+    Parameters
+    ----------
+    records : Path
+        Path of the records; the folder has ``.releases`` added to its name.
+
+    Examples
+    --------
+    >>> Shelf(Path("trips.csv")).folder
+    PosixPath('trips.csv.releases')
+    """
+
+    records: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder, which exists after the first release."""
+        return self.records.with_name(self.records.name + ".releases")
+
+    def keep(self, name: str, release: Release) -> Path:
+        """Write a release to a new file and return its path.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written.
+        """
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be made ({error.strerror}).") from None
+        stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+        path, k = self.folder / f"{stem}.snh", 1
+        while path.exists():
+            k += 1
+            path = self.folder / f"{stem}-{k}.snh"
+        write_whole(path, release.to_bytes())
+        return path
+
+    def releases(self, region: Region) -> Iterator[Release]:
+        """Return the releases of a region, the oldest first; other files are left out."""
+        if not self.folder.is_dir():
+            return
+        for path in sorted(self.folder.glob("*.snh"), key=lambda path: path.stat().st_mtime):
+            try:
+                release = load(path)
+            except SnhkitError:  # a file of another program or version
+                continue
+            if release.region == region:
+                yield release

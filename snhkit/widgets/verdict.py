@@ -1,0 +1,184 @@
+"""What was built, and how wrong each release is: measured for invented records only."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from snhkit.errors import InputError
+from snhkit.experiment.evaluation import band_name, bands_in
+from snhkit.experiment.expected import expected_error
+from snhkit.experiment.methods import METHODS
+from snhkit.geometry import RangeQueries
+from snhkit.privacy import written
+from snhkit.viz.figures.style import method_styles
+from snhkit.widgets import teaching
+from snhkit.widgets.session import Built, Session
+
+__all__ = ["built_line", "verdict"]
+
+_UNKNOWN = (
+    "The errors of these releases are not known before: they are not part of the figures that were "
+    "measured on public cities. Errors on these records are never shown, because they would have "
+    "to be paid for."
+)
+_EXPECTED = (
+    "Expected from public cities, not measured on these records: 8 of 10 cities lie between the "
+    "bounds in grey."
+)
+
+
+def built_line(session: Session) -> str:
+    """Return HTML that says what was built, how long it took and what it cost.
+
+    Parameters
+    ----------
+    session : Session
+        The session on screen.
+    """
+    ledger = session.dataset.ledger
+    if not session.built:
+        return (
+            '<p class="snhkit-soft">Nothing is built yet. Choose methods and epsilon, and press '
+            f"Build: what may be spent is ε = {written(ledger.remaining)}.</p>"
+        )
+    built = list(session.built.values())
+    took = [one.seconds for one in built if one.seconds is not None]
+    each = ", ".join(
+        f"{one.name}" + ("" if one.seconds is None else f" in {_seconds(one.seconds)}")
+        for one in built
+    )
+    total = f" in {_seconds(sum(took))}" if took else ""
+    said = "1 release" if len(built) == 1 else f"{len(built)} releases"
+    return (
+        f'<p role="status" class="snhkit-built" title="{html.escape(each)}"><b>{said}{total}</b>: '
+        f"spent {written(ledger.spent)}, left {written(ledger.remaining)}. {html.escape(each)}.</p>"
+    )
+
+
+def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> str:
+    """Return HTML with a bar for the error of each release, and the errors by size beside it.
+
+    Parameters
+    ----------
+    session : Session
+        The session on screen.
+    sizes_m : (float, float)
+        Sizes of the boxes at hand, in metres.
+    truth : bool
+        Whether true counts may be shown; otherwise nothing is measured, and the errors are those
+        expected from public cities.
+    """
+    low, high = sizes_m
+    if not session.built or not 0 < low <= high <= session.region.side_m:
+        return ""
+    if not truth:
+        return _expected(session, sizes_m)
+    bands, found = teaching.measured(session, sizes_m)
+    lines = {
+        name: _Line(one.relative, "", [f"{one.anywhere:,.1f}", f"{one.adds_up:.3f}"])
+        for name, one in found.items()
+    }
+    return _table(
+        "Mean error of boxes around records, measured",
+        bands,
+        lines,
+        {
+            "records, anywhere": "Mean error in records of boxes of the first size anywhere",
+            "tiles / n": "Sum of all tiles of 100 m over the number of records; 1 is right",
+        },
+    )
+
+
+class _Line(NamedTuple):
+    """A row: relative errors by band, what stands behind the first, and further cells."""
+
+    errors: Sequence[float]
+    range: str
+    rest: Sequence[str]
+
+
+def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
+    """Return the errors that public cities let expect; nothing of it depends on records."""
+    keys = {method.title: key for key, method in METHODS.items()}
+    bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
+    lines = {}
+    for name, one in session.built.items():
+        told = [_one_expected(session, one, keys.get(one.title), band) for band in bands]
+        if told[0] is not None:
+            _, low, high, records = told[0]
+            lines[name] = _Line(
+                [np.nan if each is None else each[0] for each in told],
+                f"{_percent(low)} to {_percent(high)}",
+                [f"{records:,.1f}"],
+            )
+    if not lines:
+        return f'<p class="snhkit-soft">{_UNKNOWN}</p>'
+    heads = {"records, anywhere": "Expected error in records of boxes of the first size anywhere"}
+    told = _table("Expected error of boxes around records", bands, lines, heads)
+    return f'{told}<p class="snhkit-soft">{_EXPECTED}</p>'
+
+
+def _one_expected(
+    session: Session, one: Built, key: str | None, band: tuple[float, float]
+) -> tuple[float, float, float, float] | None:
+    """Return expected relative error with bounds, and the error in records anywhere."""
+    whole = session.region.side_m
+    everything = RangeQueries(session.region, [0], [0], [whole], [whole])
+    n = one.release.n or round(float(one.release.answer(everything)[0]))  # both were paid for
+    most = one.release.unit.max_per_user or 1
+    try:
+        row = expected_error(
+            key or "",
+            n=max(n, 1),
+            epsilon=one.release.epsilon / most,
+            sizes_m=band,
+            public=session.public,
+        ).iloc[0]
+    except InputError:  # not part of what was measured
+        return None
+    return row.rel_error, row.rel_error_low, row.rel_error_high, row.abs_error_anywhere
+
+
+def _table(
+    caption: str,
+    bands: Sequence[tuple[float, float]],
+    lines: Mapping[str, _Line],
+    heads: Mapping[str, str],
+) -> str:
+    """Return a table with a bar for each line's error in the first band, the smallest first."""
+    order = sorted(lines, key=lambda name: lines[name].errors[0])
+    styles = method_styles(order)
+    top = max(lines[name].errors[0] for name in order) or 1.0
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th><td class="snhkit-bar"><span '
+        f'style="width:calc((100% - 52px) * {lines[name].errors[0] / top:.3f});'
+        f'background:{styles[name].colour}"></span><b>{_percent(lines[name].errors[0])}</b>'
+        f"{_small(lines[name].range)}</td>"
+        + "".join(f"<td>{_percent(value)}</td>" for value in lines[name].errors[1:])
+        + "".join(f"<td>{cell}</td>" for cell in lines[name].rest)
+        + "</tr>"
+        for name in order
+    )
+    columns = "".join(f'<th scope="col">{band_name(band)}</th>' for band in bands[1:])
+    columns += "".join(f'<th scope="col" title="{tip}">{head}</th>' for head, tip in heads.items())
+    return (
+        f'<table class="snhkit-verdict"><caption>{caption}</caption><thead><tr>'
+        f'<th scope="col">Release</th><th scope="col" class="snhkit-bar">{band_name(bands[0])}</th>'
+        f"{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _small(text: str) -> str:
+    return f"<small>{text}</small>" if text else ""
+
+
+def _percent(share: float) -> str:
+    if not np.isfinite(share):
+        return ""
+    return f"{100 * share:.3g} %" if share < 0.995 else f"{100 * share:,.0f} %"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,0 +1,62 @@
+import re
+
+import geopandas as gpd
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.errors import InputError
+from snhkit.viz.maps.districts import Districts
+from snhkit.viz.reports.public_page import public_html
+
+RECORDS = snh.synthetic_points("fargo", 5_003)
+CITY = RECORDS.region
+
+
+@pytest.fixture(scope="module")
+def release():
+    data = snh.PrivateDataset(RECORDS, budget=10, unit="record", n="private")
+    return data.release(snh.Identity(cell_m=500), epsilon=1)
+
+
+def districts() -> Districts:
+    south, west, north, east = CITY.bounds
+    middle = (west + east) / 2
+    corner = shapely.box(west, south, west + 0.005, south + 0.003)  # hardly anybody
+    shapes = [shapely.box(west, south, middle, north), corner, shapely.box(0, 0, 1, 1)]
+    names = ["West <b>", "Corner", "Elsewhere"]
+    return Districts.of(CITY, gpd.GeoDataFrame({"name": names}, geometry=shapes, crs=4326), "name")
+
+
+def cells(page: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", page, flags=re.DOTALL)
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
+
+
+def test_it_holds_what_was_released_and_loads_nothing(release):
+    page = public_html(release, districts(), title="Trips & taxis")
+    assert "<h1>Trips &amp; taxis" in page
+    assert "West <b>" not in page.replace("West &lt;b&gt;", "")
+    assert "What was not measured" in page
+    assert "5003" not in page.replace(",", "")
+    assert not re.search(r'(src|href)="(https?:)?//', page)
+
+
+def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
+    told = districts()
+    found = cells(public_html(release, told, title="x"))
+    rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 4}
+    counts, errors = told.answers(release)
+    low, high = counts[0] - 1.645 * errors[0], counts[0] + 1.645 * errors[0]
+    assert rows["West &lt;b&gt;"][1:] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+    if counts[1] < 1.645 * errors[1]:
+        assert rows["Corner"][1] == "too few to tell"
+        assert rows["Corner"][2].startswith("0 to ")
+    assert rows["Elsewhere"][1:] == ["not counted", ""]
+
+
+def test_what_must_not_be_published_is_refused():
+    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n="public")
+    seeded = data.release(snh.UniformGrid(), epsilon=1, seed=1)
+    with pytest.raises(InputError, match="must not be published"):
+        public_html(seeded, title="x")

@@ -1,0 +1,116 @@
+"""Going on after a reload: what the browser keeps, and what is opened and built from it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from snhkit.data import synthetic_points
+from snhkit.widgets.app import SHARED, explore_app
+from snhkit.widgets.own_file import OwnFile
+
+FARGO = synthetic_points("fargo", 10).region
+BOX = [46.870, -96.800, 46.890, -96.780]
+GOOD = {
+    "title": "<b>Fargo", "place": ["fargo", 1_000], "file": None, "epsilon": 1, "sizes": [25, 100],
+    "boxes": [], "built": [],
+}  # fmt: skip
+
+
+@pytest.fixture
+def app():
+    made = explore_app()
+    made._controls.choose("fargo", 1_000)
+    return made
+
+
+def test_nothing_is_kept_before_there_is_something_to_go_on_with(app):
+    assert app._memory.browser.state == ""
+    app.map.boxes = [BOX]
+    assert json.loads(app._memory.browser.state)["boxes"] == [BOX]
+
+
+def test_a_city_goes_on_with_its_boxes_and_both_epsilons(app):
+    app.build("ug")
+    app._controls.epsilon.value = 1.0
+    app.build("ug", "dawa")
+    app.map.boxes = [BOX]
+    again = explore_app()
+    again._memory.browser.stored = app._memory.browser.state
+    assert "<b>Fargo, synthetic</b> open, with 3 releases and 1 boxes" in again._memory.words.value
+    assert again._memory._offer.layout.display == ""
+    again._memory.buttons[0].click()
+    assert list(again.releases) == ["UG, ε = 0.2", "UG, ε = 1", "DAWA, ε = 1"]
+    assert again.map.boxes == [BOX]
+    assert again.dataset.n == 1_000
+    assert again._controls.epsilon.value == 1.0
+    assert again._memory._offer.layout.display == "none"
+
+
+def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
+    points = synthetic_points("fargo", 2_000)
+    lat, lon = FARGO.to_latlon(points.xy)
+    path = tmp_path / "trips.csv"
+    np.savetxt(path, np.stack([lat, lon], 1), delimiter=",", header="lat,lon", comments="")
+    file = OwnFile(str(path), FARGO.lat, FARGO.lon, FARGO.side_m, budget="1")
+    app = explore_app(file)
+    app.build("ug")
+    counts = app.releases["UG, ε = 0.2"].answer(app.boxes)
+    again = explore_app()
+    again._memory.browser.stored = app._memory.browser.state
+    again._memory.buttons[0].click()
+    assert float(again.dataset.ledger.remaining) == 0.8
+    np.testing.assert_array_equal(again.releases["UG, ε = 0.2"].answer(again.boxes), counts)
+
+
+def test_starting_anew_forgets_the_visit(app):
+    app._memory.browser.stored = json.dumps(GOOD)
+    app._memory.buttons[1].click()
+    assert app._memory.browser.state == ""
+    assert app._memory._offer.layout.display == "none"
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "{",
+        "[]",
+        "{}",
+        "x" * 200_001,
+        json.dumps(GOOD | {"boxes": 7}),
+        json.dumps(GOOD | {"place": []}),
+    ],
+)
+def test_what_is_no_state_is_not_offered(app, stored):
+    app._memory.browser.stored = stored
+    assert app._memory._offer.layout.display == "none"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"place": ["atlantis", 1_000]},
+        {"boxes": [["south"]]},
+        {"built": [["ugg", "1", [25, 100]]]},
+        {"built": [["ug", "lots", [25, 100]]]},
+        {"sizes": ["a", "b"]},
+        {"file": {"path": "/nowhere.csv"}},
+    ],
+)
+def test_a_state_that_cannot_be_opened_is_said_in_words(app, changed):
+    app._memory.browser.stored = json.dumps(GOOD | changed)
+    assert "&lt;b&gt;Fargo" in app._memory.words.value
+    app._memory.buttons[0].click()
+    assert "The earlier visit cannot be opened" in app._desk.message.value
+    assert app.releases == {}
+
+
+def test_visitors_of_a_shared_server_open_no_files(monkeypatch):
+    assert "Open a file of your own" in str([fold.titles for fold in folds(explore_app())])
+    monkeypatch.setenv(SHARED, "1")
+    assert folds(explore_app()) == []
+
+
+def folds(app) -> list:
+    (side,) = (box for box in app._body.children if "snhkit-side" in box._dom_classes)
+    return [part for part in side.children if "snhkit-fold" in part._dom_classes]

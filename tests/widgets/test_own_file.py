@@ -1,0 +1,125 @@
+"""A file of one's own: declared, opened under its ledger, and opened again."""
+
+import ipywidgets
+import numpy as np
+import pytest
+
+from snhkit.data import synthetic_points
+from snhkit.errors import InputError
+from snhkit.widgets.app import explore_app
+from snhkit.widgets.opening import explore
+from snhkit.widgets.own_file import OwnFile
+
+FARGO = synthetic_points("fargo", 10).region
+
+
+@pytest.fixture
+def path(tmp_path):
+    points = synthetic_points("fargo", 2_003)
+    lat, lon = FARGO.to_latlon(points.xy)
+    file = tmp_path / "trips.csv"
+    np.savetxt(file, np.stack([lat, lon], 1), delimiter=",", header="lat,lon", comments="")
+    return file
+
+
+def own(path, **more) -> OwnFile:
+    return OwnFile(str(path), FARGO.lat, FARGO.lon, FARGO.side_m, **more)
+
+
+def fill(explorer, **texts):
+    for name, text in texts.items():
+        explorer._opener.fields[name].value = str(text)
+    explorer._opener.button.click()
+
+
+def test_a_file_keeps_its_budget_and_its_releases(path):
+    explorer = explore_app(own(path, budget="1"))
+    explorer.build("ug")
+    boxes = explorer.boxes
+    counts = explorer.releases["UG, ε = 0.2"].answer(boxes)
+    again = explore_app(own(path))
+    assert float(again.dataset.ledger.remaining) == 0.8
+    assert list(again.releases) == ["UG, ε = 0.2"]
+    np.testing.assert_array_equal(again.releases["UG, ε = 0.2"].answer(boxes), counts)
+    assert len(list((path.parent / "trips.csv.releases").iterdir())) == 1
+    with pytest.raises(InputError, match="cannot be changed to"):
+        explore_app(own(path, budget="2"))
+
+
+def test_without_a_ledger_a_budget_is_asked_for(path):
+    with pytest.raises(InputError, match="give a budget"):
+        own(path).session()
+    assert not own(path).account.exists()
+
+
+def test_teaching_mode_is_impossible_for_a_file(path):
+    explorer = explore_app(own(path, budget="1"))
+    explorer.build("ug")
+    assert explorer._controls.teaching.layout.display == "none"
+    explorer._controls.teaching.value = True
+    explorer._show_all()
+    assert explorer._said["banner"].value == ""
+    assert "Truth" not in explorer._said["table"].value
+    assert "not measured on these records" in explorer._said["verdict"].value
+    with pytest.raises(InputError, match="invented records only"):
+        explorer._session.truth(explorer.boxes)
+    with pytest.raises(InputError, match="number of records is private"):
+        _ = explorer.dataset.n
+    assert "2003" not in str([html.value for html in explorer._said.values()]).replace(",", "")
+
+
+def test_the_code_reads_the_file_under_its_ledger(path):
+    explorer = explore_app(own(path, budget="1"))
+    explorer.build("ug")
+    code = explorer._export._on_screen().code
+    assert f"snh.read_points({str(path)!r}, region)" in code
+    assert f"ledger={str(path) + '.ledger'!r}" in code
+    assert "budget=" not in code  # a fresh budget would forget what was spent
+    compile(code, "copied", "exec")
+
+
+def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    explorer.build()
+    fill(explorer, path=path, center=f"{FARGO.lat}, {FARGO.lon}", side_km="12.43")
+    assert "give a budget" in explorer._opener.message.value
+    assert explorer.map.declared == pytest.approx(FARGO.bounds, abs=1e-3)
+    fill(explorer, budget="1")
+    assert explorer.map.declared == []
+    assert explorer._session.title == "trips.csv"
+    assert explorer.releases == {}
+    explorer.build("ug")
+    assert float(explorer.dataset.ledger.remaining) == 0.8
+    assert explorer._controls.city.options[0] == ("trips.csv (your file)", f"file:{path}")
+    explorer._controls.city.value = "fargo"
+    assert explorer._session.invented
+    assert explorer._controls.teaching.layout.display == ""
+    explorer._controls.city.value = f"file:{path}"
+    assert list(explorer.releases) == ["UG, ε = 0.2"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        ({"path": ""}, "Give the path"),
+        ({"path": "nowhere.csv"}, "There is no file nowhere.csv"),
+        ({"center": "46.9"}, "Centre must be latitude and longitude"),
+        ({"center": "46.9, 100.5.2"}, "Centre must be latitude and longitude"),
+        ({"center": "146, 3"}, "lat must lie in"),
+        ({"side_km": "wide"}, "Side must be a number of kilometres"),
+        ({"side_km": "-3"}, "side_m"),
+        ({"budget": "lots"}, "lots"),
+        ({"public": "nowhere.csv"}, "There is no file nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_opened_is_said_in_words(path, texts, says):
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    usual = {"path": path, "center": f"{FARGO.lat} {FARGO.lon}", "side_km": "12.43", "budget": "1"}
+    fill(explorer, **(usual | texts))
+    assert says in explorer._opener.message.value
+    assert 'role="alert"' in explorer._opener.message.value
+    assert explorer._session.invented
+    assert not (path.parent / "trips.csv.ledger").exists()
+    explorer._opener.fields["label"].value = "x"
+    assert explorer._opener.message.value == ""
+    assert isinstance(explorer._opener.button, ipywidgets.Button)
