@@ -11,7 +11,7 @@ from scipy.stats import binomtest, dlaplace
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.privacy import Spend, SystemEntropy, noisy_buckets
+from snhkit.privacy import Spend, SystemEntropy, buckets, noisy_buckets
 from snhkit.privacy.buckets import BucketCosts, candidates, least_cost
 
 CITY = Region.around(lat=0, lon=0, side_m=4)
@@ -201,6 +201,28 @@ def test_a_record_changes_log_probabilities_by_at_most_epsilon(x, cell, price):
 def test_half_of_the_noise_costs_more():
     few, more = (law([8, 8, 0, last], 8, 1.0) for last in (0, 1))
     assert np.abs(np.log(few / more)).max() > 1.8
+
+
+def test_noisy_deviations_may_be_negative(monkeypatch):
+    """A cost that is cut off at 0 cannot fall, so that a block could not balance the others."""
+    seen = []
+    monkeypatch.setattr(
+        buckets, "least_cost", lambda noisy, costs: seen.extend(noisy) or np.array([4])
+    )
+    args = np.arange(4), 4, Fraction(3), Fraction(1, 10), 1, SystemEntropy()
+    noisy_buckets(counted([0, 0, 0, 0]), *args)
+    assert min(deviation.min() for deviation in seen) < 0
+
+
+def test_each_block_has_noise_of_its_own(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        buckets, "least_cost", lambda noisy, costs: seen.extend(noisy) or np.array([16])
+    )
+    args = np.arange(16), 4, Fraction(3), Fraction(1, 100), 1, SystemEntropy()
+    noisy_buckets(counted([0] * 16), *args)
+    every = np.concatenate([deviation.ravel() for deviation in seen])
+    assert len(set(every)) > len(every) / 2
 
 
 def test_buckets_with_little_noise_have_the_least_true_cost():

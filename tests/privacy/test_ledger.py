@@ -1,5 +1,6 @@
 import sys
 import threading
+import time
 from datetime import UTC, timedelta
 from fractions import Fraction
 
@@ -77,6 +78,25 @@ def test_threads_racing_for_the_last_epsilon():
     assert [e.number for e in ledger.entries] == list(range(1, 101))
 
 
+def test_a_slow_charge_is_not_overtaken(monkeypatch):
+    """While one charge is stored, no other one is granted from the same budget."""
+    monkeypatch.setattr(Ledger, "_store", lambda *_: time.sleep(0.02))
+    ledger, refused = Ledger(1), []
+
+    def spend():
+        try:
+            ledger.charge("0.6", "slow")
+        except BudgetExceeded:
+            refused.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(refused), len(ledger.entries)) == (3, 1)
+
+
 def test_settling_keeps_the_breakdown():
     ledger = Ledger(1)
     entry = ledger.charge(0.2, "SNH", replayable=True)
@@ -121,6 +141,8 @@ def test_a_failed_build_stays_spent_and_reveals_no_data():
     assert failed.state == "failed"
     assert failed.reason == "ValueError"
     assert ledger.remaining == exact(0.6)
+    with pytest.raises(BudgetExceeded, match=r"asked 0\.7, left 0\.6"):
+        ledger.charge(0.7, "SNH")
     assert "Alice" not in f"{ledger!r}{ledger._repr_html_()}{ledger.to_frame().to_string()}"
     assert ledger.fail(ledger.charge(0.1, "UG")).reason == ""
 

@@ -83,6 +83,15 @@ def test_a_quarter_is_split_as_often_as_its_count_says(count):
         assert binomtest(sum(seen), len(seen), share[2]).pvalue < FALSE_ALARM
 
 
+def test_squares_of_a_depth_are_split_independently():
+    """Four quarters without records: one noise for all of them would split all or none."""
+    seen = set()
+    for _ in range(60):
+        depth, number, _ = noisy_splits(spot(0), 2, 99, Fraction(1), 1, SystemEntropy())
+        seen.add(len(set(number[depth == 2] // 4)))
+    assert seen & {1, 2, 3}
+
+
 @pytest.mark.parametrize(("max_depth", "most", "squares"), [(1, 99, 4), (1, 3, 1), (0, 99, 1)])
 def test_the_root_is_split_without_a_test(max_depth, most, squares, monkeypatch):
     monkeypatch.setattr(Lattice, "biased", None)

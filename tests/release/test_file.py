@@ -105,6 +105,11 @@ class TestNotARelease:
             with pytest.raises(ReleaseFileError, match="there is no such file"):
                 load(path)
 
+    def test_more_arrays_than_a_release_has(self, tmp_path):
+        many = {str(number): np.zeros(0) for number in range(1_001)}
+        about = header(release().to_bytes())["__metadata__"]
+        assert "more than 1,000 arrays" in refused(save(many, about), tmp_path)
+
     @pytest.mark.parametrize(
         "dtype", ["BF16", "F8_E4M3", "F8_E5M2", "BOOL", "U8", "I8", "U64", "X"]
     )

@@ -1,0 +1,88 @@
+"""Answers under load, and builds again and again: python benchmarks/load.py [--help].
+
+Prints, as Markdown, how many boxes a second each kind of model answers, in small and in large
+questions, and how much memory a process gains over many answers and over many builds.
+"""
+
+import argparse
+import gc
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from tqdm.auto import trange
+
+import snhkit as snh
+
+CITY = snh.Region.around(lat=45, lon=7, side_m=10_000)
+METHODS = {
+    "grid (`Identity`)": snh.Identity(50),
+    "partition (`PrivTree`)": snh.PrivTree(),
+    "denoised (`DenoisedGrid`)": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),
+    "networks (`SNH`)": snh.SNH(100, networks=snh.Networks(k=2, steps=20)),
+}
+PART = 1_000
+
+
+def megabytes() -> float:
+    """Return the memory that this process holds now, in megabytes; 0 where that is unknown."""
+    gc.collect()
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * 4_096 / 1e6 if status.exists() else 0.0
+
+
+def dataset(count: int = 20_000) -> snh.PrivateDataset:
+    """Return records around two places."""
+    rng = np.random.default_rng(1)
+    xy = rng.normal([[4_000, 5_000], [7_000, 2_000]], 800, (count // 2, 2, 2)).reshape(-1, 2)
+    records = snh.Points(CITY, xy.clip(0, 9_999))
+    return snh.PrivateDataset(records, budget=10**6, unit="record", n="private")
+
+
+def rate(release: snh.Release, boxes: snh.RangeQueries, seconds: float = 2.0) -> float:
+    """Return how many boxes are answered a second, if so many are asked together."""
+    release.answer(boxes)
+    began, asked = time.perf_counter(), 0
+    while (passed := time.perf_counter() - began) < seconds:
+        release.answer(boxes)
+        asked += len(boxes)
+    return asked / passed
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, default=1_000_000)
+    parser.add_argument("--builds", type=int, default=100)
+    given = parser.parse_args()
+    data = dataset()
+    one, some, many = (snh.RangeQueries.sample(CITY, count) for count in (1, PART, 100 * PART))
+    print("| model | a box alone | 1,000 together | 100,000 together | MB gained in the answers |")
+    print("|---|---|---|---|---|", flush=True)
+    for name, builder in METHODS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            release = snh.load(data.release(builder, epsilon=1).save(Path(folder) / "a.snh"))
+        rates = [rate(release, boxes) for boxes in (one, some, many)]
+        before = megabytes()
+        for _ in trange(given.answers // PART, desc="answers", disable=None):
+            release.answer(some)
+        gained = megabytes() - before
+        told = " | ".join(f"{boxes:,.0f}" for boxes in rates)
+        print(f"| {name} | {told} | {gained:.1f} |", flush=True)
+    print(f"\nBoxes a second; the last column is of {given.answers:,} boxes.\n")
+    print("| builds of | MB after 10 | MB after all | gained |\n|---|---|---|---|")
+    for name, builder in METHODS.items():
+        after = 0.0
+        for number in trange(given.builds, desc="builds", disable=None):
+            data.release(builder, epsilon=1).answer(some)
+            if number == min(10, given.builds - 1):
+                after = megabytes()
+        now = megabytes()
+        print(f"| {name} | {after:,.0f} | {now:,.0f} | {now - after:.1f} |", flush=True)
+    print(f"\n{given.builds} builds each, in one process ({sys.platform}).")
+
+
+if __name__ == "__main__":
+    main()
