@@ -18,6 +18,7 @@ from snhkit.data.counting.chunk import Part, Source
 from snhkit.data.counting.counters import PlaceCounter, counter_of
 from snhkit.data.counting.pass_counts import PassCounts
 from snhkit.data.counting.passes import Seen, in_threads, over
+from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
 from snhkit.geometry.windows import windows
@@ -125,7 +126,11 @@ class Spill(PlaceCounter):
         assert person is not None  # noqa: S101
         group = person[usable][inside].view(np.uint64)
         if self._to.window_days is not None:
-            assert time is not None  # noqa: S101
+            if time is None:
+                raise InputError(
+                    "units of people in windows of days need the time of each record: time=..., "
+                    "by name."
+                )
             nth = windows(time[usable][inside] // _DAY_US, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         buckets = self._to.buckets

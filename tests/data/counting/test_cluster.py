@@ -46,7 +46,7 @@ def path(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,6 +99,7 @@ def test_counts_are_equal_and_points_never_move(path, client):
     assert moved < 20 * 30**2 * 8 < N * 16  # counts of a few tasks; all points are far more
 
 
+@pytest.mark.slow
 def test_sweeps_run_on_the_same_cluster(client):
     import snhkit as snh
     from snhkit.experiment.places import Place

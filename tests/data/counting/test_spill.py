@@ -11,6 +11,7 @@ from snhkit.data import read_points
 from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.spill import BoundedRecords, bucket_count
 from snhkit.data.counting.streamed import rules_of
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.geometry.windows import windows
 from snhkit.privacy.bounding import kept_records
@@ -101,6 +102,14 @@ def test_a_failure_leaves_no_files(frame, tmp_path):
     with pytest.raises(RuntimeError):
         BoundedRecords(open_source(tmp_path / "a.csv", rules), CITY, fail, spill=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_windows_need_times(frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    rules = rules_of(user="user", people=True)
+    choose = partial(kept_records, most=2, key=KEY)
+    with pytest.raises(InputError, match="need the time of each record"):
+        BoundedRecords(open_source(tmp_path / "a.csv", rules), CITY, choose, 1)
 
 
 def test_the_number_of_files_suits_the_size():
