@@ -1,10 +1,11 @@
 """Squares to ask about, chosen by what is public: the sizes, public points, and releases."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.widgets.session import Session
 
@@ -54,7 +55,9 @@ def inside(
     refused: list[int] = []
     for number, box in enumerate(degrees, 1):
         try:
-            one = in_metres(region, [box])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OutsideWarning)  # the screen says it
+                one = in_metres(region, [box])
             reaches = one is not None and bool(
                 (one.x < region.side_m)
                 & (one.y < region.side_m)

@@ -130,8 +130,8 @@ def test_a_method_that_reports_no_step_is_left_to_itself_when_it_is_cancelled(se
         def check(self, region, terms):
             pass
 
-        def build(self, records, terms):
-            release = UniformGrid().build(records, terms)
+        def build(self, private):
+            release = UniformGrid().build(private)
             assert GO_ON.wait(20)
             return release
 

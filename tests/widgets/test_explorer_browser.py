@@ -261,6 +261,8 @@ def test_the_story_of_a_user(notebook, ask):
     assert page.titles() == ["PrivTree, ε = 0.3", "Truth"]
     page.button("Error against box size").press("Enter")  # as people do without a mouse
     page.explorer.get_by_role("img", name="Error against box size").wait_for(timeout=10_000)
+    page.button("Table").press("Enter")
+    page.explorer.locator(".snhkit-answers").wait_for()
 
     page.button("Build").press("Enter")
     refusal = page.explorer.get_by_role("alert")
