@@ -46,13 +46,19 @@ class PrivateDataset:
     budget : number or Budget, optional
         The most epsilon that all releases of the records may spend. It can be left out if the file
         ``ledger`` exists, which holds the budget.
-    unit : "record" or "user"
-        The unit of privacy: one record, or all records that are kept of one person.
+    unit : str
+        The unit of privacy: "record" for one record, "user" for all records that are kept of one
+        person; "user-day", "user-week" or, for instance, "user-30-days" for those of one person in
+        one window of days.
     max_per_user : int, optional
-        With ``unit="user"``: the number of records kept of each person, chosen at random.
+        With the units of people: the number of records kept of each person, or of each person in
+        each window, chosen at random.
     n : "public" or "private"
         Whether the number of records may be published. If not, a builder that needs it buys a noisy
-        one with a twentieth of its epsilon.
+        one with a twentieth of its epsilon. If so, releases hide that one unit is replaced by
+        another, at twice the epsilon, and no longer that one is added or removed.
+    whose : str
+        The word for whoever a user id stands for, such as "household".
     ledger : str or path, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
@@ -61,7 +67,7 @@ class PrivateDataset:
     Raises
     ------
     InputError
-        If an argument is not one of these, or the unit is "user" and users are not known.
+        If an argument is not one of these, or the unit needs users or days that are not known.
 
     Examples
     --------
@@ -82,16 +88,16 @@ class PrivateDataset:
         unit: str,
         max_per_user: int | None = None,
         n: Literal["public", "private"],
+        whose: str = "person",
         ledger: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._n_is_public = _is_public(n)
         if not isinstance(records, Points):
             kind = type(records).__name__
             raise InputError(
                 f"records must be Points, as read_points gives them, not a {kind}; files that do "
                 "not fit into memory are opened with PrivateDataset.scan."
             )
-        self._unit = PrivacyUnit.of(unit, max_per_user)
+        self._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
         self._ledger = _ledger(ledger, lambda: PointSource(records), self._unit, budget)
         self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
 
@@ -105,6 +111,7 @@ class PrivateDataset:
         unit: str,
         max_per_user: int | None = None,
         n: Literal["public", "private"],
+        whose: str = "person",
         ledger: str | os.PathLike[str] | None = None,
         lat: str | int | None = None,
         lon: str | int | None = None,
@@ -129,13 +136,13 @@ class PrivateDataset:
             The rows, as for ``scan_points``. They must stay what they are.
         region : Region
             The declared region.
-        budget, unit, max_per_user, n, ledger
+        budget, unit, max_per_user, n, whose, ledger
             As those of the class.
         lat, lon, user, time, since, until, users, report
             As those of ``scan_points``.
         spill : str or path, optional
-            With ``unit="user"``: the folder for the records that are kept of each person, which are
-            deleted with the dataset; by default that of temporary files.
+            With the units of people: the folder for the records that are kept of each person,
+            which are deleted with the dataset; by default that of temporary files.
         client : distributed.Client, optional
             A Dask cluster whose workers count; all of them must see the files and ``spill``.
 
@@ -160,7 +167,7 @@ class PrivateDataset:
         2
         """
         made = cls.__new__(cls)
-        made._n_is_public, made._unit = _is_public(n), PrivacyUnit.of(unit, max_per_user)
+        made._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
         if budget is None and ledger is None:
             raise InputError(_NO_BUDGET)
         most = made._unit.max_per_user
@@ -172,7 +179,7 @@ class PrivateDataset:
             made._source = opened.all()
         else:
             choose = partial(kept_records, most=most, key=SystemEntropy().words(2))
-            made._source = opened.bounded(choose, spill)
+            made._source = opened.bounded(choose, spill, made._unit.window_days)
         return made
 
     @property
@@ -199,7 +206,7 @@ class PrivateDataset:
         InputError
             If it was declared private.
         """
-        if not self._n_is_public:
+        if not self.unit.n_public:
             raise InputError(
                 "The number of records is private. If a method needed it, release.n has a noisy "
                 "number."
@@ -246,7 +253,7 @@ class PrivateDataset:
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
-        n = self._source.n() if self._n_is_public else None
+        n = self._source.n() if self.unit.n_public else None
         delta = getattr(builder, "delta", None)
         terms = Terms(price, self.unit, n, public, exact(delta) if delta else Fraction(0))
         builder.check(self.region, terms)
@@ -285,7 +292,7 @@ def _ledger(
         return StoredLedger(path, records(), unit, budget)
     if budget is None:
         raise InputError(_NO_BUDGET)
-    return Ledger(budget)
+    return Ledger(budget, unit)
 
 
 def _is_public(n: str) -> bool:

@@ -34,7 +34,7 @@ class TestWhatMustBeSaid:
         [
             ({"n": 300}, "n must be 'public' or 'private', not 300"),
             ({"n": True}, "n must be"),
-            ({"unit": "row"}, "unit must be 'record' or 'user', not 'row'"),
+            ({"unit": "row"}, "unit must be 'record' or 'user', or .* not 'row'"),
             ({"unit": "user"}, "needs max_per_user"),
             ({"max_per_user": 3}, "takes no max_per_user"),
             ({"budget": 0}, "greater than 0"),

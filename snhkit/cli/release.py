@@ -43,7 +43,20 @@ __all__ = ["release"]
     "--max-per-user",
     type=click.IntRange(1),
     metavar="N",
-    help="With --user: number of records kept of each user, chosen at random.",
+    help="With --user: number of records kept of each user (and window), chosen at random.",
+)
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help="With --user and --time: user-day, user-week or user-N-days hide the records of a user "
+    "in one window of days, not all of them [default: user].",
+)
+@click.option(
+    "--whose",
+    default="person",
+    show_default=True,
+    metavar="WORD",
+    help="The word for whoever an id of --user stands for, such as household.",
 )
 @scan_options
 @click.option(
@@ -81,8 +94,8 @@ __all__ = ["release"]
     "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
 )
 def release(
-    data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, cell_m, budget,
-    ledger, out, sign, page, page_districts, as_json, force, **where,
+    data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, unit, whose,
+    cell_m, budget, ledger, out, sign, page, page_districts, as_json, force, **where,
 ) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
@@ -104,6 +117,8 @@ def release(
         raise click.UsageError("Missing option '--data'.")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user go together.")
+    if unit is not None and user is None and unit != "record":
+        raise click.UsageError(f"--unit {unit} needs --user COLUMN and --max-per-user N.")
     if ledger == STANDARD_OUTPUT:
         raise click.UsageError("--ledger is read again later; it cannot be standard output.")
     if sign is not None and out == STANDARD_OUTPUT:
@@ -138,7 +153,8 @@ def release(
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
     terms = {
         "budget": None if budget is None else budget[0],
-        "unit": "record" if user is None else "user",
+        "unit": unit or ("record" if user is None else "user"),
+        "whose": whose,
         "max_per_user": max_per_user,
         "n": "public" if n_public else "private",
         "ledger": ledger,

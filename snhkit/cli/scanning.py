@@ -27,7 +27,11 @@ _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 def scan_options(command):
     """Add the options for files that are counted where they lie."""
     options = [
-        click.option("--time", metavar="COLUMN", help="Column of times, for --since and --until."),
+        click.option(
+            "--time",
+            metavar="COLUMN",
+            help="Column of times, for --since and --until, and for --unit user-day.",
+        ),
         click.option(
             "--since", metavar="TIME", help="Only rows from this time on, such as 2026-11-01."
         ),

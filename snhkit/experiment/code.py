@@ -39,7 +39,7 @@ def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
 
     The names "records.csv" and "public.csv" are placeholders, which the reader replaces.
     """
-    user = ', user="user"' if unit.kind == "user" else ""
+    user = "" if unit.kind == "record" else ', user="user"'
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
     theirs = 'snh.read_points("public.csv", region)' if public else "None"
     return (
@@ -82,6 +82,7 @@ def code(
     """
     unit = dataset.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    most += "" if unit.whose == "person" else f", whose={unit.whose!r}"
     account = dataset.ledger
     # A ledger in a file holds the budget; with a fresh one the program would forget what was spent.
     budget = (

@@ -1,4 +1,4 @@
-"""Records: their positions and, if known, the person that each belongs to."""
+"""Records: their positions and, if known, the person and the day that each belongs to."""
 
 from dataclasses import dataclass
 
@@ -28,12 +28,14 @@ class Points:
         Positions in metres from the region's lower-left corner, all of them inside the region.
     user : array_like of int, shape (n,), optional
         The person that each record belongs to.
+    day : array_like of int, shape (n,), optional
+        The day of each record, counted from 1970-01-01.
 
     Raises
     ------
     InputError
-        If the shapes disagree, a position is not inside the region, or users are not whole
-        numbers.
+        If the shapes disagree, a position is not inside the region, or users or days are not
+        whole numbers.
 
     Examples
     --------
@@ -50,8 +52,15 @@ class Points:
     region: Region
     xy: Float[np.ndarray, "n 2"]
     user: Int[np.ndarray, " n"] | None = None
+    day: Int[np.ndarray, " n"] | None = None
 
-    def __init__(self, region: Region, xy: ArrayLike, user: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        region: Region,
+        xy: ArrayLike,
+        user: ArrayLike | None = None,
+        day: ArrayLike | None = None,
+    ) -> None:
         places = floats("Points: xy", xy)
         if places.size == 0:
             places = places.reshape(-1, 2)
@@ -67,6 +76,7 @@ class Points:
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", places)
         object.__setattr__(self, "user", None if user is None else _users(user, len(places)))
+        object.__setattr__(self, "day", None if day is None else _days(day, len(places)))
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -85,4 +95,13 @@ def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
             "Points: user must be whole numbers, one for each person and none missing; number "
             "names with numpy.unique(names, return_inverse=True)[1]."
         )
+    return frozen(array.astype(np.int64))
+
+
+def _days(day: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
+    array = np.asarray(day)
+    if array.shape != (n,):
+        raise InputError(f"Points: day must have shape ({n},) like xy's rows, not {array.shape}.")
+    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(day):
+        raise InputError("Points: day must be whole numbers of days since 1970-01-01.")
     return frozen(array.astype(np.int64))

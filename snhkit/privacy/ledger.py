@@ -13,6 +13,7 @@ from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.spend import Spend, total, total_delta
+from snhkit.privacy.unit import PrivacyUnit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,8 @@ class Ledger:
     ----------
     budget : Budget, int, float, str, Decimal or Fraction
         The largest epsilon that all charges together may reach.
+    unit : PrivacyUnit, optional
+        The unit of privacy that the charges hide, which the ledger shows.
 
     Raises
     ------
@@ -50,7 +53,8 @@ class Ledger:
     ('failed', Fraction(3, 10))
     """
 
-    def __init__(self, budget: Budget | Epsilon) -> None:
+    def __init__(self, budget: Budget | Epsilon, unit: PrivacyUnit | None = None) -> None:
+        self._unit = unit
         self._budget = budget if isinstance(budget, Budget) else Budget(budget)
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.Lock()
@@ -226,7 +230,7 @@ class Ledger:
         return ledger_table.as_frame(self.entries)
 
     def __repr__(self) -> str:
-        return ledger_table.as_text(self._budget, self.entries)
+        return ledger_table.as_text(self._budget, self.entries, self._unit)
 
     def _repr_html_(self) -> str:
-        return ledger_table.as_html(self._budget, self.entries)
+        return ledger_table.as_html(self._budget, self.entries, self._unit)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.unit import PrivacyUnit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,7 @@ _RIGHT_ALIGNED = (0, 3)  # columns of numbers
 _RED = "background:#b3261e;color:#fff;padding:0 .4em;border-radius:.3em"
 
 
-def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
+def as_text(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None = None) -> str:
     """Return a summary line and a table with aligned columns, for a terminal."""
     rows = [_COLUMNS, *(_cells(entry) for entry in entries)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
@@ -29,15 +30,17 @@ def as_text(budget: Budget, entries: tuple[Entry, ...]) -> str:
         ).rstrip()
         for row in rows
     ]
-    return "\n".join([summary(budget, entries), *(lines if entries else [])])
+    head = [summary(budget, entries), *([] if unit is None else [_hidden(unit)])]
+    return "\n".join([*head, *(lines if entries else [])])
 
 
-def as_html(budget: Budget, entries: tuple[Entry, ...]) -> str:
+def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None = None) -> str:
     """Return an HTML table whose caption is the summary; the word "replayable" is shown in red."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
     body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
+    hidden = "" if unit is None else f"<br>{escape(_hidden(unit))}"
     return (
-        f"<table><caption>{escape(summary(budget, entries))}</caption>"
+        f"<table><caption>{escape(summary(budget, entries))}{hidden}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -64,6 +67,13 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
     delta = sum((entry.delta for entry in entries), Fraction(0))
     impure = f"; and delta {written(delta)}: not pure" if delta else ""
     return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}{impure}"
+
+
+def _hidden(unit: PrivacyUnit) -> str:
+    """Return the line that says what each epsilon hides."""
+    if unit.n_public:
+        return f"n is public: at twice its epsilon, each entry hides {unit.sentence}"
+    return f"Each entry hides {unit.sentence}"
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

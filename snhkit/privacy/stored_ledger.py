@@ -78,7 +78,7 @@ class StoredLedger(Ledger):
                 "event": "opened",
                 "format": _FORMAT,
                 "records": fingerprint(records, key),
-                "unit": {"kind": unit.kind, "max_per_user": unit.max_per_user},
+                "unit": unit.to_dict(),
             }
             if events:
                 budget = self._checked(opening, events[0], budget)
@@ -89,7 +89,7 @@ class StoredLedger(Ledger):
             else:
                 budget = _as_budget(budget)
                 self._journal.append(opening | {"budget": str(budget.epsilon)})
-            super().__init__(budget)
+            super().__init__(budget, unit)
             self._take(events[1:])
 
     @property
@@ -130,9 +130,10 @@ class StoredLedger(Ledger):
                 "the spent budgets add up."
             )
         if found.get("unit") != opening["unit"]:
-            unit = PrivacyUnit(**found["unit"])
+            unit = PrivacyUnit.restore(found["unit"])
             raise InputError(
-                f"{path}: the ledger's unit of privacy is {unit.sentence}; open it with that unit."
+                f"{path}: the ledger's unit of privacy is {unit.sentence}; open it with that unit"
+                f"{', and with n public' if unit.n_public else ''}."
             )
         stored = Budget(found["budget"])
         if budget is not None and _as_budget(budget) != stored:
@@ -185,7 +186,8 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
         if not events:
             raise InputError(f"{path}: the file is empty, and so is not a ledger.")
         _refuse_other_formats(Path(path), events[0])
-        ledger = Ledger(Budget(events[0]["budget"]))
+        unit = PrivacyUnit.restore(events[0]["unit"])
+        ledger = Ledger(Budget(events[0]["budget"]), unit)
         entries = {entry.number: entry for entry in map(_entry, events[1:])}
         ledger._entries = tuple(entries[number] for number in sorted(entries))
         return ledger

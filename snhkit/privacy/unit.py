@@ -1,56 +1,94 @@
-"""The unit of privacy: one record, or all records of one person."""
+"""The unit of privacy: one record, or records of one person, all or those in a window of days."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Points
+from snhkit.geometry.windows import windows
 from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.budget import written
 from snhkit.privacy.entropy import Entropy
 
 __all__ = ["PrivacyUnit"]
 
+_NAMED = {"user-day": 1, "user-week": 7}
+_WINDOW = re.compile(r"user-([1-9]\d{0,4})-days")
+_MAX_NAME = 40  # characters
+
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """The unit of privacy, whose presence or absence a release hides.
+    """The unit of privacy, and what it means to be a neighbour.
+
+    Two datasets are neighbours if one is the other with one unit added or removed. If the number of
+    records is public, neighbours have equally many records: one unit is replaced by another. To
+    replace is to remove and to add, so every epsilon of added or removed units counts twice.
 
     Parameters
     ----------
-    kind : "record" or "user"
-        "record" for one record, "user" for all records of one person.
+    kind : str
+        "record" for one record; "user" for all records of one person; "user-day", "user-week" or
+        "user-N-days" for all records of one person in one window of N days. Windows follow each
+        other from a Monday.
     max_per_user : int, optional
-        The largest number of records of a person that are kept, at least 1; required for "user",
-        not allowed for "record".
+        The largest number of records of a person, or of a person in a window, that are kept, at
+        least 1; not allowed for "record", else required.
+    whose : str
+        The word for whoever a user id stands for, such as "household"; for people only.
+    n_public : bool
+        Whether the number of records is public.
 
     Raises
     ------
     InputError
-        If ``kind`` is another word, if ``max_per_user`` is missing for "user" or given for
-        "record", or if it is not a whole number of at least 1.
+        If ``kind`` is another word, if ``max_per_user`` is missing or not allowed, or is not a
+        whole number of at least 1, or if ``whose`` is not a short printable text.
 
     Examples
     --------
-    >>> unit = PrivacyUnit.of("user", max_per_user=5)
+    >>> unit = PrivacyUnit("user-day", max_per_user=5)
     >>> unit.sensitivity, unit.sentence
-    (5, 'all (at most 5) records of one person')
+    (5, 'all (at most 5) records of one person in one day')
+    >>> print(PrivacyUnit("record", n_public=True).promise(Fraction(1, 5)))
+    epsilon = 0.4 (2 x 0.2), hides one record replaced by another; n is public
     """
 
-    kind: Literal["record", "user"]
+    kind: str
     max_per_user: int | None = None
+    whose: str = "person"
+    n_public: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind == "record":
-            if self.max_per_user is not None:
-                raise InputError("unit='record' takes no max_per_user; leave it out.")
-            return
-        if self.kind != "user":
-            raise InputError(f"unit must be 'record' or 'user', not {self.kind!r}.")
-        if self.max_per_user is None:
-            raise InputError("unit='user' needs max_per_user: how many records of a person count?")
-        most = whole("max_per_user", self.max_per_user, least=1)
-        object.__setattr__(self, "max_per_user", most)
+        kind, most = self.kind, self.max_per_user
+        if kind != "record":
+            days = _days(kind)
+            short = {1: "user-day", 7: "user-week", None: "user"}
+            object.__setattr__(self, "kind", short.get(days, kind))
+        elif most is not None:
+            raise InputError("unit='record' takes no max_per_user; leave it out.")
+        if self.kind != "record":
+            if most is None:
+                raise InputError(
+                    f"unit={self.kind!r} needs max_per_user: how many records of a person count?"
+                )
+            object.__setattr__(self, "max_per_user", whole("max_per_user", most, least=1))
+        whose = self.whose
+        fits = isinstance(whose, str) and whose.strip() and whose.isprintable()
+        if not fits or len(whose) > _MAX_NAME:
+            raise InputError(
+                f"whose must be a word such as 'household', of at most {_MAX_NAME} characters, "
+                f"not {whose!r}."
+            )
+        if not isinstance(self.n_public, bool):
+            raise InputError(f"n_public must be true or false, not {self.n_public!r}.")
 
     @classmethod
     def of(cls, unit: str, max_per_user: int | None = None) -> "PrivacyUnit":
@@ -59,9 +97,9 @@ class PrivacyUnit:
         Parameters
         ----------
         unit : str
-            "record" or "user".
+            The kind, such as "record", "user" or "user-day".
         max_per_user : int, optional
-            The largest number of records of a person that are kept, for "user".
+            The largest number of records of a person, or of a person in a window, that are kept.
 
         Returns
         -------
@@ -73,7 +111,30 @@ class PrivacyUnit:
         InputError
             If the arguments do not describe a unit, as for the class.
         """
-        return cls(unit, max_per_user)  # pyright: ignore[reportArgumentType]
+        return cls(unit, max_per_user)
+
+    @classmethod
+    def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
+        """Return the unit that ``to_dict`` described in a file, which may come from anyone."""
+        unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
+        if unknown or "kind" not in values:
+            wrong = f"has an unknown {unknown[0]!r}" if unknown else "has no 'kind'"
+            raise InputError(f"the unit of privacy {wrong}.")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the unit as JSON values."""
+        return {
+            "kind": self.kind,
+            "max_per_user": self.max_per_user,
+            "whose": self.whose,
+            "n_public": self.n_public,
+        }
+
+    @property
+    def window_days(self) -> int | None:
+        """The number of days of a window; None if all records of a person are one unit."""
+        return None if self.kind == "record" else _days(self.kind)
 
     @property
     def sensitivity(self) -> int:
@@ -81,14 +142,40 @@ class PrivacyUnit:
         return 1 if self.max_per_user is None else self.max_per_user
 
     @property
+    def factor(self) -> int:
+        """The number by which epsilon is multiplied for neighbours: 2 if n is public, else 1."""
+        return 2 if self.n_public else 1
+
+    @property
     def sentence(self) -> str:
-        """A description of what may be added or removed, for people."""
+        """A description of what may be added, removed or replaced, for people."""
         if self.max_per_user is None:
-            return "one record added or removed"
-        return f"all (at most {self.max_per_user:,}) records of one person"
+            return f"one record {'replaced by another' if self.n_public else 'added or removed'}"
+        windows = {None: "", 1: " in one day", 7: " in one week"}
+        days = self.window_days
+        window = windows.get(days, f" in {days} days")
+        text = f"all (at most {self.max_per_user:,}) records of one {self.whose}{window}"
+        return f"{text} replaced by as many others" if self.n_public else text
+
+    def promise(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> str:
+        """Return the sentence that says what an epsilon hides.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            The cost, for one unit added or removed.
+        """
+        told = f"epsilon = {written(self.factor * epsilon)}"
+        if self.n_public:
+            told += f" (2 x {written(epsilon)})"
+        if delta:
+            # Group privacy: docs/privacy.md.
+            more = f" x (1 + e^{written(epsilon)})" if self.n_public else ""
+            told += f", delta = {written(delta)}{more}"
+        return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"
 
     def bound(self, points: Points, entropy: Entropy) -> Points:
-        """Return the points with at most ``max_per_user`` records of each user.
+        """Return the points with at most ``max_per_user`` records of each person and window.
 
         The records that are kept are a uniformly random choice (``kept_records``), in the given
         order.
@@ -96,7 +183,7 @@ class PrivacyUnit:
         Parameters
         ----------
         points : Points
-            The records; for the unit "user" they need user identifiers.
+            The records. Units of people need user identifiers, units of windows also days.
         entropy : Entropy
             The source of the random choice.
 
@@ -108,7 +195,7 @@ class PrivacyUnit:
         Raises
         ------
         InputError
-            If the unit is "user" and the points have no user identifiers.
+            If the points have no user identifiers or no days although the unit needs them.
 
         Examples
         --------
@@ -121,10 +208,46 @@ class PrivacyUnit:
         """
         if self.max_per_user is None:
             return points
+        kept = kept_records(self.owners(points), points.xy, self.max_per_user, entropy.words(2))
+        day = None if points.day is None else points.day[kept]
+        return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
+
+    def owners(self, points: Points) -> NDArray[np.int64]:
+        """Return the number of each record's person, or person and window, from 0, shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the points have no user identifiers or no days although the unit needs them.
+        """
         if points.user is None:
             raise InputError(
-                "unit='user' needs the user of each record, and these points have none: "
-                "read them with their user column, or hide single records only, with unit='record'."
+                f"unit={self.kind!r} needs the user of each record, and these points have none: "
+                "read them with their user column, or promise less with unit='record'."
             )
-        kept = kept_records(points.user, points.xy, self.max_per_user, entropy.words(2))
-        return Points(points.region, points.xy[kept], points.user[kept])
+        days = self.window_days
+        if days is None:
+            return np.unique(points.user, return_inverse=True)[1]
+        if points.day is None:
+            raise InputError(
+                f"unit={self.kind!r} needs the time of each record, and these points have none: "
+                "open the file with PrivateDataset.scan(..., time='COLUMN'), give Points their "
+                "day, or promise more with unit='user'."
+            )
+        pairs = np.stack([points.user, windows(points.day, days)], axis=1)
+        return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _days(kind: object) -> int | None:
+    """Return the days of a window in the name of a unit of people; None for all days."""
+    if kind == "user":
+        return None
+    if isinstance(kind, str) and kind in _NAMED:
+        return _NAMED[kind]
+    match = _WINDOW.fullmatch(kind) if isinstance(kind, str) else None
+    if match is None:
+        raise InputError(
+            "unit must be 'record' or 'user', or 'user-day', 'user-week' or 'user-30-days' for "
+            f"windows of days, not {kind!r}."
+        )
+    return int(match[1])

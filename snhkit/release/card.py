@@ -21,7 +21,8 @@ def card_json(release: Release) -> str:
     -------
     str
         The description of the file (docs/file_format.md) without the settings of the model; and
-        ``delta``, ``neighbours`` (what the release hides), ``public`` (what it does not hide),
+        ``delta``, ``neighbours`` (what the release hides) and ``epsilon_of_neighbours`` (at which
+        cost), ``public`` (what it does not hide),
         ``warning`` and ``checksum`` (SHA-256 of the file).
 
     Examples
@@ -38,6 +39,7 @@ def card_json(release: Release) -> str:
     more = {
         "delta": str(release.delta),
         "neighbours": release.unit.sentence,
+        "epsilon_of_neighbours": str(release.unit.factor * release.epsilon),
         "public": _public(release),
         "warning": release.card().get("Warning"),
         "checksum": release.checksum,
@@ -83,7 +85,8 @@ def card_markdown(release: Release) -> str:
 
 def _public(release: Release) -> list[str]:
     """Return what the owner has declared public, so that the release does not hide it."""
-    return ["the region", "the method and its settings", "epsilon"]
+    n = [f"n, the number of records: {release.n:,}"] if release.unit.n_public else []
+    return ["the region", "the method and its settings", "epsilon", *n]
 
 
 def _escaped(text: Any) -> str:

@@ -18,8 +18,7 @@ __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 OVERLAP_TOLERANCE = 1e-3
 """Share of the smaller polygon's area up to which two may overlap, as digitised borders do."""
 
-_SAME = 1e-4  # share of an area by which two drawings of one district may differ
-_ROUNDING = 1e-6  # share of an area that is nothing
+_SAME, _ROUNDING = 1e-4, 1e-6  # shares of an area: two drawings may differ by this; nothing
 _RECORDS, _SHAPES = 65_536, 256  # looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 

@@ -204,7 +204,7 @@ class Release:
             "hyperparameters": dict(self.hyperparameters),
             "region": self.region.to_dict(),
             "epsilon": str(self.epsilon),
-            "unit": {"kind": self.unit.kind, "max_per_user": self.unit.max_per_user},
+            "unit": self.unit.to_dict(),
             "n": self.n,
             "replayable": self.replayable,
             "spends": [file.encoded_spend(spend) for spend in self.spends],
@@ -237,7 +237,7 @@ class Release:
             method=description["method"],
             hyperparameters=description["hyperparameters"],
             epsilon=file.fraction("an epsilon", description["epsilon"]),
-            unit=PrivacyUnit(**description["unit"]),
+            unit=PrivacyUnit.restore(description["unit"]),
             n=description["n"],
             replayable=description["replayable"],
             spends=tuple(file.decoded_spend(*parts) for parts in description["spends"]),
@@ -261,11 +261,10 @@ class Release:
     def card(self) -> dict[str, str]:
         """Return method, privacy, cost, region, settings and warnings as text by heading."""
         region = self.region
-        delta = f", delta = {written(self.delta)}" if self.delta else ""
         denoised = self.method == "SNH" and self.hyperparameters.get("prior")
         lines = {
             "Method": self.method + (", trained on a denoised grid" if denoised else ""),
-            "Privacy": f"epsilon = {written(self.epsilon)}{delta}, hides {self.unit.sentence}",
+            "Privacy": self.unit.promise(self.epsilon, self.delta),
             "Paid for": "; ".join(map(str, self.spends)),
             "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
             "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),

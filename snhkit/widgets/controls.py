@@ -61,7 +61,7 @@ class Controls(w.VBox):
             w.Dropdown,
             "Hides",
             "Unit of privacy: what a release does not reveal",
-            options=[(word, key) for key, word in _UNITS.items()],
+            options=[(word, key) for key, word in ({unit.kind: unit.kind} | _UNITS).items()],
         )
         self.unit.value = unit.kind
         self.most = _labelled(
@@ -156,7 +156,7 @@ class Controls(w.VBox):
         )
         self.unit.value = unit.kind
         self.unit.disabled = busy or len(session.units) < 2
-        self.most.layout.display = "" if unit.kind == "user" else "none"
+        self.most.layout.display = "none" if unit.max_per_user is None else ""
         self.most.disabled = self.unit.disabled
         self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
         for choice in (self.city, self.n):

@@ -26,11 +26,12 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
     likely with it as without. A single noisy count is off by about 5 records.
     """
     grades = ((0.1, "Very strong"), (1, "Strong"), (3, "Modest"), (math.inf, "Weak"))
-    grade = next(word for limit, word in grades if epsilon <= limit)
+    grade = next(word for limit, word in grades if unit.factor * epsilon <= limit)
     off = _three(unit.sensitivity / epsilon)
+    compared = "with the one as with the other" if unit.n_public else "with it as without"
     return (
         f"{grade} protection of {unit.sentence}: no outcome is more than "
-        f"{_three(math.exp(epsilon))} times as likely with it as without. "
+        f"{_three(math.exp(unit.factor * epsilon))} times as likely {compared}. "
         f"A single noisy count is off by about {off} {'record' if off == '1' else 'records'}."
     )
 

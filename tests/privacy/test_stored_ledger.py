@@ -117,8 +117,15 @@ class TestWhatIsRefused:
 
     def test_another_unit_is_refused(self, records, path):
         dataset(records, path)
-        with pytest.raises(InputError, match="unit of privacy is one record added or removed"):
+        told = r"unit of privacy is one record replaced by another; .* with n public"
+        with pytest.raises(InputError, match=told):
             dataset(records, path, unit="user", max_per_user=3)
+
+    def test_an_n_that_is_public_stays_so(self, records, path):
+        """Each entry would mean something else."""
+        dataset(records, path)
+        with pytest.raises(InputError, match="open it with that unit, and with n public"):
+            dataset(records, path, n="private")
 
     def test_a_lost_key_is_named(self, records, path):
         dataset(records, path)

@@ -1,10 +1,12 @@
+from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from scipy.stats import chisquare, dlaplace, norm
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
@@ -43,7 +45,7 @@ def test_the_unit_user():
         ("user", 0, "at least 1, not 0"),
         ("user", 2.5, r"whole number, at least 1, not 2\.5"),
         ("user", True, "whole number"),
-        ("person", 3, "'record' or 'user', not 'person'"),
+        ("person", 3, "unit must be 'record' or 'user', or .* not 'person'"),
     ],
 )
 def test_incomplete_units_are_refused(unit, most, message):
@@ -90,3 +92,115 @@ def test_only_a_seed_repeats_the_choice():
     assert (one != two).any()
     one, two = (unit.bound(points, ReplayableEntropy(1)).xy for _ in range(2))
     assert (one == two).all()
+
+
+class TestNeighbours:
+    """If n is public, one unit is replaced: removed and added, so epsilon counts twice."""
+
+    def test_sentences(self):
+        told = PrivacyUnit("record", n_public=True).promise(Fraction(1, 5))
+        assert told == (
+            "epsilon = 0.4 (2 x 0.2), hides one record replaced by another; n is public"
+        )
+        assert PrivacyUnit("record").promise(Fraction(1, 5), Fraction(1, 10**6)) == (
+            "epsilon = 0.2, delta = 0.000001, hides one record added or removed"
+        )
+        told = PrivacyUnit("user-week", 3, "household", True).promise(Fraction(1), Fraction(1, 8))
+        assert told == (
+            "epsilon = 2 (2 x 1), delta = 0.125 x (1 + e^1), hides all (at most 3) records of one "
+            "household in one week replaced by as many others; n is public"
+        )
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(2)])
+    def test_one_record_replaced_costs_exactly_twice_as_much_in_a_histogram(self, epsilon):
+        """The worst outcome of two cells' counts, by the law of the noise, in closed form."""
+        law = dlaplace(float(epsilon))
+        outcomes = np.arange(-30, 31)
+        # A record moves from the first cell to the second: counts (1, 0) become (0, 1).
+        one = law.logpmf(outcomes - 1)[:, None] + law.logpmf(outcomes)[None, :]
+        other = law.logpmf(outcomes)[:, None] + law.logpmf(outcomes - 1)[None, :]
+        unit = PrivacyUnit("record", n_public=True)
+        assert np.abs(one - other).max() == pytest.approx(unit.factor * float(epsilon))
+        added = law.logpmf(outcomes - 1) - law.logpmf(outcomes)
+        assert np.abs(added).max() == pytest.approx(float(epsilon))
+
+    def test_delta_of_group_privacy_bounds_the_replacement_in_gaussian_noise(self):
+        """(e, d) for one step of a Gaussian gives at most (2 e, (1 + e^e) d) for two steps."""
+
+        def delta(epsilon, std, steps):  # Balle and Wang 2018, Theorem 8
+            a, b = steps / (2 * std), epsilon * std / steps
+            return norm.cdf(a - b) - np.exp(epsilon) * norm.cdf(-a - b)
+
+        for std in (0.8, 2.0, 9.0):
+            for epsilon in (0.1, 1.0, 3.0):
+                once = delta(epsilon, std, 1)
+                assert delta(2 * epsilon, std, 2) <= (1 + np.exp(epsilon)) * once
+
+
+class TestWindows:
+    @pytest.mark.parametrize(
+        ("kind", "days", "name"),
+        [
+            ("user", None, "user"),
+            ("user-day", 1, "user-day"),
+            ("user-1-days", 1, "user-day"),
+            ("user-7-days", 7, "user-week"),
+            ("user-30-days", 30, "user-30-days"),
+        ],
+    )
+    def test_names(self, kind, days, name):
+        unit = PrivacyUnit.of(kind, 2)
+        assert (unit.kind, unit.window_days, unit.sensitivity) == (name, days, 2)
+        assert PrivacyUnit.restore(unit.to_dict()) == unit
+
+    @pytest.mark.parametrize("kind", ["user-0-days", "user-days", "user-1.5-days", "day", 7, None])
+    def test_other_names_are_refused(self, kind):
+        with pytest.raises(InputError, match="unit must be 'record' or 'user'"):
+            PrivacyUnit(kind, 2)
+
+    def test_weeks_begin_on_monday(self):
+        """1970-01-01 was a Thursday; the Monday after was day 4."""
+        points = Points(CITY, np.ones((4, 2)), user=[1] * 4, day=[-4, -3, 3, 4])
+        assert PrivacyUnit.of("user-week", 1).owners(points).tolist() == [0, 1, 1, 2]
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 20)), max_size=60),
+        st.integers(1, 3),
+        st.sampled_from(["user-day", "user-week", "user-30-days"]),
+    )
+    def test_each_person_keeps_at_most_so_many_records_in_a_window(self, rows, most, kind):
+        users, days = np.array(rows, int).reshape(-1, 2).T
+        x = np.arange(len(users)) / 10
+        points = Points(CITY, np.stack([x, x], axis=1), user=users, day=days)
+        unit = PrivacyUnit.of(kind, most)
+        kept = unit.bound(points, ReplayableEntropy(1))
+        width = unit.window_days
+        before = Counter(zip(users.tolist(), ((days + 3) // width).tolist(), strict=True))
+        after = Counter(zip(kept.user.tolist(), ((kept.day + 3) // width).tolist(), strict=True))
+        assert after == {key: min(count, most) for key, count in before.items()}
+        at = (kept.xy[:, 0] * 10).round().astype(int)
+        assert (users[at] == kept.user).all()
+        assert (days[at] == kept.day).all()
+
+    def test_days_must_be_known(self):
+        points = Points(CITY, [[1, 1]], user=[1])
+        with pytest.raises(InputError, match=r"PrivateDataset.scan.*time='COLUMN'.*unit='user'"):
+            PrivacyUnit.of("user-day", 2).bound(points, SystemEntropy())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"kind": "record", "delta": 1},
+        {"kind": "user", "max_per_user": 10**30, "whose": "person", "n_public": None},
+        {"kind": "user", "max_per_user": 1, "whose": "\x1b[2J", "n_public": False},
+        {"kind": "user", "max_per_user": 1, "whose": "x" * 41, "n_public": False},
+        {"kind": "user", "max_per_user": 1, "whose": 3, "n_public": False},
+        {"kind": ["user"], "max_per_user": 1, "whose": "person", "n_public": False},
+        {"kind": "user-" + "9" * 6 + "-days", "max_per_user": 1, "whose": "p", "n_public": False},
+    ],
+)
+def test_units_in_files_are_checked(values):
+    with pytest.raises(InputError):
+        PrivacyUnit.restore(values)

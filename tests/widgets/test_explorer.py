@@ -132,7 +132,7 @@ def test_the_price_is_said_before(fargo):
     find(fargo, ipywidgets.Checkbox, "Identity").value = False
     fargo._controls.epsilon.value = 0.8
     assert "spends 0.8 of the 3 left" in text_of(fargo)
-    assert "2.23 times as likely" in text_of(fargo)
+    assert "4.95 times as likely" in text_of(fargo)  # n is public: e^1.6
 
 
 def test_what_is_not_installed_cannot_be_ticked_and_says_how_to_get_it(monkeypatch):

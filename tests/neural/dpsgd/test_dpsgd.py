@@ -52,7 +52,7 @@ class TestBuilder:
         books = data(records)
         for delta in ("1/3000000", "0.000002"):
             release = books.release(dataclasses.replace(TINY, delta=delta), epsilon="0.5")
-        assert "epsilon = 0.5, delta = 0.000002, hides" in repr(release)
+        assert "(2 x 0.5), delta = 0.000002 x (1 + e^0.5), hides" in repr(release)
         assert "0.5 (delta = 0.000002) for 3 noisy sums" in repr(release)
         assert "a demonstration" in release.card()["Warning"]
         assert "Not to publish" in release._repr_html_()
