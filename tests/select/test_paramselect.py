@@ -154,7 +154,7 @@ class TestOtherParameters:
         assert select.predict(50, 1.0, points(9)) == select.predict(50, 1.0)
 
     def test_it_gives_no_cell_width(self):
-        with pytest.raises(InputError, match="learnt about k, not cell_m"):
+        with pytest.raises(InputError, match="predicts k, not cell_m"):
             ParamSelect(self.LABELS).cell_width(50, 1.0)
 
     def test_the_table_is_its_own(self):

@@ -74,7 +74,7 @@ def test_only_what_is_counted_is_coloured(city, release, frame):
 
 
 def test_an_error_that_no_theory_gives_is_left_out(release, frame):
-    object.__setattr__(release.model, "noise", None)
+    object.__setattr__(release.model, "noise_model", None)
     assert "±" not in lines(district_overlay(release, frame, "x"))[0][1]
 
 
