@@ -7,6 +7,7 @@ as Markdown, how many were caught, and which were not; the exit code is 1 if one
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,11 +108,11 @@ def copy_to(folder: Path) -> Path:
 def main() -> None:
     """Print what became of each fault."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="part of a fault's name or file")
+    parser.add_argument("--only", default="", help="pattern of a fault's name or file")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sound", action="store_true", help="first run all tests without a fault")
     given = parser.parse_args()
-    chosen = [f for f in faults() if given.only in f.name or given.only in f.file]
+    chosen = [f for f in faults() if re.search(given.only, f"{f.name} {f.file}")]
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for worker in range(given.workers):

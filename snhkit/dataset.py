@@ -262,9 +262,11 @@ class PrivateDataset:
         private = Measurements(self._source, terms, entropy)
         try:
             release = builder.build(private)
-            _refuse_other(who, release, private)
+            if fault := _fault(release, private):
+                raise InputError(f"{who}.build returned {fault}")
             self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
+            release = None  # what is refused must not be reachable from the traceback
             self.ledger.fail(entry, error)
             raise
         finally:
@@ -301,10 +303,10 @@ def _is_public(n: str) -> bool:
     return n == "public"
 
 
-def _refuse_other(who: str, release: Release, private: Measurements) -> None:
-    """Raise InputError unless a release states what was measured."""
+def _fault(release: Release, private: Measurements) -> str:
+    """Return in which way a release is not what was measured; an empty text if it is."""
     if not isinstance(release, Release):
-        raise InputError(f"{who}.build returned a {type(release).__name__}, not a Release.")
+        return f"a {type(release).__name__}, not a Release."
     measured = {
         "epsilon": private.spent,
         "spends": private.spends,
@@ -314,10 +316,11 @@ def _refuse_other(who: str, release: Release, private: Measurements) -> None:
         "region": private.region,
     }
     if not private.spends:
-        raise InputError(f"{who}.build measured nothing, so there is nothing to release.")
+        return "a release, but measured nothing, so there is nothing to release."
     for name, value in measured.items():
         if getattr(release, name) != value:
-            raise InputError(
-                f"{who}.build returned a release whose {name} is not what was measured; make the "
-                "release with snhkit.builders.base.publish."
+            return (
+                f"a release whose {name} is not what was measured; make the release with "
+                "snhkit.builders.base.publish."
             )
+    return ""
