@@ -14,7 +14,7 @@ _BOX_M = 12_430.0
 
 @dataclass(frozen=True)
 class City:
-    """A city of the paper.
+    """A city of the paper: its region, and what the paper's authors published about it.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class City:
 
     @property
     def region(self) -> Region:
-        """The square around the city's centre."""
+        """The square of side ``side_m`` around the city's centre."""
         return Region.around(self.lat, self.lon, self.side_m)
 
 
@@ -88,7 +88,7 @@ _BY_ANY_NAME = {_plain: c for c in CITIES.values() for _plain in (c.key, c.publi
 
 
 def city(name: "str | City") -> City:
-    """Return the city with a key, a name, or the name that the paper's authors published.
+    """Return the city with a given key, name, or name in the authors' published figures.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Labelled polygons as their owner declares them: wards, census blocks, H3 cells."""
+"""Labelled polygons that their owner declares: wards, census blocks, H3 cells."""
 
 import os
 from collections import Counter
@@ -29,9 +29,9 @@ _MAX_BYTES = 2**30
 
 @dataclass(frozen=True, repr=False)
 class Polygons:
-    """Labelled polygons in a coordinate reference system, as a value that cannot change.
+    """Labelled polygons in a coordinate reference system, as an immutable value.
 
-    Two values are equal if their labels, shapes and reference systems are.
+    Two values are equal if their labels, shapes and reference systems are equal.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Polygons:
 
     @classmethod
     def of(cls, frame: PolygonFrame, label: str | None = None) -> "Polygons":
-        """Return the polygons of a frame.
+        """Return the labelled polygons of a GeoDataFrame or GeoSeries.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Polygons:
 
 
 def read_polygons(path: str | os.PathLike[str], label: str | None = None) -> Polygons:
-    """Read labelled polygons from a file.
+    """Return the labelled polygons of a file.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _refuse_other_shapes(shapes: np.ndarray) -> None:
 
 
 def _labels(frame: PolygonFrame, label: str | None) -> tuple[str, ...]:
-    """Return the labels of a frame's rows as texts, none of them twice."""
+    """Return the labels of a frame's rows as text; raise InputError if two are equal."""
     import pandas as pd
 
     names = frame.index

@@ -22,9 +22,9 @@ def stay_points(
 ) -> "pd.DataFrame":
     """Return the places at which each user stayed for a while.
 
-    From a fix on, all following fixes of the user within ``distance_m`` belong to one stay. The
-    stay counts if at least ``minutes`` lie between its first and its last fix. The next stay begins
-    at the first fix that is too far away.
+    A stay begins at a fix and continues as long as the following fixes of the user are within
+    ``distance_m`` of this first fix. The stay counts if at least ``minutes`` lie between its first
+    and its last fix. The next stay begins at the first fix that is farther away.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _seconds(time: Any) -> NDArray[np.float64]:
 
 
 def _last_of_user(user: NDArray) -> NDArray[np.int64]:
-    """Return for each fix the end, exclusive, of its user's fixes; users are contiguous."""
+    """Return for each fix the position after its user's last fix; users are contiguous."""
     changes = np.flatnonzero(user[1:] != user[:-1]) + 1
     ends = np.append(changes, len(user))
     return np.repeat(ends, np.diff(ends, prepend=0))
@@ -117,9 +117,10 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return for each fix the first later one of the user that is further away than a distance.
+    """Return for each fix the first later fix of its user that is farther away than a distance.
 
-    All fixes advance together, one fix further in each pass, until each has found its own.
+    All fixes are compared at once: each pass compares every unfinished fix with the next fix in
+    line.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)
@@ -144,7 +145,10 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
 def _stays(
     leaves: NDArray[np.int64], seconds: NDArray[np.float64], least_s: float
 ) -> list[tuple[int, int]]:
-    """Return first and end of each stay; a stay begins where no earlier one is under way."""
+    """Return the first and the end of each stay.
+
+    A stay begins only where no earlier stay is under way.
+    """
     after = leaves.tolist()
     long_enough = (seconds[leaves - 1] - seconds >= least_s).tolist()
     found, i = [], 0

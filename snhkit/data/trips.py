@@ -1,4 +1,4 @@
-"""Starts and ends of taxi trips in raw traces, of which the paper's CABS data are made."""
+"""The starts and ends of taxi trips in raw traces, from which the paper's CABS data are made."""
 
 from typing import TYPE_CHECKING, Literal
 

@@ -81,6 +81,7 @@ def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str
 
 
 def _polygon(row: dict[str, float]) -> dict:
+    """Return the corners of a row's box as the coordinates of a GeoJSON polygon."""
     south, west, north, east = (row.pop(side) for side in ("south", "west", "north", "east"))
     ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
     return {"type": "Polygon", "coordinates": [ring]}

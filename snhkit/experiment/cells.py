@@ -1,4 +1,4 @@
-"""The cells of a sweep: one build each, with the errors that it shows."""
+"""The cells of a sweep: each is one build with the errors measured on it."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ _PARTS = {"k": "networks.k", "depth": "networks.network.depth"}
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of a sweep.
+    """One build of a sweep: a method, a place and the settings of the build.
 
     Parameters
     ----------
@@ -63,7 +63,12 @@ class Cell:
         return json.dumps(asdict(self))
 
     def builder(self, sizes_m: tuple[float, float]) -> Builder:
-        """Return the builder for squares of the given sizes.
+        """Return the builder of the cell's method.
+
+        Parameters
+        ----------
+        sizes_m : (float, float)
+            Smallest and largest side in metres of the squares to prepare for.
 
         Raises
         ------
@@ -84,7 +89,15 @@ class Cell:
 
 
 def uses(name: str, parameter: str) -> bool:
-    """Return whether a method has a parameter of a sweep: "cell_m", "k" or "depth"."""
+    """Return whether a method has a parameter that a sweep can vary.
+
+    Parameters
+    ----------
+    name : str
+        Short name of the method.
+    parameter : str
+        "cell_m", "k" or "depth".
+    """
     if parameter == "cell_m":
         return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)
     part: Any = METHODS[name].builder()
@@ -104,9 +117,21 @@ def _replaced(thing: Any, path: list[str], value: Any, what: str) -> Any:
 def measured(
     cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
 ) -> list[list[float]]:
-    """Build a cell's releases, and return their errors for each size band.
+    """Build the releases of a cell, and return their errors in each size band.
 
-    A method that prepares for sizes is built once for each band, others once for all.
+    A method that prepares for query sizes is built once for each band. Other methods are built
+    once.
+
+    Parameters
+    ----------
+    cell : Cell
+        The cell.
+    place : Place
+        The records and the public points.
+    bands_m : sequence of (float, float)
+        Smallest and largest side of the squares of each band, in metres.
+    queries : int
+        The number of squares around records in each band, and of squares anywhere.
 
     Returns
     -------

@@ -59,11 +59,11 @@ def code(
     source : str
         The lines that make ``records`` and ``public``.
     dataset : PrivateDataset
-        Whose budget and unit are declared.
+        The dataset that the releases were made from; its budget and unit are written.
     releases : mapping of name to Release
-        Built from their own hyperparameters and epsilons.
+        The releases to build again, by name.
     degrees : sequence of (south, west, north, east)
-        The boxes.
+        The boxes, in degrees.
 
     Raises
     ------
@@ -144,7 +144,10 @@ def _builder(release: Release) -> str:
         return _TESSELLATION
     kinds = {type(builder).__name__: builder for builder in map(Method.builder, METHODS.values())}
     if release.method not in kinds:
-        raise InputError(f"{release.method} is not a method of snhkit; write its call yourself.")
+        raise InputError(
+            f"{release.method} is not a method of snhkit, so no code can be written for it; "
+            "write the call of its builder yourself."
+        )
     kind = SNH() if release.method == "SNH" else kinds[release.method]
     return _call(f"snh.{release.method}", told, hyperparameters(type(kind)()))
 

@@ -1,4 +1,4 @@
-"""Tables that set releases side by side and against the truth, for the owner's eyes."""
+"""Tables that compare releases with each other and with the truth, for the owner's eyes."""
 
 import time
 from collections.abc import Mapping, Sequence

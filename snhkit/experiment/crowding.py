@@ -1,4 +1,4 @@
-"""How crowded points are, as numbers that do not depend on how many points there are."""
+"""Measures of how crowded points are, which do not depend on the number of points."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,10 @@ def crowding(points: Points) -> NDArray[np.float64]:
     """
     n = len(points)
     if n < _LEAST:
-        raise InputError(f"public holds {n} points in the region; at least {_LEAST} are needed.")
+        raise InputError(
+            f"public holds {n} points in the region, but at least {_LEAST} are needed; "
+            "give more, or leave public out."
+        )
     found = []
     for width in CROWDING_M:
         column, row = (points.xy // width).astype(np.int64).T

@@ -1,4 +1,4 @@
-"""A file of finished cells that grows by whole lines, so that a sweep can be resumed."""
+"""A file of finished cells, written whole lines at a time, so that a sweep can be resumed."""
 
 import json
 import math
@@ -32,9 +32,9 @@ class DoneCells:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "DoneCells":
-        """Return the cells of a file; begin the file if there is none.
+        """Return the finished cells that a file holds; begin the file if there is none.
 
-        A last line that an interruption left incomplete is cut off.
+        A last line that is incomplete, because a sweep was interrupted, is cut off.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class DoneCells:
         return cls(target, rows)
 
     def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
-        """Add a finished cell, in one write."""
+        """Add the rows of a finished cell, and write them to the file in one piece."""
         self.rows[key, digest] = rows
         if self.path is not None:
             line = json.dumps({"cell": json.loads(key), "records": digest, "rows": rows})

@@ -33,7 +33,7 @@ _CHUNK = 65_536  # tiles answered at a time
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Asked:
-    """Boxes with their true counts.
+    """Boxes with their true counts, against which answers are measured.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Asked:
 
     @classmethod
     def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
-        """Count the records of ``truth`` in each box."""
+        """Return boxes with the number of records of ``truth`` in each."""
         return cls(boxes, exact_counts(truth, boxes), len(truth))
 
     def relative_error(self, answers: NDArray[np.float64]) -> float:
@@ -72,7 +72,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeBand:
-    """Squares of one size band, around records and anywhere.
+    """Squares of one size band: some around records, and as many anywhere in the region.
 
     Parameters
     ----------
@@ -90,7 +90,18 @@ class SizeBand:
     def of(
         cls, truth: Points, sizes_m: tuple[float, float], count: int, seed: int = 0
     ) -> "SizeBand":
-        """Draw ``count`` squares of each kind and count the records of ``truth`` in them.
+        """Return random squares of a size band with their true counts.
+
+        Parameters
+        ----------
+        truth : Points
+            The true records.
+        sizes_m : (float, float)
+            Smallest and largest side in metres.
+        count : int
+            The number of squares around records, and of squares anywhere.
+        seed : int
+            Public; the same seed draws the same squares.
 
         Raises
         ------
@@ -98,13 +109,15 @@ class SizeBand:
             If ``truth`` holds no records, or the region is smaller than the largest square.
         """
         if not len(truth):
-            raise InputError("truth holds no records to centre squares on.")
+            raise InputError(
+                "truth holds no records in the region, so no squares can be centred on records."
+            )
         around = RangeQueries.sample(truth, count, sizes_m, seed)
         return cls(sizes_m, Asked.of(truth, around), Asked.of(truth, anywhere(around, seed)))
 
 
 def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
-    """Return boxes of the same sizes, placed uniformly inside the region.
+    """Return boxes of the same sizes as others, placed uniformly inside the region.
 
     Parameters
     ----------

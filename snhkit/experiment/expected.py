@@ -1,4 +1,4 @@
-"""The errors that a method can be expected to have, told before any epsilon is spent."""
+"""The errors to expect of a method, computed before any epsilon is spent."""
 
 import json
 import math
@@ -128,7 +128,7 @@ def epsilon_for(
     name : str
         Short name of the method.
     wanted : float
-        The error: a share for ``rel_error``, else records.
+        The largest error allowed: a fraction for ``rel_error``, otherwise a number of records.
     n : int
         Number of records; a rough one is enough.
     measure : str
@@ -146,7 +146,8 @@ def epsilon_for(
     Raises
     ------
     InputError
-        If no epsilon of the table is large enough; the message has the least error there is.
+        If the error is larger than ``wanted`` at every epsilon of the table; the message names the
+        least error. Also if a method or a measure is unknown, or a number is beyond the table.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def epsilon_for(
 
 
 class Situation:
-    """The public numbers on which errors depend, but for epsilon and sizes.
+    """The public numbers on which expected errors depend, except epsilon and the query sizes.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return each measure with its bounds; None if the method was not measured for the sizes."""
+    """Return the measures of a method with their bounds; None if the sizes were not measured."""
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]
     at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))

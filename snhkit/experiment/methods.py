@@ -28,17 +28,17 @@ __all__ = ["METHODS", "Method", "method", "title"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method under the title that tables and maps show.
+    """A method as tables and maps show it, and how its builder is made.
 
     Parameters
     ----------
     title : str
         Name in tables, maps and legends.
     configure : callable
-        Takes query sizes and a cell width, both in metres, and returns a builder. A method
-        ignores what it cannot use.
+        Takes query sizes and a cell width, both in metres, and returns a builder. A method that has
+        no use for one of them ignores it.
     about : str
-        One sentence on how the method works, for someone who meets it for the first time.
+        One sentence on how the method works, for readers who meet it for the first time.
     demonstration : bool
         Whether releases of the method must not be published.
     slow : bool
@@ -147,7 +147,7 @@ METHODS: dict[str, Method] = {
 
 
 def _metres(cell_m: Width) -> float | None:
-    """Return the width for a method that takes metres only; None for "bought" and "auto"."""
+    """Return a width in metres; None for "bought" and "auto", which the method does not take."""
     return None if isinstance(cell_m, str) else cell_m
 
 

@@ -1,4 +1,4 @@
-"""Records of a city with the public points beside them, and thinned records."""
+"""Records of a city together with public points, and samples of records."""
 
 import hashlib
 from dataclasses import dataclass
@@ -34,11 +34,14 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.public is not None and self.public.region != self.records.region:
-            raise InputError("Place: the public points lie in another region than the records.")
+            raise InputError(
+                "Place: the public points must lie in the region of the records; read both with "
+                "the same region."
+            )
 
     @property
     def digest(self) -> str:
-        """A short hash of the region and all positions, by which a file knows the place."""
+        """A short hash of the region and of all positions, which identifies the place in a file."""
         told = hashlib.sha256(repr(self.records.region).encode())
         for points in (self.records, self.public):
             told.update(b"none" if points is None else points.xy.tobytes())
@@ -71,7 +74,9 @@ def thinned(points: Points, n: int, seed: int = 0) -> Points:
     """
     n = whole("n", n, least=1)
     if n > len(points):
-        raise InputError(f"n = {n:,} is more than the number of records; give a smaller n.")
+        raise InputError(
+            f"thinned: n = {n:,} is more than the number of records; give a smaller n."
+        )
     kept = np.random.default_rng([seed, 0x7417]).permutation(len(points))[:n]
     return Points(
         points.region, points.xy[kept], None if points.user is None else points.user[kept]

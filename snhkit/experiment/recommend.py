@@ -1,4 +1,4 @@
-"""The method to take, with the measured evidence."""
+"""A recommended method, with the measured errors it is based on."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ _CLOSE = 1.1  # a difference that another city may turn round
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
-    """A method, and the errors that it and the others can be expected to have.
+    """A recommended method, with the errors to expect of it and of the other methods.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def recommend(
     Returns
     -------
     Recommendation
-        The method, those that are as good, and the expected errors of all.
+        The method, the methods with nearly the same error, and the expected errors of all.
 
     Raises
     ------

@@ -33,9 +33,9 @@ class Plan:
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
-        Each method is built at each epsilon.
+        The epsilons; each method is built once at each of them.
     sizes_m : (float, float)
-        Query sizes that methods may prepare for, in metres.
+        Smallest and largest query size in metres, for methods that prepare for sizes.
     cell_m : float, "bought" or "auto", optional
         Cell width for the methods that need one; by default each chooses its own.
     seed : int, optional
@@ -77,7 +77,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Releases with their measured errors, for the owner only.
+    """Releases with their measured errors, which only the owner of the records may see.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ def _cells(
     places: Mapping[str, Place], methods: Sequence[str], epsilons: Sequence[Epsilon],
     n: Sequence[int | None], cell_m: Sequence, k: Sequence, depth: Sequence, seeds: Sequence[int],
 ) -> Iterator[Cell]:  # fmt: skip
-    """Yield the cells in the order of the table's rows, each once."""
+    """Yield the cells of a sweep, each once, in the order of the table's rows."""
     texts = [written(exact(epsilon)) for epsilon in epsilons]
     seen = set()
     for city, most, epsilon, name in itertools.product(places, n, texts, methods):

@@ -50,10 +50,18 @@ def count_in_boxes(
     x1: Float[np.ndarray, " q"],
     y1: Float[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Return how many points have x0 <= x < x1 and y0 <= y < y1; bounds may be infinite.
+    """Return the number of points in each half-open box, shape (q,); bounds may be infinite.
 
-    A wavelet matrix over the y ranks in order of x, one level held at a time: log2(n) passes of
-    array operations, memory in proportion to n + q.
+    The counts come from a wavelet matrix over the ranks of y in the order of x. One level of the
+    matrix is held in memory at a time, so the memory grows with n + q. There are log2(n) levels,
+    each of which takes a few array operations.
+
+    Parameters
+    ----------
+    xy : ndarray, shape (n, 2)
+        The points.
+    x0, y0, x1, y1 : ndarray, shape (q,)
+        The bounds: a point is in a box if x0 <= x < x1 and y0 <= y < y1.
     """
     by_x = np.argsort(xy[:, 0], kind="stable")
     x, y = xy[by_x, 0], xy[by_x, 1]
@@ -73,7 +81,7 @@ def _ranked_below(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Return for each query the number of ranks[first:last] below ``limit``, shape (q,)."""
+    """Return for each query how many of ``ranks[first:last]`` are below ``limit``, shape (q,)."""
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)

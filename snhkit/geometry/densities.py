@@ -15,7 +15,9 @@ _CHUNK = 65_536  # boxes of a step; memory depends on the cells alone
 
 
 class DensityTable:
-    """Sums over any boxes of a partition's values; part of a cell holds its share by area.
+    """Sums over any boxes of a partition's values, each spread evenly over its cell.
+
+    A cell that a box covers in part contributes its value times the share of its area in the box.
 
     Parameters
     ----------
@@ -43,7 +45,9 @@ class DensityTable:
 
     def __init__(self, partition: Partition, values: NDArray) -> None:
         if values.shape != (len(partition),):
-            raise InputError(f"values must have shape ({len(partition)},), not {values.shape}.")
+            raise InputError(
+                f"DensityTable: values must have shape ({len(partition)},), not {values.shape}."
+            )
         self.region = partition.region
         corner, w = partition.corner_sums(values / partition.areas)
         # Measured from the centre the products are smaller, and so is their rounding.
@@ -89,7 +93,21 @@ def _dominated(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Float[np.ndarray, "k q"]:
-    """Return the sums of weights[:, :last] where rank[:last] is below limit, shape (k, q)."""
+    """Return for each limit the sums of ``weights`` whose ranks are below it, shape (k, q).
+
+    Only the first ``last`` items of each query are looked at.
+
+    Parameters
+    ----------
+    rank : ndarray of int, shape (p,)
+        The ranks of the items.
+    weights : ndarray, shape (k, p)
+        k weights of each item.
+    last : ndarray of int, shape (q,)
+        How many items each query looks at, from the first.
+    limit : ndarray of int, shape (q,)
+        The rank below which items are added up.
+    """
     found = np.zeros((len(weights), len(last)))
     upto = np.zeros((len(weights), len(rank) + 1))
     for level in levels(rank, np.zeros_like(last), last, limit):

@@ -20,9 +20,10 @@ _SPREAD = (
 
 
 def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
-    """Return the number of each point's square, shape (n,), in a grid of 2^depth squares a side.
+    """Return the number of the square that each point lies in, shape (n,).
 
-    Square k of one depth has the quarters 4 k to 4 k + 3 of the next (Morton order).
+    The grid has 2^depth squares a side. Squares are numbered in Morton order: square k of one depth
+    has the quarters 4 k to 4 k + 3 of the next depth.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
 
 
 def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int[np.ndarray, " c"]:
-    """Return the numbers of squares, shape (c,), from their columns and rows.
+    """Return the Morton numbers of squares, shape (c,), from their columns and rows.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int
 def squares_at(
     number: Int[np.ndarray, " c"],
 ) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Return the columns and the rows of squares, each of shape (c,), from their numbers.
+    """Return the columns and the rows of squares, each of shape (c,), from their Morton numbers.
 
     Examples
     --------

@@ -56,7 +56,13 @@ class Grid:
 
     @classmethod
     def of_width(cls, region: Region, cell_m: float) -> "Grid":
-        """Return the grid whose cells are as wide as possible, up to ``cell_m`` metres."""
+        """Return the coarsest grid whose cells are at most ``cell_m`` metres wide.
+
+        Raises
+        ------
+        InputError
+            If the region would have more than 8,192 cells a side.
+        """
         positive("cell_m", cell_m, unit="metres")
         # A width that divides the side must not be refined by a rounding error.
         needed = max(1.0, region.side_m / cell_m * (1 - 1e-12))
@@ -117,7 +123,7 @@ class Grid:
 def _below(
     edges: Float[np.ndarray, " e"], at: Float[np.ndarray, " n"], m: int
 ) -> Int[np.ndarray, " n"]:
-    """Return for each place the number of the last edge that is not above it."""
+    """Return for each place the number of the last of the edges that are not above the place."""
     found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
     # A quotient may round across an edge, so the edges themselves decide.
     found -= at < edges[found]
@@ -126,7 +132,9 @@ def _below(
 
 
 class SummedArea:
-    """Sums over any boxes of a grid's values, taking part of a cell's value for part of its area.
+    """Sums over any boxes of a grid's values, each spread evenly over its cell.
+
+    A cell that a box covers in part contributes its value times the share of its area in the box.
 
     Parameters
     ----------
@@ -168,14 +176,20 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the cell of both ends along an axis and the fraction below, shape (2, q)."""
+        """Return cells and fractions, each of shape (2, q), for both ends of intervals on an axis.
+
+        An end lies in the cell, with that fraction of the cell below it.
+        """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
         cell = np.minimum(t.astype(np.int64), self.grid.m - 1)
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return sums over [0, x) by [0, y): bilinear interpolation of the table is exact."""
+        """Return the sums over [0, x) by [0, y), shape (p,).
+
+        Bilinear interpolation of the summed-area table gives these sums exactly.
+        """
         (i, u), (j, v) = x, y
         flat, row = self.table.ravel(), self.grid.m + 1
         at = i * row + j

@@ -1,4 +1,4 @@
-"""True counts of the cells of a partition, the only data that may claim parallel composition."""
+"""Counts of the cells of a partition: the only type that may claim parallel composition."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, Union
@@ -17,17 +17,17 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def proven(cls: _Class) -> _Class:
-    """Declare that the cells of a class are proven not to overlap, and return the class.
+    """Mark a class of cells as proven not to overlap, and return the class.
 
-    Only the cells of such classes can be counted in private records. The proof is in the class's
-    constructor.
+    Only cells of marked classes can be counted in private records. The constructor of such a class
+    must prove that its cells do not overlap.
     """
     _PROVEN.add(cls)
     return cls
 
 
 def is_proven(cells: object) -> bool:
-    """Return whether an object's cells are proven not to overlap.
+    """Return whether the class of an object is marked by ``proven``.
 
     Examples
     --------

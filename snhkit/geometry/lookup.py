@@ -14,10 +14,10 @@ _MAX_SIDE = 2048
 
 
 class CellLookup:
-    """Finds the cell of a partition that a place lies in.
+    """A table that finds the cell of a partition in which each place lies.
 
-    A grid lists the cells that meet each of its squares, which are few; the edges of the cells
-    themselves decide.
+    For every square of an auxiliary grid the table lists the few cells that meet the square. A
+    place is then compared with the edges of these cells.
 
     Parameters
     ----------

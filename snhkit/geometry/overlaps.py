@@ -1,4 +1,4 @@
-"""Fractions of equal cells along one axis that intervals cover."""
+"""Fractions of the equal cells along one axis that intervals cover."""
 
 import numpy as np
 from jaxtyping import Float
@@ -19,7 +19,9 @@ def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.nda
 
 
 def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m}"]:
-    """Return the fraction of each of ``m`` cells that a span covers, shape (q, m).
+    """Return the fraction of each of ``m`` equal cells that each interval covers, shape (q, m).
+
+    The unit of the intervals is the side of the region, as in ``spans``.
 
     Examples
     --------
@@ -31,7 +33,9 @@ def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m
 
 
 def squared_fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, " q"]:
-    """Return the sum of the squares of ``fractions``, shape (q,), in time independent of m.
+    """Return the sum of the squares of ``fractions`` for each interval, shape (q,).
+
+    The time does not depend on m.
 
     Examples
     --------

@@ -83,9 +83,22 @@ class Partition:
 
     @classmethod
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
-        """Return the partition that cuts cell (i, j) of a grid into ``pieces[i, j]`` squared cells.
+        """Return the partition that divides every cell of a grid into equal pieces.
 
-        The pieces of a cell follow each other, x-major like the grid's cells.
+        Cell (i, j) is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces. The pieces of a
+        cell follow each other in the partition, x-major like the grid's cells.
+
+        Parameters
+        ----------
+        grid : Grid
+            The grid of m by m cells.
+        pieces : ndarray of int, shape (m, m)
+            The number of pieces along a side of each cell, from 1.
+
+        Raises
+        ------
+        InputError
+            If ``pieces`` has another shape or holds a number below 1.
 
         Examples
         --------
@@ -95,7 +108,8 @@ class Partition:
         """
         if pieces.shape != (grid.m, grid.m) or not (pieces >= 1).all():
             raise InputError(
-                f"split: pieces must hold whole numbers from 1, in the shape ({grid.m}, {grid.m})."
+                "Partition.split: pieces must hold whole numbers from 1, in the shape "
+                f"({grid.m}, {grid.m})."
             )
         k = pieces.ravel()
         cell = np.repeat(np.arange(k.size), k**2)
@@ -115,6 +129,20 @@ class Partition:
         row: Int[np.ndarray, " c"],
     ) -> "Partition":
         """Return the partition into c squares of a quadtree, given by depth, column and row.
+
+        Parameters
+        ----------
+        region : Region
+            The region.
+        depth : ndarray of int, shape (c,)
+            The depth of each square in the quadtree; the region itself has depth 0.
+        column, row : ndarray of int, shape (c,)
+            The column and the row of each square in the grid of its depth.
+
+        Raises
+        ------
+        InputError
+            If a depth is out of range, or the squares do not tile the region.
 
         Examples
         --------
@@ -160,10 +188,16 @@ class Partition:
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Return the corners where weights change, shape (p, 2), and the change, shape (p,).
+        """Return corners of cells, shape (p, 2), and how the weights change there, shape (p,).
 
-        For one weight a cell, shape (c,): the mixed second derivative of the step function that
-        takes these weights.
+        Take the step function that has the value ``weight[k]`` on cell k and 0 outside the region.
+        Its mixed second derivative is a sum of point masses at the corners of cells. Corners with
+        the mass 0 are left out.
+
+        Parameters
+        ----------
+        weight : ndarray, shape (c,)
+            One weight for each cell.
         """
         return self._corners.sums(weight)
 
@@ -171,7 +205,7 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both edges of a piece of a cell; the last piece ends exactly at the cell's edge."""
+    """Return both edges of each piece of a cell; the last one ends exactly at the cell's edge."""
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
     end = low + (high - low) * ((piece + 1) / pieces)
@@ -179,7 +213,7 @@ def _pieces(
 
 
 class _Corners:
-    """The distinct corners of rectangles, in order of x and then y."""
+    """The distinct corners of a partition's cells, ordered by x and then y."""
 
     def __init__(self, cells: Partition) -> None:
         x = np.concatenate([cells.x0, cells.x0, cells.x1, cells.x1])
@@ -192,11 +226,13 @@ class _Corners:
         self.xy = np.stack([x[new], y[new]], axis=1)
 
     def sums(self, weight: NDArray) -> tuple[NDArray[np.float64], NDArray]:
+        """Return the corners at which weights of cells do not cancel, and the signed sums there."""
         signed = np.concatenate([weight, -weight, -weight, weight])[self.order]
         total = np.add.reduceat(signed, self.start)
         return self.xy[total != 0], total[total != 0]
 
     def prove_tiling(self, side: float) -> None:
+        """Raise InputError unless the cells tile the square from 0 to ``side``."""
         at, left = self.sums(np.ones(self.order.size // 4, np.int64))
         expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
         if np.column_stack([at, left]).tolist() != expected:

@@ -123,7 +123,22 @@ class RangeQueries:
 
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
-        """Return squares of ``side_m`` metres, one or shape (q,), around centres, shape (q, 2)."""
+        """Return squares around centres.
+
+        Parameters
+        ----------
+        region : Region
+            The region of the boxes.
+        centres : ndarray, shape (q, 2)
+            The centres in metres.
+        side_m : float or ndarray, shape (q,)
+            The side of all squares, or of each, in metres.
+
+        Raises
+        ------
+        InputError
+            If ``side_m`` is neither one number nor one for each centre.
+        """
         centres = floats("squares: centres", centres).reshape(-1, 2)
         side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
@@ -262,7 +277,7 @@ class RangeQueries:
         return np.stack(self.region.to_latlon(xy), axis=-1)
 
     def chunks(self, size: int) -> Iterator["RangeQueries"]:
-        """Yield consecutive parts of at most ``size`` boxes."""
+        """Yield consecutive parts of the boxes, of at most ``size`` boxes each."""
         if 0 < len(self) <= size:
             yield self
             return

@@ -103,7 +103,10 @@ class Region:
         return np.asarray(lat), self.near_centre(lon)
 
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
-        """Return longitudes in degrees, shifted by whole turns to within 180 of the centre's."""
+        """Return longitudes in degrees that differ from the centre's by at most 180 degrees.
+
+        Whole turns are added or subtracted.
+        """
         return self.lon + (np.asarray(lon, float) - self.lon + 180) % 360 - 180
 
     def contains(self, xy: Float[np.ndarray, "*s 2"]) -> Bool[np.ndarray, "*s"]:

@@ -39,8 +39,8 @@ def levels(
 ) -> Iterator[Level]:
     """Yield the levels of a wavelet matrix that find each query's items of a rank below ``limit``.
 
-    Every item that a query looks for is in ``first`` to ``last`` of exactly one level with
-    ``below``. One level is held in memory at a time.
+    Every item that a query looks for lies between ``first`` and ``last`` of exactly one level whose
+    ``below`` is true for the query. One level is held in memory at a time.
 
     Parameters
     ----------

@@ -69,7 +69,13 @@ class AxisNoise:
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "AxisNoise":
-        """Return the noise that the arrays of a file describe."""
+        """Return the noise that the arrays of a file describe.
+
+        Raises
+        ------
+        InputError
+            If the file does not hold exactly one array of the right shape.
+        """
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
                 f"noise along axes has one array, 'covariance', of shape ({grid.m}, {grid.m}); "

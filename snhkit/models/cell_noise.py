@@ -23,8 +23,9 @@ _ROWS = 1_024
 class CellNoise:
     """Independent noise of each cell, and noise that whole coarse cells share.
 
-    The variance of a box is the sum of the squares of the fractions of the cells that it covers,
-    times ``variance``, and the sum of those of the coarse grid's cells, each times its weight.
+    The variance of the sum over a box has two parts. The first is ``variance`` times the sum of the
+    squared fractions of the cells that the box covers. The second is the same sum over the cells of
+    the coarse grid, in which each term is multiplied by its weight.
 
     Parameters
     ----------
@@ -69,7 +70,10 @@ class CellNoise:
         """Return the noise that the arrays and settings of a file describe."""
         variance, coarse = float(settings["variance"]), arrays.get("noise")
         if set(arrays) - {"noise"}:
-            raise InputError(f"noise of cells has one array, 'noise'; there are {sorted(arrays)}.")
+            raise InputError(
+                "the noise of cells may have one array, 'noise', but the file holds "
+                f"{sorted(arrays)}."
+            )
         if not 0 <= variance < np.inf:
             raise InputError(
                 f"the variance of noise must be a finite number of at least 0, not {variance}."
@@ -99,7 +103,7 @@ def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarr
 
 
 def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
-    """Return the fraction of each cell between low and high, shape (q, c)."""
+    """Return the fraction of each cell, ``low`` to ``high``, that intervals cover, shape (q, c)."""
     shared = np.minimum(high, end)
     shared -= np.maximum(low, start)
     np.maximum(shared, 0, out=shared)
@@ -110,7 +114,7 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Return the weighted sums of squared fractions of a grid's cells, shape (q,)."""
+    """Return for each box the weighted sum of squared fractions of a grid's cells, shape (q,)."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))

@@ -66,7 +66,10 @@ class GridModel:
         return SummedArea(self.grid, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the sum over each box, shape (q,); part of a cell counts as its share of area."""
+        """Return the estimated count of each box, shape (q,).
+
+        A cell that a box covers in part contributes its share of area.
+        """
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
@@ -101,7 +104,7 @@ class GridModel:
         """Return the model that the arrays and settings of a file describe."""
         if "values" not in arrays:
             raise InputError(
-                f"a grid must have an array 'values'; there are only {sorted(arrays)}."
+                f"a grid must have an array 'values'; the file holds {sorted(arrays)}."
             )
         values = arrays["values"]
         if values.ndim != 2 or values.shape[0] != values.shape[1]:

@@ -28,7 +28,7 @@ class GridNoise(Protocol):
         ...
 
     def separate(self, grid: Grid) -> bool:
-        """Return whether the cells have independent noise."""
+        """Return whether each cell has noise of its own, independent of all others."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
@@ -43,7 +43,13 @@ class GridNoise(Protocol):
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridNoise":
-        """Return the noise of a file; raise InputError if the file is invalid."""
+        """Return the noise that a file describes.
+
+        Raises
+        ------
+        InputError
+            If the file is invalid.
+        """
         ...
 
 
@@ -86,7 +92,9 @@ class BlockNoise:
         if len(self.weights) != count or any(len(row) != count for row in self.weights):
             raise InputError(f"weights of noise must be {count} rows of {count} numbers.")
         if not np.isfinite(np.array(self.weights, float)).all():
-            raise InputError("a weight of noise is not a finite number.")
+            raise InputError(
+                "the weights of noise must be finite numbers; the file is damaged or was changed."
+            )
 
     @classmethod
     def independent(cls, m: int, variance: float) -> "BlockNoise":

@@ -24,11 +24,11 @@ class Model(Protocol):
         ...
 
     def cells(self) -> Grid | Partition:
-        """Return the cells in which the model is drawn: its own, if it has cells."""
+        """Return the cells in which maps show the model: its own cells, if it has any."""
         ...
 
     def additive(self) -> "Model":
-        """Return a model for polygons, whose answers for disjoint boxes add up."""
+        """Return the model that answers polygons; its answers to disjoint boxes add up."""
         ...
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
@@ -56,5 +56,11 @@ class Model(Protocol):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "Model":
-        """Return the model of a file; raise InputError if a part of the file is invalid."""
+        """Return the model that a file describes.
+
+        Raises
+        ------
+        InputError
+            If a part of the file is invalid.
+        """
         ...

@@ -27,10 +27,10 @@ _AREA = 2 ** (2 * _BITS)  # parts of a cell
 class PackedCounts:
     """Compressed whole-number counts of a grid's cells, and their sums over boxes.
 
-    The edges of a box are taken to a millionth of a cell, or so, and each sum is the floating-point
-    number nearest to the exact one. So a box never holds less than a box inside it. Only the bands
-    that edges of boxes run through are unpacked, few at a time: memory is that of the compressed
-    counts and about 64 MB.
+    The edges of a box are rounded to about a millionth of a cell, and each sum is the
+    floating-point number nearest to the exact one. A box therefore never holds less than a box
+    inside it. To answer boxes, only the bands of rows that their edges run through are unpacked, a
+    few at a time. The memory needed is that of the compressed counts and about 64 MB.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PackedCounts:
     packed : ndarray of uint8, shape (c,)
         The bands, one behind the other.
     ends : ndarray of int, shape (ceil(m / 64),)
-        Where each of them ends in ``packed``.
+        The position in ``packed`` at which each band ends.
 
     Raises
     ------
@@ -65,7 +65,10 @@ class PackedCounts:
         bands = -(-grid.m // BAND)
         edges = [0, *(int(end) for end in ends)]
         if len(edges) != bands + 1 or edges != sorted(edges) or edges[-1] != len(packed):
-            raise InputError(f"the ends of bands do not fit {grid.m:,} rows of cells.")
+            raise InputError(
+                f"the array 'ends' does not fit a grid of {grid.m:,} rows of cells; the file is "
+                "damaged or was changed."
+            )
         self.grid, self.size, self.packed, self.ends = grid, size, packed, ends
         self._edges = edges
         self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
@@ -82,13 +85,13 @@ class PackedCounts:
 
     @classmethod
     def of(cls, grid: Grid, counts: NDArray) -> "PackedCounts":
-        """Return the packed form of whole numbers, shape (m, m), none of them negative."""
+        """Return packed counts of whole numbers, shape (m, m), none of which is negative."""
         parts = (counts[first : first + BAND] for first in range(0, grid.m, BAND))
         return cls.of_bands(grid, int(counts.max()), parts)
 
     @classmethod
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
-        """Return the packed form of bands of rows, of which no number is above ``largest``."""
+        """Return packed counts, made from bands of rows in which no number is above ``largest``."""
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
         ends = np.cumsum([len(part) for part in packed])
@@ -133,7 +136,7 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the cells of both ends along an axis, and the parts below, shapes (2, q)."""
+        """Return the cells of both ends of intervals, and the parts below, each of shape (2, q)."""
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)

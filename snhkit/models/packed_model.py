@@ -20,10 +20,10 @@ _WIDEST = 2.0**128  # the limit of every number in a file, so that answers stay 
 
 @dataclass(frozen=True, eq=False)
 class PackedGridModel(UnknownNoise):
-    """A grid of estimated counts, none negative, as whole multiples of a unit.
+    """A grid of estimated counts, none of them negative, stored as whole multiples of a unit.
 
-    A box is answered by the sum over its cells, so answers add up, and a box never holds less than
-    a box inside it, to the last bit.
+    The answer to a box is the sum over its cells. Answers therefore add up, and the answer to a box
+    is never below the answer to a box inside it.
 
     Parameters
     ----------
@@ -42,22 +42,23 @@ class PackedGridModel(UnknownNoise):
     def of(
         cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
     ) -> "PackedGridModel":
-        """Return the model of counts, rounded so that they add up to the total.
+        """Return a model of counts, rounded so that they add up to the total.
 
-        What is rounded is the running sum over all cells, row after row, so errors do not add up:
-        along a row they are less than a unit, however many cells it has.
+        The running sum over all cells, row after row, is rounded, and not each count. The rounding
+        error of a sum of consecutive cells in a row is therefore below one unit, however many they
+        are.
 
         Parameters
         ----------
         region : Region
-            What the cells are of.
+            The region that the cells divide.
         values : ndarray, shape (m, m)
             Estimated counts, not negative. They are scaled to the total; if all are 0, the total is
             spread evenly.
         noise_scale : float
-            Scale of the noise of a cell, in records, of which a unit is about a sixteenth.
+            The scale of the noise of a cell, in records. The unit is about a sixteenth of it.
         total : int
-            What all counts add up to, in records; not negative.
+            The sum of all counts, in records; not negative.
         """
         unit = max(noise_scale / _UNITS, 2 * total / MOST)
         many = max(round(total / unit), 1) if total else 0
@@ -86,7 +87,10 @@ class PackedGridModel(UnknownNoise):
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return estimated counts of the boxes, shape (q,); part of a cell counts as its share."""
+        """Return the estimated count of each box, shape (q,).
+
+        A cell that a box covers in part contributes its share of area.
+        """
         return self.counts.sums(queries) * self.unit
 
     def arrays(self) -> dict[str, NDArray]:
@@ -119,7 +123,7 @@ class PackedGridModel(UnknownNoise):
 
 
 def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Yield bands of whole numbers in proportion to the values; their total is ``many``."""
+    """Yield bands of whole numbers in proportion to the values; all bands add up to ``many``."""
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
@@ -131,7 +135,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
 
 
 def _running_sums(values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield for each band the running sums over all cells up to each of its cells, by rows."""
+    """Yield for each band of rows the running sums up to each cell, row after row."""
     before = 0.0
     for first in range(0, len(values), BAND):
         running = before + np.cumsum(values[first : first + BAND], dtype=float)

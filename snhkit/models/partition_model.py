@@ -63,7 +63,10 @@ class PartitionModel:
         return DensityTable(self.partition, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the sum over each box, shape (q,); part of a cell counts as its share of area."""
+        """Return the estimated count of each box, shape (q,).
+
+        A cell that a box covers in part contributes its share of area.
+        """
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
@@ -92,7 +95,13 @@ class PartitionModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PartitionModel":
-        """Return the model of a file, provided that its cells are a partition."""
+        """Return the model that the arrays and settings of a file describe.
+
+        Raises
+        ------
+        InputError
+            If an array is missing or has another shape, or the cells do not tile the region.
+        """
         others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
         told = settings.get("noise")
         if told is not None and not isinstance(told, dict):

@@ -21,7 +21,7 @@ def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)
 
 
 class UnknownNoise:
-    """The part of ``Model`` that describes noise, for models such as neural networks."""
+    """The noise of a ``Model`` where no theory describes it, as for neural networks."""
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return nan for each box, shape (q,): the variance of the noise is unknown."""

@@ -57,9 +57,21 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
-    """Return the description and the arrays of a release file, neither of them checked.
+    """Return the description and the arrays of a release file, both unchecked.
 
-    The arrays cannot be larger than the file, and the description has a limit of its own.
+    The arrays cannot be larger than the file, and the description may have only so many values.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    description : dict
+        The description, as JSON values by name.
+    arrays : dict of str to ndarray
+        The arrays of the model.
 
     Raises
     ------
@@ -101,7 +113,7 @@ def check_format(description: Any) -> None:
 
 
 def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
-    """Raise InputError if an array has a type or a number that no release file holds.
+    """Raise InputError if an array has a type or a number that no release file may hold.
 
     Parameters
     ----------
@@ -112,9 +124,13 @@ def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
     """
     for name, array in arrays.items():
         if array.dtype.name not in {*_DTYPES, also_dtype}:
-            raise InputError(f"array {name} has type {array.dtype.name}, which no release uses.")
+            raise InputError(
+                f"the array {name!r} has type {array.dtype.name}, which no release uses."
+            )
         if array.dtype.kind == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
-            raise InputError(f"array {name} holds a number that is not finite, or above 2**128.")
+            raise InputError(
+                f"the array {name!r} holds a number that is not finite, or above 2**128."
+            )
 
 
 def check_numbers(value: Any) -> None:
@@ -123,13 +139,16 @@ def check_numbers(value: Any) -> None:
         for part in value.values() if isinstance(value, dict) else value:
             check_numbers(part)
     elif isinstance(value, (int, float)) and not abs(value) <= _LARGEST:
-        raise InputError("a number in its settings is not finite, or above 2**128.")
+        raise InputError(
+            "the settings of the model hold a number that is not finite, or above 2**128; the "
+            "file is damaged or was changed."
+        )
 
 
 def encoded_spend(spend: Spend) -> list[str]:
-    """Return a spend as texts: epsilon, what was bought, composition and, if not 0, delta.
+    """Return a spend as texts: epsilon, what was bought, the composition and, if not 0, delta.
 
-    Versions that know no delta refuse a file with a fourth text.
+    Earlier versions of snhkit, which know no delta, refuse a spend of four texts.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
     return [*parts, str(spend.delta)] if spend.delta else parts

@@ -63,6 +63,7 @@ def check_header(header: Any) -> dict[str, Any]:
 
 
 def _refuse_deep(value: Any, depth: int) -> None:
+    """Raise InputError if JSON values are nested too deeply or hold a very long text."""
     if isinstance(value, str) and len(value) > _MAX_TEXT:
         raise InputError(f"damaged: a text of its header is longer than {_MAX_TEXT:,} characters.")
     if isinstance(value, (dict, list)):
@@ -73,6 +74,7 @@ def _refuse_deep(value: Any, depth: int) -> None:
 
 
 def _shown(value: Any) -> str:
+    """Return the beginning of a value as text, for messages."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

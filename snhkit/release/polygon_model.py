@@ -1,4 +1,4 @@
-"""Answers from noisy counts of declared districts, taking each district to be uniform inside."""
+"""Answers from noisy counts of declared districts, spread evenly inside each district."""
 
 import math
 from collections.abc import Mapping
@@ -52,9 +52,10 @@ class PolygonModel:
         return self.partition.region
 
     def cells(self) -> Grid:
-        """Return a grid for maps, about four cells to the smallest district's side.
+        """Return the cells of a grid in which maps show the model.
 
-        The districts themselves are ``partition.shapes``.
+        The cells are about a quarter as wide as the smallest district. The districts themselves are
+        ``partition.shapes``.
         """
         width = math.sqrt(self.partition.areas[:-1].min()) / 4
         return Grid.of_width(self.region, max(width, self.region.side_m / _MAX_DRAWN))
@@ -66,13 +67,13 @@ class PolygonModel:
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return estimated counts of boxes, shape (q,).
 
-        Part of a district counts as its share of the district's area, and so does part of what
-        lies outside all districts.
+        A district that a box covers in part contributes its share of area. The same holds for the
+        land outside all districts.
         """
         return self._over_boxes(queries, self.answer_shapes)
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the variance of the noise in each box's answer, shape (q,)."""
+        """Return the variance of the noise in the answer to each box, shape (q,)."""
         return self._over_boxes(queries, self.shapes_variance)
 
     def answer_shapes(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
@@ -86,7 +87,7 @@ class PolygonModel:
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return ``answer`` of the parts of boxes inside the region; 0 for boxes outside it."""
+        """Return what ``answer`` gives for the parts of boxes inside the region; 0 outside it."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))

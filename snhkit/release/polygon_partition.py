@@ -1,4 +1,4 @@
-"""Declared polygons as a partition of all records: each record is in one polygon, or outside."""
+"""Declared polygons as a partition: each record is in one polygon, or outside all of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -125,7 +125,7 @@ class PolygonPartition:
     def assign(self, points: Points) -> NDArray[np.int64]:
         """Return the number of the cell that each record belongs to, shape (n,).
 
-        Numbers from 0 to c - 1 are those of the polygons, c is "outside".
+        Cells 0 to c - 1 are the polygons, and cell c is "outside".
 
         Raises
         ------
@@ -144,14 +144,14 @@ class PolygonPartition:
         return cell
 
     def count(self, points: Points) -> Histogram:
-        """Count the records of each polygon, and those outside all, shape (c + 1,)."""
+        """Return the number of records in each polygon and outside all of them, shape (c + 1,)."""
         counts = np.bincount(self.assign(points), minlength=len(self) + 1)
         return Histogram(self, counts)
 
     def shares(
         self, shapes: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return which share of which cells lies in each of some shapes.
+        """Return which cells each of some shapes covers, and the share of each cell that it covers.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class PolygonPartition:
     def _common_areas(
         self, shapes: NDArray[Any], shape: NDArray[np.int64], cell: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the areas that pairs of shapes and polygons have in common, shape (p,)."""
+        """Return for pairs of a shape and a polygon the area they have in common, shape (p,)."""
         low_x, low_y, high_x, high_y = self._bounds[cell].T
         west, south, east, north = shapely.bounds(shapes)[shape].T
         # Most pairs of boxes and small polygons need no look at the polygons' vertices.
@@ -247,7 +247,7 @@ class PolygonPartition:
     def restore(
         cls, region: Region, labels: Sequence[str], arrays: Mapping[str, NDArray]
     ) -> "PolygonPartition":
-        """Return the partition of a file; that its polygons are disjoint is proven again.
+        """Return the partition of a file, after a new proof that its polygons are disjoint.
 
         Raises
         ------
@@ -301,7 +301,7 @@ def _cut(shapes: NDArray[Any], side_m: float) -> NDArray[Any]:
 
 
 def _areal(shape: Any) -> Any:
-    """Return the polygons of a shape, without points and lines that cutting may leave."""
+    """Return a shape without the points and lines that cutting may leave."""
     return shapely.MultiPolygon(list(_polygons(shape)))
 
 
@@ -314,7 +314,7 @@ def _polygons(shape: Any) -> Iterator[Any]:
 
 
 def _multipolygons(shapes: NDArray[Any]) -> NDArray[Any]:
-    """Return polygons as multipolygons, in the form in which a file gives them back."""
+    """Return polygons as multipolygons, in the form that ``restore`` reads from a file."""
     kind = shapely.get_type_id(shapes)
     wanted = [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON]
     for k in np.flatnonzero(~np.isin(kind, wanted))[:1]:

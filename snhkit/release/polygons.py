@@ -14,7 +14,9 @@ __all__ = ["cover"]
 def cover(
     cells: Grid | Partition, polygons: NDArray[Any]
 ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
-    """Return boxes of whole cells inside polygons, and the cells on the polygons' edges.
+    """Return the boxes and cells that cover polygons, with the share of each that counts.
+
+    Boxes consist of whole cells inside a polygon. Cells on the edge of a polygon come one by one.
 
     Parameters
     ----------
@@ -59,7 +61,10 @@ def _of_any(cells: Partition, polygons: NDArray[Any]) -> list[tuple[NDArray, ...
 
 
 def _of_grid(grid: Grid, polygons: NDArray[Any]) -> list[tuple[NDArray, ...]]:
-    """Take square blocks of cells inside polygons; quarter blocks on edges down to cells."""
+    """Return square blocks of a grid's cells that cover polygons.
+
+    Blocks on the edge of a polygon are quartered, down to single cells.
+    """
     edges, found = grid.edges(), []
     side = 1 << (grid.m - 1).bit_length()
     owner = np.flatnonzero(~shapely.is_empty(polygons))

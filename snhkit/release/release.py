@@ -197,7 +197,10 @@ class Release:
         )
 
     def description(self) -> dict[str, Any]:
-        """Return all of the release but the arrays of its model, as JSON values."""
+        """Return the fields of a release file's header, as JSON values.
+
+        The arrays of the model are not among them.
+        """
         return {
             "kind": self.model.kind,
             "method": self.method,
@@ -259,7 +262,7 @@ class Release:
         return write_whole(path, self.to_bytes())
 
     def card(self) -> dict[str, str]:
-        """Return method, privacy, cost, region, settings and warnings as text by heading."""
+        """Return the card of the release: method, privacy, cost and more, as text by heading."""
         region = self.region
         denoised = self.method == "SNH" and self.hyperparameters.get("prior")
         lines = {

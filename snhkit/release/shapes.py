@@ -124,7 +124,10 @@ def _cut(
 
 
 def _refuse_long_way_round(shapes: NDArray[Any], turn: float) -> None:
-    """Refuse edges longer than half a turn, which may be meant to cross the antimeridian."""
+    """Raise InputError if an edge is longer than half a turn of longitude.
+
+    Such an edge may be meant to cross the antimeridian, which it does not.
+    """
     parts, shape_of = shapely.get_parts(shapes, return_index=True)
     rings, part_of = shapely.get_rings(parts, return_index=True)
     xy, ring_of = shapely.get_coordinates(rings, return_index=True)
@@ -165,6 +168,7 @@ def _refuse_misplaced(
 
 
 def _refuse_other_shapes(shapes: NDArray[Any]) -> None:
+    """Raise InputError if a shape is not a polygon, or not a valid one."""
     kinds = shapely.get_type_id(shapes)
     area = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
     for row in np.flatnonzero(~area)[:1]:

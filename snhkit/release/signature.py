@@ -1,4 +1,4 @@
-"""Signatures of release files: whose the file is, and that nobody has changed it since."""
+"""Signatures of release files, which show who published a file and that nobody changed it."""
 
 import hashlib
 import os
@@ -140,6 +140,7 @@ def _pem(key: "Ed25519PrivateKey") -> tuple[bytes, bytes]:
 
 
 def _private(path: Path) -> "Ed25519PrivateKey":
+    """Return the private key that a file holds; raise InputError if it holds none."""
     kind = _library().Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -153,6 +154,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
 
 
 def _public(path: Path) -> "Ed25519PublicKey":
+    """Return the public key that a file holds; raise InputError if it holds none."""
     kind = _library().Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
@@ -166,6 +168,7 @@ def _public(path: Path) -> "Ed25519PublicKey":
 
 
 def _content(path: Path, what: str) -> bytes:
+    """Return the bytes of a small file; raise InputError if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return stream.read(_MOST_BYTES)

@@ -1,4 +1,4 @@
-"""The features of a data set that ParamSelect uses: public numbers only."""
+"""The features that ParamSelect computes of a data set: public numbers only."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,8 @@ MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
 def entropy(public: Points) -> float:
     """Return the Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
 
-    It is computed without noise, so never call it on private records: what it returns is not
-    protected, nor is anything chosen by it.
+    Never call this function on private records. The entropy is computed without noise, so neither
+    the result nor anything chosen by it is protected.
 
     Parameters
     ----------
@@ -67,6 +67,7 @@ def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> ND
     Returns
     -------
     ndarray, shape (q, 5), or (q, 4) without h
+        One row for each of the q settings.
 
     Examples
     --------

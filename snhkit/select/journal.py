@@ -16,7 +16,7 @@ __all__ = ["Experiment", "Journal"]
 
 
 class Experiment(NamedTuple):
-    """One measured build, with its fields as they are written to the file."""
+    """One measured build, with the fields that the journal's file has for it."""
 
     dataset: str
     points: str
@@ -31,7 +31,7 @@ _HEADER = [*Experiment._fields, "error"]
 
 @dataclass(frozen=True)
 class Journal:
-    """The errors of experiments, in memory and, if there is a path, in a file.
+    """The errors of experiments, in memory and, if a path is given, in a file.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Journal:
         Raises
         ------
         InputError
-            If the file is another one, naming what differs.
+            If the file is not a journal, or was begun with other settings; the message shows both.
         """
         if path is None:
             return cls(None, {})
@@ -62,7 +62,9 @@ class Journal:
         text = text_of(target)
         found, _, table = text.partition("\n")
         if not found.startswith("# "):
-            raise InputError(f"{target.name}: it was not begun by ParamSelect.fit.")
+            raise InputError(
+                f"{target.name}: it was not begun by ParamSelect.fit; name another file."
+            )
         if found + "\n" != first:
             raise InputError(
                 f"{target.name}: it was begun with other settings; name another file. "

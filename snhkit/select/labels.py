@@ -1,4 +1,4 @@
-"""The table of best values that ParamSelect is fitted to, in memory and as a file."""
+"""The labels that ParamSelect is fitted to: a table of best values, in memory and as a file."""
 
 import csv
 import math
@@ -22,7 +22,7 @@ MAX_ROWS = 100_000
 
 
 def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
-    """Return the table of labels in a csv file, every field of which is checked.
+    """Return the table of labels in a csv file, after a check of every field.
 
     Raises
     ------
@@ -64,7 +64,8 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     Raises
     ------
     InputError
-        Unless it has the columns, a row, and numbers where they belong.
+        If a column is missing or does not hold numbers, there are no rows, or a number is out of
+        its range.
     """
     import numpy as np
     import pandas as pd
@@ -96,7 +97,7 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a small file."""
+    """Return the text of a small file; raise InputError if it is too large or not in UTF-8."""
     source = Path(path)
     try:
         with source.open("rb") as stream:
@@ -141,12 +142,29 @@ def number(
     open_below: bool = False,
     whole: bool = False,
 ) -> float:
-    """Return the number in a field.
+    """Return the number that a field of a table holds.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, for messages.
+    line : int
+        The row of the field, for messages.
+    column : str
+        The column of the field, for messages.
+    text : str
+        The field.
+    least, most : float
+        The bounds of the number.
+    open_below : bool
+        Whether ``least`` itself is out of range.
+    whole : bool
+        Whether the number must be a whole one.
 
     Raises
     ------
     InputError
-        Naming the row and column, if it is not one in these bounds.
+        If the field does not hold a number in these bounds; the message names row and column.
     """
     try:
         value = int(text) if whole and len(text) < 20 else float(text)

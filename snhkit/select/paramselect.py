@@ -38,23 +38,24 @@ class OutOfRangeWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParamSelect:
-    """A regression, fitted to public cities, of the parameter value that suits a private city.
+    """A regression, fitted to public cities, that predicts a good parameter for a private city.
 
-    The best cell width depends on how many records there are, on epsilon, and on how clustered a
-    city is. Trying widths on private records would cost epsilon, so they are tried on public
-    cities, and a regression carries over what was best. Of the private records it sees n alone.
+    The best cell width depends on the number of records, on epsilon, and on how clustered a city
+    is. Trying widths on private records would cost epsilon. ParamSelect therefore tries them on
+    public cities, and a regression predicts from those results the width for the private city. The
+    only thing it uses of the private records is their number n.
 
     Parameters
     ----------
     labels : DataFrame
-        One row an experiment: ``dataset``, ``n``, ``epsilon`` (per record), ``entropy`` (nats, or
-        nan) and, named after the parameter, the value that was best. If all of these are whole
-        numbers, so are the predictions.
+        One row for each experiment, with the columns ``dataset``, ``n``, ``epsilon`` (per record),
+        ``entropy`` (nats, or nan) and a column named after the parameter, which holds the best
+        value. If all best values are whole numbers, so are the predictions.
 
     Raises
     ------
     InputError
-        If ``labels`` is not such a table.
+        If ``labels`` does not have these columns, or a value is out of its range.
 
     Examples
     --------
@@ -76,26 +77,27 @@ class ParamSelect:
 
     @classmethod
     def pretrained(cls, labels: Pretrained = "published") -> "ParamSelect":
-        """Return a ParamSelect of cell widths, from labels that come with snhkit.
+        """Return a ParamSelect of cell widths, fitted to labels that come with snhkit.
 
-        "published" are those of the paper's authors. They found by experiment which width suits
-        their networks best in nine cities, at five epsilons each (the file ``gowalla_train``
-        beside their code; ``published.csv`` here, 1 unit = 1,243 m). Their boxes are about 12.4 km
-        wide, that of Boston twice as wide, their queries squares of 25 to 100 m, their n a city's
-        check-ins from a larger cut, and the entropy is of cells of about 24 m.
+        The labels "published" are those of the paper's authors. They found by experiment which
+        width suits their networks best in nine cities, at five epsilons each (the file
+        ``gowalla_train`` beside their code; ``published.csv`` here, 1 unit = 1,243 m). Their
+        regions are about 12.4 km wide, Boston's twice as wide. Their queries are squares of 25 to
+        100 m. Their n is the number of a city's check-ins in a larger region, and their entropy is
+        that of cells of about 24 m.
 
-        "denoised" are those that suit ``DenoisedGrid``: they come from the public cities that its
+        The labels "denoised" suit ``DenoisedGrid``. They come from the public cities that its
         network was trained on, in regions of 13.2 km, with the same queries
         (``benchmarks/denoised_widths.py``).
 
-        Nothing is converted: in a region of another side the same n is of another density, and
-        entropy one of other cells, which no warning sees. For such regions, for other query sizes
-        or for another method, ``fit`` on public cities of that kind.
+        Nothing is converted to your region. In a region of another side, the same n means another
+        density, and the entropy is that of other cells; no warning detects this. For such regions,
+        for other query sizes or for another method, use ``fit`` on public cities of that kind.
 
         Parameters
         ----------
         labels : "published" or "denoised"
-            Which.
+            The labels to use.
         """
         return _pretrained(labels)
 
@@ -120,9 +122,9 @@ class ParamSelect:
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, looked at without privacy. Each is treated as if it were the
-            private one, and also says where queries are expected, as public points do: networks
-            are trained with that workload.
+            Public data sets by name, which are looked at without privacy. Each stands in for the
+            private records. It also serves as the public points that say where queries are
+            expected, so networks are trained with that workload.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder
@@ -132,32 +134,33 @@ class ParamSelect:
         grid : sequence of numbers
             The values of the parameter to try.
         path : str or path, optional
-            A csv file to which each measured error is appended. Called again with it, what is
-            there is not run again, and more datasets, epsilons, values or repeats can be asked
-            for; so a run may be interrupted at any time.
+            A csv file to which each measured error is appended. A later call with the same file
+            does not repeat the experiments in it. A run may therefore be interrupted at any time,
+            and a later call may ask for more datasets, epsilons, values or repeats.
         sizes_m : (float, float)
             Smallest and largest side of the squares that are asked, in metres.
         queries : int
-            How many are asked, centred on points of the data set.
+            The number of squares that are asked, centred on points of the data set.
         repeats : int
-            Draws of the noise that errors are averaged over.
+            The number of draws of the noise that errors are averaged over.
         seed : int
-            Of noise and queries: it protects nobody here, and the same labels come out again.
+            Seed of the noise and of the squares; the same seed gives the same labels. It needs no
+            secrecy, because the data are public.
         n_jobs : int
-            Processes; -1 for one a core.
+            Number of processes; -1 for one on each core.
 
         Raises
         ------
         InputError
-            If the builder has no such parameter, or refuses a value; if the file cannot be read,
-            or comes from other settings. Nothing has been run then.
+            If the builder has no such parameter or refuses a value, or if the file cannot be read
+            or was begun with other settings. No experiment has been run then.
         """
         asked = Search(builder, parameter, sizes_m, queries, seed)
         return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
-        """Return the ParamSelect that ``save`` wrote; its trees are fitted again.
+        """Return the ParamSelect whose labels ``save`` wrote; the regression is fitted again.
 
         Raises
         ------
@@ -183,30 +186,39 @@ class ParamSelect:
         n : int
             The number of records, public or bought.
         epsilon : float
-            Per record: with ``unit="user"``, epsilon over the records that are kept of a person.
+            Epsilon per record. With ``unit="user"`` that is epsilon divided by the number of
+            records that are kept of each person.
         public : Points, optional
-            The paper's D*, public points of the same region; never the private records. Without
-            any, or if no label has an entropy, n and epsilon decide.
-
-        Warns
-        -----
-        OutOfRangeWarning
-            If n, epsilon or entropy is beyond those of the labels.
+            The paper's D*: public points of the same region, never the private records. Without
+            them, or if no label has an entropy, the prediction uses n and epsilon only.
 
         Raises
         ------
         InputError
             If epsilon is not a positive number.
+
+        Warns
+        -----
+        OutOfRangeWarning
+            If n, epsilon or entropy is beyond those of the labels.
         """
         return self._value(n, epsilon, public)
 
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
         """Return the cell width in metres that suits n records at an epsilon per record.
 
-        The same as ``predict``, for a ParamSelect whose parameter is ``cell_m``.
+        This is ``predict`` for a ParamSelect whose parameter is ``cell_m``.
+
+        Raises
+        ------
+        InputError
+            If the parameter is another one, or epsilon is not a positive number.
         """
         if self.parameter != "cell_m":
-            raise InputError(f"this ParamSelect predicts {self.parameter}, not cell_m.")
+            raise InputError(
+                f"this ParamSelect predicts {self.parameter}, not cell_m; call predict, or fit "
+                "labels of cell_m."
+            )
         return self._value(n, epsilon, public)
 
     def _value(self, n: int, epsilon: float, public: Points | None) -> float:

@@ -1,4 +1,4 @@
-"""The regression from features to the best value."""
+"""The regression of ParamSelect, from features to the best value."""
 
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,9 @@ __all__ = ["fitted", "unfitted"]
 def unfitted(values: NDArray[np.float64]) -> "Trees":
     """Return extremely randomised trees with the paper's settings (Sec. 6.1) and a fixed seed.
 
-    They average logarithms where all ``values`` are positive: on the published labels that errs
-    less by a few percent in cross-validation, and a leaf of more than one label errs more.
+    The trees average logarithms if all ``values`` are positive. In cross-validation on the
+    published labels, averages of logarithms have errors that are a few percent smaller, and leaves
+    with more than one label have larger errors.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor
@@ -30,5 +31,13 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
 
 def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
-    """Return trees fitted to ``values``, shape (q,), and features ``phi``, shape (q, 4 or 5)."""
+    """Return trees fitted to values.
+
+    Parameters
+    ----------
+    phi : ndarray, shape (q, 4) or (q, 5)
+        The features.
+    values : ndarray, shape (q,)
+        The best values.
+    """
     return unfitted(values).fit(phi, values)

@@ -38,7 +38,10 @@ __all__ = ["Exam", "Search", "best_values"]
 
 @dataclass(frozen=True)
 class Search:
-    """The parameter that is varied, and how errors are measured; see ``ParamSelect.fit``."""
+    """The settings of a search: the parameter that is varied, and how errors are measured.
+
+    ``ParamSelect.fit`` describes them.
+    """
 
     builder: Builder
     parameter: str
@@ -76,7 +79,10 @@ class Search:
 
 
 def _parameters(thing: Any) -> dict[str, Any]:
-    """Return a dataclass's values by name; those of an inner dataclass as ``outer.inner``."""
+    """Return the values of a dataclass by name.
+
+    Those of an inner dataclass have names such as ``outer.inner``.
+    """
     found = {}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
@@ -95,7 +101,7 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, the boxes that are asked, and their true counts."""
+    """A public data set, the boxes that a release of it is asked, and their true counts."""
 
     points: Points
     boxes: RangeQueries
@@ -103,20 +109,24 @@ class Exam:
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
-        """Return squares around a data set's points, with their true counts."""
+        """Return squares around the points of a data set, with their true counts."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
     def terms(self, experiment: Experiment) -> Terms:
-        """Return an experiment's terms: the points themselves say where queries are expected.
+        """Return the terms of an experiment's release.
 
-        One record is hidden, and n is public.
+        The points of the data set also say where queries are expected. One record is hidden, and n
+        is public.
         """
         unit = PrivacyUnit.of("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
 
     def error(self, builder: Builder, experiment: Experiment, seed: int) -> float:
-        """Return the mean relative error of a release with noise of the experiment's own."""
+        """Return the mean relative error of a release.
+
+        The noise is seeded for this experiment alone.
+        """
         name = json.dumps([seed, *experiment]).encode()
         noise = ReplayableEntropy(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         private = Measurements(PointSource(self.points), self.terms(experiment), noise)
@@ -136,7 +146,7 @@ def best_values(
     path: str | os.PathLike[str] | None,
     n_jobs: int,
 ) -> "pd.DataFrame":
-    """Return the table of labels that ``ParamSelect.fit`` learns from; its docstring says how."""
+    """Return the table of labels that ``ParamSelect.fit`` learns from; see there."""
     import pandas as pd
     from joblib import Parallel, delayed
 
@@ -183,7 +193,7 @@ def best_values(
 def _run(
     experiment: Experiment, exam: Exam, builder: Builder, seed: int
 ) -> tuple[Experiment, float]:
-    """Return an experiment and its error."""
+    """Run an experiment, and return it with its error."""
     return experiment, exam.error(builder, experiment, seed)
 
 
@@ -191,7 +201,7 @@ def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequenc
     """Raise InputError if there is nothing to measure, or an argument is invalid."""
     for name, given in (("datasets", datasets), ("epsilons", epsilons), ("grid", grid)):
         if not len(given):
-            raise InputError(f"fit: {name} is empty.")
+            raise InputError(f"fit: {name} is empty; give at least one.")
     for name, points in datasets.items():
         if not isinstance(name, str) or not name.isprintable():
             raise InputError(f"fit: a data set must have a printable name, not {name!r}.")

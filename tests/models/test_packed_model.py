@@ -238,10 +238,10 @@ class TestFile:
     @pytest.mark.parametrize("ends", [[], [3], [0, 99], [-1], [2**62]], ids=str)
     def test_ends_of_other_bands(self, ends, tmp_path):
         path = written(tmp_path, arrays={"ends": np.array(ends, np.int64)})
-        assert "ends of bands do not fit 2 rows" in refusal(path)
+        assert "'ends' does not fit a grid of 2 rows" in refusal(path)
 
     def test_ends_that_go_back(self):
-        with pytest.raises(InputError, match="ends of bands do not fit 70 rows"):
+        with pytest.raises(InputError, match="'ends' does not fit a grid of 70 rows"):
             PackedCounts(Grid(CITY, 70), 1, np.zeros(9, np.uint8), np.array([12, 9]))
 
     def test_bytes_that_are_not_packed_and_others(self, tmp_path):

@@ -1,1 +1,1 @@
-"""Counting records that stream from files, in bounded memory."""
+"""Counts of records that are read from files block by block, in bounded memory."""

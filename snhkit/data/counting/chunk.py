@@ -1,4 +1,4 @@
-"""Chunks of rows, and the columns and filters that every source applies alike."""
+"""Chunks of rows, and the rules (columns and filters) that all sources apply in the same way."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,17 +22,18 @@ NO_TIME = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Rules:
-    """Which rows of a source are read, and what besides their positions; all of it public.
+    """The columns that are read from a source and the filters of its rows; all of them are public.
 
     Parameters
     ----------
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. Usual names of latitudes, longitudes and, with
-        ``people``, of users are found.
+        Columns, by name or position from 0. By default columns with usual names are taken for
+        latitudes, longitudes and, if ``people`` is true, users.
     since, until : int, optional
-        Microseconds since 1970 in UTC: only rows from ``since`` on and before ``until``.
+        Microseconds since 1970 in UTC. Only rows at or after ``since`` and before ``until`` are
+        read.
     users : frozenset of str, optional
-        Only rows of these users.
+        The ids of the users whose rows are read; by default those of all users.
     people : bool
         Whether the person of each row is needed.
     """
@@ -84,7 +85,7 @@ Block = Callable[[], Iterator[Chunk]]
 
 
 class Part(Protocol):
-    """A piece of a source that any process can read by itself."""
+    """A piece of a source that a thread or process can read without the other pieces."""
 
     @property
     def name(self) -> str:
@@ -92,12 +93,15 @@ class Part(Protocol):
         ...
 
     def blocks(self) -> Iterator[Block]:
-        """Yield blocks of rows; reading happens here, decoding in each block."""
+        """Yield the blocks of rows in order.
+
+        Reading takes place here. Each block is decoded later, by the thread that takes it.
+        """
         ...
 
 
 class Source(Protocol):
-    """A source whose parts can be read again and again, and do not change meanwhile."""
+    """A source of rows that can be read many times and must not change in between."""
 
     @property
     def name(self) -> str:
@@ -121,11 +125,11 @@ class Source(Protocol):
 
     @property
     def size(self) -> int:
-        """Size of the source in bytes, about."""
+        """The approximate size of the source in bytes."""
         ...
 
     def refuse_changed(self) -> None:
-        """Raise InputError if the source is not what it was when it was opened."""
+        """Raise InputError if a file of the source has changed since it was opened."""
         ...
 
 
@@ -149,9 +153,9 @@ def chunk_of(
     rules : Rules
         The filters.
     number, value, malformed
-        As those of ``Chunk``.
+        The parameters of ``Chunk`` with the same names.
     degrees : (ndarray, ndarray), optional
-        Latitudes and longitudes, if they are at hand already.
+        Latitudes and longitudes, if the caller has decoded them already.
     """
     lat, lon = degrees or (floats_of(name, columns["lat"]), floats_of(name, columns["lon"]))
     rows = len(lat) + len(malformed or {})
@@ -185,7 +189,15 @@ def chunk_of(
 
 
 def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
-    """Raise InputError if a filter has no column to look at."""
+    """Raise InputError if a filter or the unit needs a column that was not found.
+
+    Parameters
+    ----------
+    rules : Rules
+        The filters.
+    found : container of str
+        The roles of the columns that were found.
+    """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError("since and until need the column of times: time=..., by name.")
     if rules.people and "user" not in found:

@@ -45,7 +45,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Counts of a task, only those above 0 where that is smaller, and what became of its rows.
+    """The counts of one task, and what became of its rows.
+
+    Only counts above 0 are kept, where this takes less memory.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ class Totals:
 
     @classmethod
     def of(cls, counts: NDArray[np.integer], seen: Seen) -> "Totals":
-        """Return the counts in the form that takes fewer bytes."""
+        """Return the totals with the counts in the form that takes less memory."""
         if np.count_nonzero(counts) * (counts.itemsize + 4) < counts.nbytes:
             at = np.flatnonzero(counts).astype(np.int32)
             return cls(counts.size, at, counts[at], seen)
@@ -74,7 +76,7 @@ class Totals:
 
     @classmethod
     def merged(cls, several: "Sequence[Totals]") -> "Totals":
-        """Return the sums of several tasks' counts."""
+        """Return the totals of several tasks, added up."""
         total, seen = np.zeros(several[0].size, np.int64), Seen()
         for one in several:
             total[slice(None) if one.at is None else one.at] += one.counts
@@ -89,7 +91,7 @@ class Totals:
 
 
 class ClusterPasses:
-    """Passes over a source by the workers of a Dask cluster.
+    """Passes over a source that the workers of a Dask cluster make.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ class ClusterPasses:
         self._client = client
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.int64], Seen]:
-        """Return the counts of cells or boxes, flat, and what became of the rows."""
+        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
         if any(type(part).__name__ == "TablePart" for part in source.parts):
             raise InputError(
                 f"{source.name} is in this process only, so workers cannot read it; write files "
@@ -114,7 +116,10 @@ class ClusterPasses:
         return done.full(), done.seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort the records by person, and keep what is chosen of each; only paths travel."""
+        """Sort records into files by person, and keep the chosen records of each person.
+
+        The workers send the paths of the files only.
+        """
         tasks = [
             partial(_spill_parts, parts, first, to) for first, parts in self._tasks(source.parts)
         ]
@@ -132,12 +137,12 @@ class ClusterPasses:
         return seen
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.int64]:
-        """Return the counts of the places that were kept."""
+        """Return the counts of the records that ``spill`` kept."""
         groups = self._tasks(paths)
         return self._reduced([partial(_count_kept, group, what) for _, group in groups]).full()
 
     def close(self) -> None:
-        """Close the connection; the cluster stays."""
+        """Close the connection to the cluster, which continues to run."""
         self._client.close()
 
     def _tasks(self, items: Sequence[T]) -> list[tuple[int, Sequence[T]]]:

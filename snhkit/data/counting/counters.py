@@ -1,4 +1,4 @@
-"""Counters of cells other than a grid's, which need exact places."""
+"""Counters of cells that are not a grid's; each place is projected exactly."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ __all__ = ["BoxCounter", "CellCounter", "PartitionCounter", "PlaceCounter", "cou
 
 
 class PlaceCounter:
-    """A counter that projects degrees exactly and counts places in metres.
+    """Base of counters that project degrees exactly and count places in metres.
 
     Parameters
     ----------
@@ -36,7 +36,15 @@ class PlaceCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places in degrees; return how many are inside, and the positions that are none."""
+        """Count places given in degrees; return the number inside and the unusable positions.
+
+        Returns
+        -------
+        inside : int
+            The number of places in the region.
+        unusable : ndarray of int
+            The positions of the pairs that are not degrees.
+        """
         usable, _, xy = self.inside(lat, lon)
         self.add_places(xy)
         return len(xy), np.flatnonzero(~usable)
@@ -44,7 +52,7 @@ class PlaceCounter:
     def inside(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return which pairs are places, which of these are inside, and the latter in metres."""
+        """Return which pairs are degrees, which of these lie in the region, and their metres."""
         usable = possible(lat, lon)
         xy = self.region.to_xy(lat[usable], lon[usable])
         inside = self.region.contains(xy)
@@ -80,7 +88,7 @@ class PartitionCounter(PlaceCounter):
 
 
 class CellCounter(PlaceCounter):
-    """Counts of any cells that count points by themselves.
+    """Counts of the cells of any partition that has a method ``count``.
 
     Parameters
     ----------

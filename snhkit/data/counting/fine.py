@@ -1,4 +1,4 @@
-"""Counts of one fine grid, from which the counts of all coarser squares follow."""
+"""Counts of one fine grid, from which the counts of coarser grids and quadtrees follow."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,14 @@ FINE_DEPTH = 12
 
 
 def fine_grid(region: Region) -> Grid:
-    """Return the fine grid of a region."""
+    """Return the fine grid of a region: 4,096 by 4,096 cells."""
     return Grid(region, 1 << FINE_DEPTH)
 
 
 class FineCounts:
-    """Counts of the fine grid; only the cells that hold records, where that takes less memory.
+    """The counts of the fine grid.
+
+    Only the cells that hold records are stored, where this takes less memory.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class FineCounts:
         return int(self._counts.sum(dtype=np.int64))
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the x-major numbers of the cells that hold records, ascending, and the counts."""
+        """Return the x-major numbers of the cells that hold records, in order, and their counts."""
         if self._at is not None:
             return self._at.astype(np.int64), self._counts.astype(np.int64)
         at = np.flatnonzero(self._counts)
@@ -55,7 +57,10 @@ class FineCounts:
         return total
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a depth that hold records, numbered as in ``square_of``."""
+        """Return the numbers of the squares of a depth that hold records, and their counts.
+
+        Squares are numbered as by ``square_of``.
+        """
         at, counts = self.occupied()
         number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)
         total = np.zeros(number.size, np.int64)

@@ -1,4 +1,4 @@
-"""Points of GeoParquet as degrees."""
+"""The points of GeoParquet files, converted to degrees."""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Geometry:
     Parameters
     ----------
     column : str
-        Its name.
+        The name of the column.
     encoding : str
         "WKB" or "point".
     crs : str
@@ -40,7 +40,7 @@ class Geometry:
 
 
 def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
-    """Return the column of points that a file's metadata name; None if it is no GeoParquet.
+    """Return the column of points that a file's metadata describe; None if there is none.
 
     Raises
     ------
@@ -57,14 +57,18 @@ def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
         encoding = str(about["encoding"])
         crs: Any = about.get("crs", {})
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{name}: its description as GeoParquet is damaged.") from None
+        raise InputError(
+            f"{name}: the GeoParquet metadata of the file are damaged; write the file again."
+        ) from None
     if crs is None:
         raise InputError(
             f"{name}: its points have no CRS, so their coordinates mean nothing; write the file "
             "with one, or name columns of degrees: lat=..., lon=..."
         )
     if column not in schema.names or encoding not in ("WKB", "point"):
-        raise InputError(f"{name}: its geometries are no points (encoding {encoding[:20]}).")
+        raise InputError(
+            f"{name}: the geometries must be points, but their encoding is {encoding[:20]!r}."
+        )
     known = isinstance(crs, dict) and str(crs.get("id", {}).get("code")) in ("CRS84", "4326")
     return Geometry(column, encoding, "" if known or not crs else json.dumps(crs))
 
@@ -109,7 +113,7 @@ def _from_struct(name: str, array: Any) -> tuple[NDArray[np.float64], NDArray[np
     try:
         axes = [np.array(array.field(axis).to_numpy(zero_copy_only=False)) for axis in ("x", "y")]
     except (AttributeError, KeyError):
-        raise InputError(f"{name}: its geometries are no points.") from None
+        raise InputError(f"{name}: the geometries must be points.") from None
     gone = np.asarray(array.is_null())
     x, y = (np.where(gone, np.nan, axis.astype(np.float64)) for axis in axes)
     return x, y
@@ -149,4 +153,7 @@ def _transformer(crs: str) -> "Transformer":
     try:
         return Transformer.from_crs(CRS.from_json(crs), 4326, always_xy=True)
     except CRSError as failure:
-        raise InputError(f"the CRS of the points is not understood: {failure}.") from None
+        raise InputError(
+            f"the CRS of the points cannot be read ({failure}); write the file with another CRS, "
+            "such as EPSG:4326."
+        ) from None

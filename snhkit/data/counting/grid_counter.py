@@ -15,11 +15,11 @@ _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 
 class GridCounter:
-    """Counts of a grid's cells; each place lies in the cell that ``Grid.count`` puts it in.
+    """Counts of a grid's cells, equal to those of ``Grid.count``.
 
-    A polynomial tells the cell of every place that is farther from the cell's edges than the
-    polynomial may err. The few others are projected exactly, so the counts are those of the exact
-    projection to the last one.
+    A polynomial approximates the projection. It decides the cell of every place that is farther
+    from the cell's edges than the error of the polynomial. The few other places are projected
+    exactly.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class GridCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places in degrees; return how many are inside, and the positions that are none.
+        """Count places given in degrees; return the number inside and the unusable positions.
 
         Parameters
         ----------
         lat, lon : ndarray, shape (n,)
             Degrees; nan where there is no number.
         person, time : ndarray, shape (n,), optional
-            Not looked at.
+            Not used.
 
         Returns
         -------

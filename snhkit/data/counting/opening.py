@@ -1,4 +1,4 @@
-"""Sources of rows by what they are: files, folders, addresses, datasets and relations."""
+"""Opening of sources of rows: files, folders, addresses, datasets and relations."""
 
 import os
 from collections.abc import Sequence
@@ -19,6 +19,8 @@ _UNKNOWN_SIZE = 2**32
 
 @dataclass(frozen=True)
 class _Opened:
+    """A source of rows that has been opened."""
+
     name: str
     numbering: str
     swap: str
@@ -35,7 +37,7 @@ class _Opened:
 
 
 def open_source(source: Any, rules: Rules) -> Source:
-    """Return a source of rows; nothing but names of columns is read yet.
+    """Return a source of rows; only the names of its columns are read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parquet and GeoParquet, read group of rows after group of rows."""
+"""Parquet and GeoParquet files, read one row group at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _PART = 2**22  # rows, about, of a part
 
 @dataclass(frozen=True)
 class ParquetPart:
-    """Some groups of rows of a Parquet file.
+    """Some row groups of a Parquet file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ParquetPart:
     rules : Rules
         The columns and filters.
     groups : tuple of int
-        Numbers of the groups of rows.
+        Numbers of the row groups.
     firsts : tuple of int
         The number of each group's first row in the file.
     """
@@ -52,7 +52,7 @@ class ParquetPart:
         return self.place.name
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a block for each group of rows."""
+        """Yield a block for each row group."""
         for group, first in zip(self.groups, self.firsts, strict=True):
             yield partial(self._chunks, group, first)
 
@@ -92,12 +92,12 @@ class ParquetPart:
 
 
 def parquet_parts(places: list[Place], rules: Rules) -> tuple[list[ParquetPart], str]:
-    """Return the parts of Parquet files, and advice on exchanged latitudes and longitudes.
+    """Return the parts of Parquet files, and advice in case latitude and longitude are swapped.
 
     Raises
     ------
     InputError
-        If a file is no Parquet, or the columns are not found in one of them.
+        If a file is not Parquet, or the columns are not found in one of them.
     """
     parts, swap = [], ""
     for place in places:
@@ -134,7 +134,7 @@ def _opened(place: Place) -> "pq.ParquetFile":
 def _roles(
     place: Place, file: "pq.ParquetFile", rules: Rules
 ) -> tuple[list[str], Geometry | None, dict[str, int]]:
-    """Return the names of the columns, the geometry if there is one, and a column by role."""
+    """Return the names of the columns, the column of points if any, and the column of each role."""
     names = file.schema_arrow.names
     roles: dict[str, int] = {}
     geometry = None
@@ -152,6 +152,10 @@ def _roles(
     if rules.time is not None:
         roles["time"] = find_column(place.name, names, "time", rules.time)
     refuse_unknown_filters(rules, roles)
-    if any(names.count(names[at]) > 1 for at in roles.values()):
-        raise InputError(f"{place.name}: two of its columns have the same name.")
+    for name in (names[at] for at in roles.values()):
+        if names.count(name) > 1:
+            raise InputError(
+                f"{place.name}: two columns are called {name!r}; rename one and write the file "
+                "again."
+            )
     return names, geometry, roles

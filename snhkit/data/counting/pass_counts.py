@@ -1,4 +1,4 @@
-"""Counts of records that are read again for every count, and one fine grid in memory."""
+"""Exact counts of records that are read from files for every count."""
 
 from abc import ABC, abstractmethod
 
@@ -14,10 +14,11 @@ __all__ = ["PassCounts"]
 
 
 class PassCounts(ABC):
-    """A ``CountSource`` (``snhkit.privacy``) that reads its records once for each count.
+    """A ``CountSource`` (``snhkit.privacy``) that reads all records for each count.
 
-    The first pass counts a fine grid of 4,096 by 4,096 cells. Counts of all grids and trees whose
-    cells are unions of its cells follow from it; others take another pass.
+    The first pass counts a fine grid of 4,096 by 4,096 cells. If the cells of another grid or tree
+    are unions of these cells, their counts are sums of counts in memory. All other counts take a
+    pass of their own.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class PassCounts(ABC):
 
     @abstractmethod
     def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Read the records and return the counts of cells or boxes, flat."""
+        """Read the records, and return the counts of cells or boxes as a flat array."""
 
     @property
     def region(self) -> Region:
@@ -63,7 +64,10 @@ class PassCounts(ABC):
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a quadtree's depth that hold records, and their counts."""
+        """Return the squares of a quadtree's depth that hold records, and their counts.
+
+        Squares are numbered as by ``square_of``.
+        """
         if not 0 <= depth <= FINE_DEPTH:
             raise InputError(f"scan: depths are from 0 to {FINE_DEPTH}, not {depth}.")
         return self._fine.squares(depth)

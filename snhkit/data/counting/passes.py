@@ -1,4 +1,4 @@
-"""One pass over a source: threads that decode and count, and what they saw."""
+"""One pass over a source, in several threads, each of which decodes and counts blocks of rows."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ _MOST_THREADS = 8
 
 
 class Counter(Protocol):
-    """What becomes of rows; one object for each thread, merged by the caller."""
+    """The interface of a counter of rows: one object for each thread, all of which are merged."""
 
     def add(
         self,
@@ -30,11 +30,11 @@ class Counter(Protocol):
         person: NDArray[np.int64] | None,
         time: NDArray[np.int64] | None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Take rows; return how many lie inside, and the positions of those without a place."""
+        """Count rows; return how many lie in the region, and the positions that are unusable."""
         ...
 
     def merge(self, other: Any, /) -> None:
-        """Add what another thread's counter took."""
+        """Add the counts of another thread's counter."""
         ...
 
 
@@ -45,13 +45,16 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Seen:
-    """Numbers of rows by what became of them, and the first that could not be used.
+    """How many rows a pass kept and left out, and the first unusable rows.
 
     Parameters
     ----------
-    rows, inside, unusable : int
-        Rows of the source that passed the filters, and those of them that lie in the region or
-        cannot be used.
+    rows : int
+        The number of rows that passed the filters.
+    inside : int
+        The number of these rows that lie in the region.
+    unusable : int
+        The number of these rows that cannot be used.
     first : list of (int, int, str)
         For each of the first unusable rows: the number of its part, its own number, and its defect.
     """
@@ -62,7 +65,7 @@ class Seen:
     first: list[tuple[int, int, str]] = field(default_factory=list)
 
     def merge(self, other: "Seen") -> None:
-        """Add what another thread or process saw."""
+        """Add the numbers of another thread or process."""
         self.rows += other.rows
         self.inside += other.inside
         self.unusable += other.unusable
@@ -76,18 +79,18 @@ def over(
     first_part: int = 0,
     threads: int | None = None,
 ) -> tuple[C, Seen]:
-    """Read parts once, in several threads, each of which holds one block at a time.
+    """Read parts once, in several threads, and return the merged counter.
 
     Parameters
     ----------
     parts : sequence of Part
-        What is read.
+        The parts to read.
     make : callable
         Makes the counter of a thread.
     what : str
         Name of the task, for the progress bar.
     first_part : int
-        The number of the first part, to order defects.
+        The number of the first part; defects are ordered by the numbers of their parts.
     threads : int, optional
         Number of threads; by default one for each core, up to 8.
 
@@ -121,16 +124,17 @@ def in_threads(
     take: Callable[[S, T], Iterator[None]],
     threads: int | None = None,
 ) -> list[S]:
-    """Return the states of several threads that have taken all items among them.
+    """Process items in several threads, and return the state of each thread.
 
     Parameters
     ----------
     items : iterator
-        What is taken; one thread at a time asks for the next.
+        The items; one thread at a time asks for the next one.
     make : callable
         Makes the state of a thread.
     take : callable
-        Called with a state and an item; it yields after each step, so that it can be stopped.
+        Called with the state of the thread and an item. It is a generator that yields after each
+        step, so that the thread can be stopped there.
     threads : int, optional
         Number of threads; by default one for each core, up to 8.
     """
@@ -178,7 +182,7 @@ def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[t
 
 
 class _Shared(Generic[T]):
-    """An iterator that several threads take from; it ends for all if one has failed."""
+    """An iterator that several threads take items from; after an error in one, it ends for all."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items, self._lock = items, threading.Lock()

@@ -1,4 +1,4 @@
-"""The person of each row, without a list of all people."""
+"""Numbers for people, computed from each user id without a list of all ids."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ _KEY = "snhkit, person i"  # 16 characters, as the hash takes; not a secret
 def person_ids(
     name: str, column: pa.ChunkedArray, users: frozenset[str] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return a number for each row's person, shape (n,), that is the same in every chunk.
+    """Return a number for the person of each row, shape (n,), equal in every chunk.
 
-    The number is a 64-bit hash of the id in the form that all its spellings share, as in
-    ``person_codes``; 0 where the id is missing. Should two of a hundred million people get the
-    same number, which happens once in 4,000 such files, they count as one person.
+    The number is a 64-bit hash of the id, after all spellings of one id have been made equal as in
+    ``person_codes``. It is 0 where the id is missing. Among a hundred million people, two get the
+    same number once in about 4,000 such files; they then count as one person.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def person_ids(
     column : ChunkedArray
         User ids.
     users : frozenset of str, optional
-        The users that are wanted.
+        The ids of the users whose rows are wanted.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def _whole_ids(
 
 
 def _normal(ids: pa.Array) -> pa.Array:
-    """Return ids as text, in the form that all spellings of one id share; null if missing."""
+    """Return ids as text, equal for all spellings of one id; null where the id is missing."""
     if not (pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
         if pa.types.is_floating(ids.type):  # 42.0 and 42 are one person
             texts = [None if v is None or v != v else f"{v:.17g}" for v in ids.to_pylist()]

@@ -1,4 +1,4 @@
-"""Files on disks and in stores, found by path, folder, pattern or address."""
+"""Files on disks and in object stores, found by path, folder, pattern or address."""
 
 import fnmatch
 import os
@@ -20,18 +20,18 @@ KINDS = (".parquet", ".csv", ".tsv", ".txt")
 
 @dataclass(frozen=True)
 class Place:
-    """A file, and what it was when it was found.
+    """A file, with the size and the time of change it had when it was found.
 
     Parameters
     ----------
     filesystem : pyarrow.fs.FileSystem
-        Where the file is.
+        The file system that holds the file.
     path : str
-        Its path there.
+        The path of the file in that file system.
     size : int
-        Its size in bytes.
+        The size of the file in bytes.
     changed_ns : int
-        When it was changed last, in nanoseconds since 1970; 0 if that is not known.
+        The time of the last change, in nanoseconds since 1970; 0 if unknown.
     """
 
     filesystem: "pafs.FileSystem"
@@ -46,11 +46,11 @@ class Place:
 
     @property
     def kind(self) -> str:
-        """The end of the name that says what the file holds, such as ".csv", without .gz."""
+        """The suffix of the name without .gz, such as ".csv"."""
         return Path(self.name.lower().removesuffix(".gz")).suffix
 
     def refuse_changed(self) -> None:
-        """Raise InputError if the file is not the one that was found."""
+        """Raise InputError if the file's size or time of change is not what it was."""
         now = _place(self.filesystem.get_file_info(self.path), self.filesystem)
         if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
             raise InputError(
@@ -61,7 +61,7 @@ class Place:
 
 
 def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, list[Place]]:
-    """Return a name for messages, and the files that a source means, ordered by path.
+    """Return a name for messages, and the files of a source, ordered by path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A polynomial in place of the projection, with a bound on its error, and the exact projection."""
+"""A polynomial that approximates the projection of a region, with a bound on its error."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -59,7 +59,7 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return the polynomial of the least order that is accurate to a millimetre, if there is one.
+    """Return the polynomial of least order that is accurate to a millimetre; None if none is.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return longitudes and latitudes from the centre, and metres, of a lattice over the box."""
+    """Return longitudes and latitudes from the centre, and metres, of points across the box."""
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))
     return lon - region.lon, lat - region.lat, region.to_xy(lat, lon)

@@ -1,4 +1,4 @@
-"""Records sorted into files by person, of which a bounded number of each person is kept."""
+"""Records sorted into files by person, so that a bounded number of each person can be kept."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ the choice for a person does not depend on other people."""
 
 
 def bucket_count(source_bytes: int) -> int:
-    """Return the number of files that records of a source are sorted into, a power of two.
+    """Return the number of files to sort the records of a source into: a power of two.
 
     Examples
     --------
@@ -61,18 +61,19 @@ def bucket_count(source_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class SpillFolder:
-    """Where records are sorted into files by person.
+    """The folder and the settings with which records are sorted into files by person.
 
     Parameters
     ----------
     path : Path
-        The folder; on a cluster, one that all workers see.
+        The folder. On a cluster, all workers must see it.
     region : Region
         The region; records outside are dropped.
     buckets : int
-        The number of files of a task, a power of two.
-    window_days : int, optional
-        The number of days whose records of a person are one unit; by default all days.
+        The number of files that each task writes, a power of two.
+    window_us : int, optional
+        The length in microseconds of the period that counts as one unit of a person; by default all
+        time is one period.
     """
 
     path: Path
@@ -83,7 +84,7 @@ class SpillFolder:
 
 @dataclass(frozen=True)
 class Spilled:
-    """What a task has sorted.
+    """The files that a task has written, and what became of its rows.
 
     Parameters
     ----------
@@ -98,12 +99,12 @@ class Spilled:
 
 
 class Spill(PlaceCounter):
-    """Sorts records into files by person; the counters of several threads share the files.
+    """A counter that sorts records into files by person; several threads share the files.
 
     Parameters
     ----------
     to : SpillFolder
-        Where the files are.
+        The folder of the files.
     task : int
         The number of the task, which names the files.
     lock : Lock
@@ -121,7 +122,7 @@ class Spill(PlaceCounter):
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Sort records; return how many are inside, and the positions of those without a place."""
+        """Sort records; return how many lie in the region, and the positions that are unusable."""
         usable, inside, xy = self.inside(lat, lon)
         assert person is not None  # noqa: S101
         group = person[usable][inside].view(np.uint64)
@@ -149,16 +150,18 @@ class Spill(PlaceCounter):
 def spilled(
     parts: Sequence[Part], first: int, to: SpillFolder, threads: int | None = None
 ) -> Spilled:
-    """Sort the records of parts into files by person; a second try replaces what the first wrote.
+    """Sort the records of parts into files by person, and return the files.
+
+    A second run of the same task replaces the files of the first.
 
     Parameters
     ----------
     parts : sequence of Part
-        What is read.
+        The parts to read.
     first : int
-        The number of the first part, which is the task's as well.
+        The number of the first part, which is also the number of the task.
     to : SpillFolder
-        Where the files are.
+        The folder and its settings.
     threads : int, optional
         Number of threads.
     """
@@ -172,7 +175,7 @@ def spilled(
 
 
 def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
-    """Write the places of the records of a bucket that are kept, whole or not at all.
+    """Write the records of a bucket that are kept into one file, whole or not at all.
 
     Parameters
     ----------
@@ -181,7 +184,7 @@ def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> Non
     bucket : str
         The name of the bucket.
     names : sequence of str
-        The names of its files, which stay, so that a lost task can run again.
+        The names of the bucket's files. They are not deleted, so that a lost task can run again.
     choose : Choice
         Chooses the records that are kept.
     """
@@ -193,12 +196,12 @@ def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> Non
 
 
 class BoundedRecords(PassCounts):
-    """A bounded number of records of each person, on the disk.
+    """A bounded number of records of each person, stored in files.
 
-    The records are read once, sorted into files by person, and cut down file by file; every count
-    reads what was kept. The files are in a folder that only its owner can read, and are deleted
-    with this object. The disk needs 24 bytes a record for the sorted ones, and 16 for each that is
-    kept.
+    The records are read once and sorted into files by person. Each file is then reduced to the
+    chosen records, and every count reads these. The files are in a folder that only its owner can
+    read, and are deleted with this object. The disk needs 24 bytes for each sorted record, and 16
+    bytes for each record that is kept.
 
     Parameters
     ----------
@@ -250,18 +253,18 @@ class BoundedRecords(PassCounts):
 
 
 class Passes(Protocol):
-    """How passes over a source are run."""
+    """The interface of passes over a source, in threads or on a cluster."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts of cells or boxes, flat, and what became of the rows."""
+        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort the records by person, and keep what is chosen of each."""
+        """Sort records into files by person, and keep the chosen records of each person."""
         ...
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return the counts of the places that were kept."""
+        """Return the counts of the records that ``spill`` kept."""
         ...
 
 
@@ -269,12 +272,12 @@ class ThreadPasses:
     """Passes over a source in the threads of this process."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts of cells or boxes, flat, and what became of the rows."""
+        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
         counter, seen = over(source.parts, counter_of(what))
         return counter.total, seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort the records by person, and keep what is chosen of each."""
+        """Sort records into files by person, and keep the chosen records of each person."""
         done = spilled(source.parts, 0, to)
         for path in done.paths:
             keep(to.path, path.name.split("-")[0], [path.name], choose)
@@ -282,14 +285,14 @@ class ThreadPasses:
         return done.seen
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return the counts of the places that were kept."""
+        """Return the counts of the records that ``spill`` kept."""
         return count_kept(paths, what)
 
 
 def count_kept(
     paths: list[Path], what: Cells | RangeQueries, threads: int | None = None
 ) -> NDArray[np.integer]:
-    """Return the counts of the places in files that ``keep`` wrote."""
+    """Return the counts of the records in files that ``keep`` wrote."""
 
     def take(counter: Any, read: Callable[[], NDArray[np.float64]]) -> Iterator[None]:
         counter.add_places(read())
@@ -316,7 +319,7 @@ def _places(path: Path, start: int) -> NDArray[np.float64]:
 
 
 def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return words whose high bits depend on all bits of the given ones."""
+    """Return hashes of 64-bit words, whose high bits depend on all bits of the words."""
     words = (words ^ (words >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return words ^ (words >> np.uint64(32))

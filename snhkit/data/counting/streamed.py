@@ -1,4 +1,4 @@
-"""Records that are counted where they lie, pass after pass, and never held in memory."""
+"""Records that stay in their files: each count reads them again, block by block."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["Opening", "StreamedRecords", "refuse_other_rows", "rules_of", "scan_
 
 
 class StreamedRecords(PassCounts):
-    """Records in files, datasets or relations, which are read again for every count.
+    """Records in files, datasets or relations, which every count reads again.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class StreamedRecords(PassCounts):
 
 
 class Opening:
-    """A source that is about to be opened: its report is given once, whatever is read first.
+    """A source that is being opened, whose report is given exactly once.
 
     Parameters
     ----------
@@ -89,20 +89,20 @@ class Opening:
         self._all: StreamedRecords | None = None
 
     def all(self) -> StreamedRecords:
-        """Return all records, which are read once."""
+        """Return a source of counts over all records."""
         if self._all is None:
             self._all = StreamedRecords(self._source, self._region, self._report, self._passes)
         return self._all
 
     def bounded(self, choose: Choice, spill: Any, window_days: int | None = None) -> BoundedRecords:
-        """Return the records that are kept of each person, which are read once more."""
+        """Return a source of counts over a bounded number of records of each person."""
         kept = BoundedRecords(
             self._source, self._region, choose, window_days, spill, self._passes, self._told
         )
         return kept
 
     def _told(self, seen: Seen) -> None:
-        """Report what a pass saw, or refuse it if it is not what the first pass saw."""
+        """Report what a pass saw; raise InputError if an earlier pass saw other rows."""
         if self._all is not None:
             refuse_other_rows(self._source, seen, self._all.seen)
         else:
@@ -110,7 +110,17 @@ class Opening:
 
 
 def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
-    """Raise InputError if a pass saw other rows than the first pass."""
+    """Raise InputError if a pass read other rows than the first pass.
+
+    Parameters
+    ----------
+    source : Source
+        The source, for the message.
+    seen : Seen
+        What the pass saw.
+    first : Seen
+        What the first pass saw.
+    """
     if (seen.rows, seen.inside) != (first.rows, first.inside):
         raise InputError(
             f"{source.name}: a pass read other rows than the first one. A budget is spent on "
@@ -119,12 +129,12 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
 
 
 def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
-    """Return the report of a pass.
+    """Return the report of a pass for the owner of the records.
 
     Raises
     ------
     InputError
-        If no row lies in the region.
+        If no row passes the filters, or none lies in the region.
     """
     several = len(source.parts) > 1 and len({part.name for part in source.parts}) > 1
     told = ReadReport(
@@ -140,7 +150,7 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
         ),
     )
     if not seen.rows:
-        raise InputError(f"{source.name}: it has no rows that pass the filters.")
+        raise InputError(f"{source.name}: no row passes the filters (since, until, users).")
     if not seen.inside:
         raise InputError(
             f"{source.name}: no row lies in the region of {region.side_m:g} m around "
@@ -160,7 +170,7 @@ def rules_of(
     users: Any = None,
     people: bool = False,
 ) -> Rules:
-    """Return the columns and filters that arguments describe, as those of ``scan_points``."""
+    """Return the rules that the arguments of ``scan_points`` describe."""
     wanted = None if users is None else frozenset(str(one).strip() for one in users)
     return Rules(
         lat, lon, user, time, instant("since", since), instant("until", until), wanted, people
@@ -180,7 +190,9 @@ def scan_points(
     users: Any = None,
     report: Callable[[ReadReport], object] = warn_owner,
 ) -> StreamedRecords:
-    """Return the records of a source that does not fit into memory, to be counted where they lie.
+    """Return a source of exact counts of records that need not fit into memory.
+
+    The records stay in their files, and every count reads them again.
 
     Parameters
     ----------

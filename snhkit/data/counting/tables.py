@@ -1,4 +1,4 @@
-"""Datasets of Arrow and relations of DuckDB, read batch after batch."""
+"""Arrow datasets and DuckDB relations, read batch by batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _BATCH = 2**18  # rows at a time
 
 @dataclass(frozen=True)
 class TablePart:
-    """A dataset of Arrow or a relation of DuckDB, which yields the same rows at every reading.
+    """An Arrow dataset or a DuckDB relation, which yields the same rows each time it is read.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ def is_table(source: object) -> bool:
 
 
 def table_part(source: Any, rules: Rules) -> tuple[TablePart, str]:
-    """Return the only part of a source, and advice on exchanged latitudes and longitudes.
+    """Return the only part of a table, and advice in case latitude and longitude are swapped.
 
     Raises
     ------
     InputError
-        If the columns are not found.
+        If a column is not found, or two columns have its name.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -96,8 +96,9 @@ def table_part(source: Any, rules: Rules) -> tuple[TablePart, str]:
     if rules.time is not None:
         roles["time"] = names[find_column(TablePart.name, names, "time", rules.time)]
     refuse_unknown_filters(rules, roles)
-    if any(names.count(column) > 1 for column in roles.values()):
-        raise InputError(f"{TablePart.name}: two of its columns have the same name.")
+    for name in roles.values():
+        if names.count(name) > 1:
+            raise InputError(f"{TablePart.name}: two columns are called {name!r}; rename one.")
     part = TablePart(source, rules, tuple(roles.items()))
     return part, f"pass lat={roles['lon']!r}, lon={roles['lat']!r}"
 

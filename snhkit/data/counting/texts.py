@@ -1,4 +1,4 @@
-"""Delimited text, cut into blocks of whole rows that are decoded side by side."""
+"""Delimited text, cut into blocks of whole rows that threads decode in parallel."""
 
 import io
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _BLOCK = 2**22  # bytes that are decoded at a time
 
 @dataclass(frozen=True)
 class TextPart:
-    """A file of delimited text, compressed with gzip or not.
+    """A file of delimited text, plain or compressed with gzip.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class TextPart:
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of whole rows.
 
-        As long as there is no quotation mark, every line is a row. From the first mark on the rest
-        of the file is cut into rows by one parser, because a quoted field may hold line ends.
+        Up to the first quotation mark, every line is a row. From there on one parser cuts the rest
+        of the file into rows, because a quoted field may contain line ends.
         """
         with parsing(self.name, "text"), _opened(self.place) as stream:
             if not self.head.is_record:
@@ -169,12 +169,12 @@ class TextPart:
 
 
 def text_parts(places: list[Place], rules: Rules) -> tuple[list[TextPart], str, str]:
-    """Return the parts of text files, and advice on exchanged columns, and how rows are numbered.
+    """Return the parts of text files, advice in case of swapped columns, and the row numbering.
 
     Raises
     ------
     InputError
-        If a file is no text with a header, or the columns are not found in one of them.
+        If a file is not text with a header, or the columns are not found in one of them.
     """
     parts, swap, numbering = [], "", ""
     for place in places:
@@ -219,7 +219,7 @@ def _numbers(first: int, malformed: dict[int, str]):
 
 
 class _Chained(io.RawIOBase):
-    """Bytes that were read already, and then the rest of the stream."""
+    """A stream of bytes that were read already, followed by the rest of a stream."""
 
     def __init__(self, data: bytes, stream: BinaryIO) -> None:
         self._data, self._stream = memoryview(data), stream

@@ -16,7 +16,7 @@ _NONE = np.iinfo(np.int64).min
 
 
 def instant(name: str, value: object) -> int | None:
-    """Return a time that was given as an argument, as microseconds since 1970 in UTC.
+    """Return a time given as an argument as microseconds since 1970 in UTC.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return the times of a column, shape (n,); the smallest integer where there is none.
+    """Return the times of a column in microseconds, shape (n,); the least integer if missing.
 
     Parameters
     ----------

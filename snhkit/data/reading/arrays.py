@@ -1,4 +1,4 @@
-"""Numpy arrays, in memory or in .npy files."""
+"""Records from numpy arrays, in memory or in .npy files."""
 
 from pathlib import Path
 
@@ -16,7 +16,10 @@ __all__ = ["from_array", "from_npy"]
 def from_npy(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read a .npy file; memory-mapped, so that its shape is checked against its size first."""
+    """Return the rows of a .npy file.
+
+    The file is memory-mapped, so its shape is checked against its size before anything is read.
+    """
     with parsing(path.name, ".npy"):
         array = np.lib.format.open_memmap(path, mode="r")
         return from_array(path.name, array, lat, lon, user)
@@ -29,10 +32,11 @@ def from_array(
     lon: str | int | None,
     user: str | int | None,
 ) -> Table:
-    """Take latitude, longitude and perhaps users from an array; masked entries are missing.
+    """Return the rows of an array with latitudes, longitudes and perhaps users.
 
     In an array of shape (n, 2) the first column is the latitude by default. With more columns,
-    ``lat`` and ``lon`` are required. A structured array has named columns.
+    ``lat`` and ``lon`` are required. The columns of a structured array have names. Masked entries
+    are missing.
     """
     if array.dtype.names:
         fields, rows = list(array.dtype.names), array.reshape(-1)

@@ -1,4 +1,4 @@
-"""Parquet files, and columns of Arrow."""
+"""Records from Parquet files and from Arrow columns."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,10 @@ __all__ = ["floats_of", "from_arrow", "from_parquet", "users_of"]
 def from_parquet(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read the needed columns of a Parquet file, or the points of a GeoParquet file."""
+    """Return the rows of a Parquet file, of which only the needed columns are read.
+
+    Of a GeoParquet file, the points are read.
+    """
     import pyarrow.parquet as pq
 
     with parsing(path.name, "Parquet"), pq.ParquetFile(path) as file:
@@ -33,8 +36,12 @@ def from_parquet(
         names = file.schema_arrow.names
         at = find_columns(path.name, names, lat, lon, user)
         wanted = [names[i] for i in at if i is not None]
-        if len(set(wanted)) < len(wanted) or any(names.count(name) > 1 for name in wanted):
-            raise InputError(f"{path.name}: two of its columns have the same name.")
+        for name in wanted:
+            if names.count(name) > 1:
+                raise InputError(
+                    f"{path.name}: two columns are called {name!r}; rename one and write the file "
+                    "again."
+                )
         leaves = [file.schema.column(i).path for i in range(len(file.schema))]
         _refuse_size(path.name, file, [leaves.index(name) for name in wanted if name in leaves])
         read = file.read(columns=wanted)
@@ -44,7 +51,7 @@ def from_parquet(
 def from_arrow(
     source: str, names: list[str], at: Columns, columns: list["pa.ChunkedArray"]
 ) -> Table:
-    """Take latitude, longitude and perhaps users, in this order, from columns of Arrow."""
+    """Return the rows of Arrow columns: latitudes, longitudes and perhaps users, in this order."""
     roles = dict(zip(ROLES, columns, strict=False))
     return Table(
         lat=floats_of(source, roles["lat"]),
@@ -70,7 +77,7 @@ def _refuse_size(source: str, file, leaves) -> None:
 
 
 def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
-    """Return the numbers of a column, shape (n,), with nan where there is none."""
+    """Return the numbers of a column, shape (n,); nan where a number is missing."""
     import pandas as pd
     import pyarrow as pa
 
@@ -91,7 +98,7 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
 
 
 def users_of(source: str, name: str, column: "pa.ChunkedArray") -> Users:
-    """Return the people of a column of user ids."""
+    """Return the users that a column of ids names."""
     import pandas as pd
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Files of boxes or polygons to be answered, and the files of their answers."""
+"""Files of boxes or polygons that a release should answer, and files of the answers."""
 
 import csv
 import json
@@ -160,6 +160,7 @@ def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[n
 
 
 def _csv(table: pd.DataFrame) -> str:
+    """Return a table as the text of a csv file."""
     return table.to_csv(index=False, lineterminator="\n").rstrip("\n")
 
 
@@ -188,7 +189,10 @@ def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV file as text, provided that each has the header's fields."""
+    """Return the rows of a csv file as text.
+
+    Every row must have as many fields as the header.
+    """
     with parsing("the file", "CSV"):
         lines = path.read_text(encoding="utf-8-sig").split("\n")
         delimiter = max(",;\t|", key=lines[0].count)
@@ -208,7 +212,7 @@ def _table(path: Path) -> pd.DataFrame:
                 )
             rows += [fields] if fields else []
     if not header:
-        raise InputError("it is empty.")
+        raise InputError("it is empty; a header and a row for each box are needed.")
     return pd.DataFrame(rows, columns=header, dtype=str)
 
 
@@ -243,7 +247,10 @@ def _from_geojson(
 
 
 def _shapes(document: dict[str, Any]) -> tuple["gpd.GeoSeries", bool]:
-    """Return the shapes in degrees on WGS 84, and whether the document has them in degrees."""
+    """Return the shapes of a document in degrees on WGS 84.
+
+    Also return whether the document itself has them in degrees.
+    """
     import geopandas as gpd
 
     crs = _crs(document)
@@ -262,7 +269,9 @@ def _crs(document: dict[str, Any]) -> CRS:
     try:
         return CRS.from_user_input((named.get("properties") or named)["name"])
     except (CRSError, AttributeError, LookupError, TypeError):
-        raise InputError(f"its CRS is unknown: {text[:100]}.") from None
+        raise InputError(
+            f"its CRS is unknown: {text[:100]}; write the file in EPSG:4326."
+        ) from None
 
 
 def _refuse_count(present: bool) -> None:

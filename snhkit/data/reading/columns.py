@@ -1,4 +1,4 @@
-"""Recognition of the columns with latitudes, longitudes and user ids."""
+"""Recognition of the columns that hold latitudes, longitudes and user ids."""
 
 import difflib
 from collections.abc import Sequence
@@ -32,7 +32,9 @@ def find_columns(
     lon: str | int | None,
     user: str | int | None,
 ) -> Columns:
-    """Return the positions of the columns that are named, or else have usual names.
+    """Return the positions of the columns of latitude, longitude and user.
+
+    A column that is not named in the arguments is found by its usual names.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def find_columns(
     Raises
     ------
     InputError
-        If a column is not there, or two could be meant; lists the columns there are.
+        If a column is not there, or more than one could be meant; the message lists the columns.
 
     Examples
     --------
@@ -70,17 +72,28 @@ def find_columns(
 
 
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
-    """Return the position of the user column; None if it was not named and none is usual."""
+    """Return the position of the user column; None if it is not named and none has a usual name."""
     return _find(source, [str(name) for name in names], "user", user)
 
 
 def find_column(source: str, names: Sequence[object], role: str, said: str | int) -> int:
-    """Return the position of a column that is named, or given by its position from 0.
+    """Return the position of a column that is given by its name or by its position from 0.
+
+    Parameters
+    ----------
+    source : str
+        Name of the source, for messages.
+    names : sequence
+        The names of the columns.
+    role : str
+        The argument that names the column, for messages.
+    said : str or int
+        The name or the position.
 
     Raises
     ------
     InputError
-        If the column is not there; ``role`` names the argument in the message.
+        If the column is not there.
     """
     return _find_said(source, [str(name) for name in names], role, said)
 

@@ -1,4 +1,4 @@
-"""Defects of rows, in words for the owner of the records."""
+"""Descriptions of the defects of rows, for the owner of the records."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -15,7 +15,7 @@ _LONGEST = 40  # characters of a value in a message
 
 
 class Rows(Protocol):
-    """Rows of a source: their degrees, and what the source has at a position and a role."""
+    """Rows of a source, with access to the values of every row."""
 
     @property
     def lat(self) -> NDArray[np.float64]:
@@ -39,7 +39,7 @@ def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.b
 
 
 def defect(rows: Rows, row: int) -> str:
-    """Return why a row cannot be used, which its position or else its user or time tells."""
+    """Return why a row cannot be used: because of its position, its user or its time."""
     for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
         number = float(getattr(rows, role)[row])
         if np.isnan(number):
@@ -50,7 +50,16 @@ def defect(rows: Rows, row: int) -> str:
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return that a value is missing, or else what is wrong with it.
+    """Return the defect of a value: that it is missing, or else what is wrong with it.
+
+    Parameters
+    ----------
+    what : str
+        The name of the value, such as latitude.
+    value : object
+        The value.
+    wrong : str
+        The defect if the value is not missing.
 
     Examples
     --------

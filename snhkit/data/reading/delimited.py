@@ -1,4 +1,4 @@
-"""Delimited text: its rows, and the limits of its size."""
+"""Rows of delimited text, and limits on the size of such text."""
 
 import gzip
 import io
@@ -40,7 +40,9 @@ _MAX_MALFORMED = 1_000
 def refuse_swallowed(
     source: str, raw: BinaryIO, delimiter: str, width: int, lat: int, lon: int
 ) -> None:
-    """Raise InputError if a quoted field of a file takes in rows; as ``refuse_swallowed_rows``.
+    """Raise InputError if a quoted field of a file contains whole rows.
+
+    The check is that of ``refuse_swallowed_rows``.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def refuse_swallowed(
 
 
 def unpacked(raw: BinaryIO) -> BinaryIO:
-    """Return a file's text as a stream of bytes, whether it is compressed with gzip or not."""
+    """Return the text of a file as a stream of bytes, decompressed if the file is gzip."""
     packed = raw.read(2) == b"\x1f\x8b"
     raw.seek(0)
     return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
@@ -77,7 +79,7 @@ def unpacked_limit(stream: BinaryIO, size: int) -> int:
 
 
 def too_much(source: str, seen: int) -> InputError:
-    """Return the error that a file unpacks to too many bytes."""
+    """Return the error for a file that unpacks to too many bytes."""
     return InputError(
         f"{source}: it unpacks to more than {seen:,} bytes, far more than positions would."
     )
@@ -94,7 +96,7 @@ def parsed(
     block_size: int,
     newlines_in_values: bool,
 ) -> Any:
-    """Return what a reader of pyarrow makes of text; add malformed rows to ``malformed``.
+    """Parse text with a reader of pyarrow, and collect the malformed rows.
 
     Parameters
     ----------
@@ -201,7 +203,7 @@ def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterat
 
 
 def refuse_malformed(source: str, malformed: Mapping[int, str], delimiter: str) -> None:
-    """Raise InputError if more rows are malformed than a file with few defects has."""
+    """Raise InputError if more rows are malformed than is plausible for a sound file."""
     if len(malformed) > _MAX_MALFORMED:
         raise InputError(
             f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} rows "
@@ -216,7 +218,9 @@ def _one_field_more(row: str, delimiter: str) -> str:
 
 
 class Watched(io.RawIOBase):
-    """A stream of limited size that counts lines and ends in a row by which it is recognised.
+    """A stream of limited size that counts lines and appends a known last row.
+
+    The appended row shows whether the parser has read the text to its end.
 
     Parameters
     ----------
@@ -227,7 +231,7 @@ class Watched(io.RawIOBase):
     limit : int
         The largest number of bytes.
     end : bytes
-        The row that is added.
+        The row that is appended.
     """
 
     def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
@@ -242,7 +246,7 @@ class Watched(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes, and after the last of them the row that is added."""
+        """Return the next bytes, and the appended row after the last of them."""
         data = self._stream.read(MAX_ROW if size < 0 else size)
         self._seen += len(data)
         if self._seen > self._limit:

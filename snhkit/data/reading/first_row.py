@@ -1,4 +1,4 @@
-"""The first row of a text file: the names of the columns, or already a record."""
+"""The first row of a text file: column names, or already a record."""
 
 import codecs
 import csv
@@ -20,7 +20,7 @@ _SNAP_ROW = re.compile(
 
 
 class FirstRow(NamedTuple):
-    """What the first row of a text file tells about the rows.
+    """The first row of a text file, with the columns and the delimiter that it implies.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class FirstRow(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The first row by name, for messages."""
+        """A name for the first row in messages."""
         return "first row" if self.is_record else "header"
 
     @property
     def numbering(self) -> str:
-        """A sentence on how rows are numbered, for messages."""
+        """How rows are numbered, as a phrase for messages, such as "rows count from 1"."""
         if self.is_record:
             return "rows count from 1; the file has no header"
         return "rows are numbered as in a spreadsheet: the header is row 1"
@@ -57,8 +57,8 @@ class FirstRow(NamedTuple):
 def first_row(source: str, line: bytes) -> FirstRow:
     """Return the columns that the first line of a file describes.
 
-    Check-ins as SNAP publishes them (user, time, latitude, longitude and venue, with tabs between)
-    have no header, and are known by the form of the line.
+    Files of check-ins as SNAP publishes them have no header. They are recognised by the form of
+    their first line: user, time, latitude, longitude and venue, separated by tabs.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def first_row(source: str, line: bytes) -> FirstRow:
     ['user', 'time', 'lat', 'lon', 'venue']
     """
     if not line:
-        raise InputError(f"{source}: it is empty.")
+        raise InputError(f"{source}: it is empty; a header and a row for each record are needed.")
     if len(line) > MAX_HEADER:
         raise InputError(f"{source}: its first row is longer than {MAX_HEADER:,} bytes.")
     try:

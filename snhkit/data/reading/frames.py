@@ -1,4 +1,4 @@
-"""Data frames of pandas, of geopandas, and of every library that narwhals knows."""
+"""Records from data frames of pandas, geopandas, and all libraries that narwhals supports."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def from_frame(
     lon: str | int | None,
     user: str | int | None,
 ) -> Table:
-    """Take latitude, longitude and perhaps users from the columns of a pandas DataFrame."""
+    """Return the rows of a pandas DataFrame with latitudes, longitudes and perhaps users."""
     at = find_columns(source, list(frame.columns), lat, lon, user)
     refuse_rows(source, len(frame))
     columns = {"lat": at.lat, "lon": at.lon, "user": at.user}
@@ -49,12 +49,12 @@ def from_other_frame(
     lon: str | int | None,
     user: str | int | None,
 ) -> Table:
-    """Take the columns of a frame of polars, of an Arrow table, or of another eager frame.
+    """Return the rows of a polars frame, an Arrow table, or another frame that is not lazy.
 
     Raises
     ------
     InputError
-        If the object is no frame, or a lazy one.
+        If the object is not a frame, or is a lazy one.
     """
     import narwhals.stable.v1 as nw
 
@@ -74,7 +74,7 @@ def from_other_frame(
 
 
 def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None) -> Table:
-    """Take the points of a GeoDataFrame in any CRS, and perhaps users.
+    """Return the points of a GeoDataFrame in any CRS, and perhaps users.
 
     Raises
     ------

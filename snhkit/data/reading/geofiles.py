@@ -1,7 +1,8 @@
-"""Geographic files: GeoJSON, GeoPackage, GeoParquet.
+"""Geographic files of points: GeoJSON, GeoPackage, GeoParquet.
 
-The library that reads them guesses a file's format from its content, and some formats name other
-files or addresses to be read instead. So the content is looked at first.
+The library that reads these files guesses the format from the content, and some formats name other
+files or addresses to be read instead. The content is therefore checked before the library is
+called.
 """
 
 from pathlib import Path
@@ -37,7 +38,7 @@ def from_geoparquet(path: Path, user: str | int | None) -> Table:
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
-    """Return the address and the description of a file's only layer, both from pyogrio.
+    """Return the address and the description of the only layer of a file, for pyogrio.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
 
 
 def _address(path: Path, driver: str) -> str:
-    """Return the name under which GDAL reads a file as ``driver`` and as nothing else."""
+    """Return the name with which GDAL reads a file in one format and in no other."""
     if driver == "GPKG":
         with path.open("rb") as file:
             head = file.read(72)

@@ -29,11 +29,13 @@ def gowalla(
     name : str or City
         One of the twelve cities.
     path : str or path, optional
-        The file of SNAP, as .txt or .txt.gz: rows of user, time, latitude, longitude and venue,
-        with tabs between and without a header. By default the file is downloaded once into the
-        user's cache folder (105 MB), which needs the extra ``download``.
-    url, checksum : str, optional
-        Another address of the file, and its checksum such as "sha256:...". By default SNAP's.
+        The check-ins as SNAP publishes them, a .txt or .txt.gz file: rows of user, time, latitude,
+        longitude and venue, separated by tabs and without a header. By default the file is
+        downloaded once into the user's cache folder (105 MB), which needs the extra ``download``.
+    url : str, optional
+        Another address to download the file from; by default SNAP's.
+    checksum : str, optional
+        The checksum of the file at ``url``, such as "sha256:..."; by default that of SNAP's file.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Detection of quoted fields that contain whole rows of delimited text."""
+"""Detection of quoted fields that contain whole rows of delimited text by mistake."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,10 +10,10 @@ __all__ = ["refuse_swallowed_rows"]
 def refuse_swallowed_rows(
     source: str, lines: Iterable[str], delimiter: str, is_row: Callable[[list[str]], bool]
 ) -> None:
-    """Raise InputError if a quoted field holds text that looks like rows, or is never closed.
+    """Raise InputError if a quoted field contains text that looks like rows, or is never closed.
 
-    A field in quotation marks may hold line ends, so one stray mark at the start of a field takes
-    in all rows up to the next mark.
+    A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
+    hides all rows up to the next mark.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def refuse_swallowed_rows(
     Raises
     ------
     InputError
-        Naming the line on which the field begins.
+        If there is such a field; the message names the line on which the field begins.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def read_points(
     user: str | int | None = None,
     report: Callable[[ReadReport], object] = warn_owner,
 ) -> Points:
-    """Read the records that lie in a region.
+    """Return the records of a source that lie in a region.
 
     Parameters
     ----------
@@ -128,7 +128,10 @@ def read_points(
 
 
 def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
-    """Drop a user column that was only found by its name and has gaps; return notes as well."""
+    """Return a table without users if their column has gaps and was only found by its name.
+
+    Also return notes on this for the owner.
+    """
     users = table.users
     if users is None:
         return table, ()
@@ -143,7 +146,7 @@ def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]
 
 
 def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
-    """Return the defects of the first few unusable rows, by their numbers."""
+    """Return the defects of the first few unusable rows, by row number."""
     found = {int(table.numbers[row]): int(row) for row in rows[:FIRST_ROWS]}
     numbers = sorted([*found, *list(table.malformed)[:FIRST_ROWS]])[:FIRST_ROWS]
     return {
@@ -154,7 +157,7 @@ def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
 def _read(
     source: object, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> tuple[str, Table]:
-    """Return a name of the source for messages, and its rows."""
+    """Return a name of the source for messages, and the rows of the source."""
     if isinstance(source, np.ndarray):
         return "the array", from_array("the array", source, lat, lon, user)
     if isinstance(source, (str, os.PathLike)):

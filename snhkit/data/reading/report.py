@@ -1,4 +1,4 @@
-"""Reports to the owner of the records: which rows were left out, and why."""
+"""Reports for the owner of the records: which rows were left out, and why."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ OWNER_ONLY = "For the eyes of the records' owner only."
 
 
 class ReadWarning(UserWarning):
-    """Rows were left out, or user ids look wrong; for the eyes of the records' owner only."""
+    """Warning that rows were left out or user ids look wrong; for the owner of the records only."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +34,7 @@ class ReadReport:
     unusable_rows : tuple of int
         Numbers of the first few unusable rows.
     numbering : str
-        A sentence on how rows are numbered.
+        How rows are numbered, as a phrase, such as "rows count from 0".
     reasons : tuple of str
         The defect of each of ``unusable_rows``.
     notes : tuple of str

@@ -20,7 +20,7 @@ ROLES: tuple[str, ...] = ("lat", "lon", "user")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Users:
-    """A column of user ids.
+    """The user of each row, as a number.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Users:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """The rows of a source, before any is left out.
+    """All rows of a source, before unusable rows and rows outside the region are left out.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def refuse_rows(source: str, rows: int) -> None:
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception of a parser, whose input may be hostile, into an InputError."""
+    """Turn every exception of a parser into an InputError, as the input may be hostile."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Delimited text, compressed with gzip or not, read as a stream of limited size."""
+"""Records from delimited text, plain or gzip, read as a stream of limited size."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +18,10 @@ __all__ = ["from_text"]
 def from_text(
     path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
 ) -> Table:
-    """Read a text file divided by comma, ; | or tab, with a first row that names the columns.
+    """Return the rows of a text file whose first row names the columns.
 
-    The check-ins that SNAP publishes have no such row; they are recognised.
+    Fields are separated by a comma, semicolon, | or tab. The check-ins that SNAP publishes have no
+    names of columns; their format is recognised.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""User ids: which of them are the same person, which are missing, and which look wrong."""
+"""User ids: which ids belong to one person, which are missing, and which look wrong."""
 
 import re
 import unicodedata
@@ -123,7 +123,7 @@ def _kind(value: object) -> str:
 
 
 def _normal(value: object) -> object | None:
-    """Return the form that all spellings of one id share; None where it means a missing value."""
+    """Return the same text for all spellings of one id; None if the id means a missing value."""
     if isinstance(value, bytes):
         value = value.decode(errors="surrogateescape")
     if not isinstance(value, str):

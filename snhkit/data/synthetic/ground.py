@@ -141,7 +141,7 @@ class Ground:
         return np.log((self.weight * np.exp(-gap)).sum(axis=1) + 1e-3)
 
     def _anchors(self, rng: np.random.Generator, count: int, broad: float) -> NDArray[np.float64]:
-        """Return random positions before they move to streets, shape (count, 2)."""
+        """Return random positions of places, before they are moved to streets, shape (count, 2)."""
         side = self.city.side_m
         which = rng.choice(len(self.weight), count, p=self.weight)
         radius = self.spread[which] * rng.standard_t(4, size=count)
@@ -154,7 +154,10 @@ class Ground:
     def _along_streets(
         self, rng: np.random.Generator, xy: NDArray[np.float64], front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Move positions to a street, arterial or avenue; return as ``places`` does."""
+        """Return positions moved to a street, arterial or avenue.
+
+        The results are those of ``places``.
+        """
         rows = np.arange(len(xy))
         beyond = (xy - self.centres[0]) @ self.seam > 0.02 * self.city.side_m
         angle = self.angles[beyond.astype(int)]

@@ -55,10 +55,10 @@ class Layout:
 
 @lru_cache(maxsize=4)
 def layout(city: City) -> Layout:
-    """Return the layout of a synthetic city, which is the same at every call.
+    """Return the layout of a synthetic city; every call returns the same one.
 
-    Two street grids meet at a seam, avenues cross both, every sixth street is an arterial. Places
-    gather around centres and along arterials, and none lies in water or in a park.
+    Two street grids meet at a seam, avenues cross both, and every sixth street is an arterial.
+    Places gather around centres and along arterials. None lies in water or in a park.
     """
     rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
     ground = Ground.drawn(city, rng)

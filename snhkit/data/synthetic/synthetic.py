@@ -37,7 +37,7 @@ _MAX_N = 20_000_000
 def synthetic_points(
     name: str | City, n: int | None = None, world: World = "private", seed: int = 0
 ) -> Points:
-    """Draw synthetic records of a city: invented people in invented streets and venues.
+    """Return random records of a synthetic city: invented people in invented streets and venues.
 
     Parameters
     ----------

@@ -92,7 +92,10 @@ def synthetic_trace(
 def _times(
     rng: np.random.Generator, xy: NDArray[np.float64], user: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the second of arrival and of departure of each visit; visits are sorted by user."""
+    """Return the arrival and the departure of each visit, in seconds.
+
+    Visits are sorted by user.
+    """
     dwell = 60 * np.clip(rng.lognormal(np.log(_MEDIAN_MIN), _SPREAD, len(xy)), *_DWELL_MIN)
     apart = np.hypot(*np.diff(xy, axis=0, prepend=xy[:1]).T)
     travel = np.maximum(apart / _SPEED_M_S, _LEAST_TRAVEL_S)
@@ -107,6 +110,9 @@ def _times(
 
 
 def _numbered(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each of the items of all groups its group and its number in the group."""
+    """Return for each item its group, and its number in the group.
+
+    ``counts`` holds the number of items of each group.
+    """
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
