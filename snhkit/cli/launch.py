@@ -9,11 +9,11 @@ from pathlib import Path
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
+from snhkit.teaching.sources import lectures
 
 __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
-_PACKAGE = _HERE.parent
 _ONLY_HERE = "127.0.0.1"
 _CELLS = ["import snhkit as snh\n\nsnh.explore()"]
 
@@ -26,11 +26,9 @@ def copy_notebooks(folder: Path) -> Path:
     InputError
         If the folder cannot be written.
     """
-    installed = _PACKAGE / "_notebooks"
-    source = installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for notebook in sorted(source.glob("*.ipynb")):
+        for notebook in lectures():
             if not (folder / notebook.name).exists():
                 write_whole(folder / notebook.name, notebook.read_bytes())
     except OSError as error:
