@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
+from snhkit.teaching.sources import lectures
 
 if TYPE_CHECKING:
     from snhkit.widgets.own_file import OwnFile
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
-_PACKAGE = _HERE.parent
 _ONLY_HERE = "127.0.0.1"
 
 
@@ -32,11 +32,9 @@ def copy_notebooks(folder: Path) -> Path:
     InputError
         If the folder cannot be written.
     """
-    installed = _PACKAGE / "_notebooks"
-    source = installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for notebook in sorted(source.glob("*.ipynb")):
+        for notebook in lectures():
             if not (folder / notebook.name).exists():
                 write_whole(folder / notebook.name, notebook.read_bytes())
     except OSError as error:

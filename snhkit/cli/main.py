@@ -10,6 +10,7 @@ from snhkit.cli.answer import answer
 from snhkit.cli.card import card
 from snhkit.cli.cities import cities
 from snhkit.cli.compare import compare
+from snhkit.cli.course import course
 from snhkit.cli.doctor import doctor
 from snhkit.cli.explore import explore
 from snhkit.cli.keygen import keygen
@@ -29,7 +30,8 @@ def app() -> None:
 
 
 for _command in (
-    compare, release, show_ledger, card, keygen, verify, answer, plan, cities, doctor, explore,
+    compare, release, show_ledger, card, keygen, verify, answer, plan, cities, course, doctor,
+    explore,
 ):  # fmt: skip
     app.add_command(_command)
 

@@ -4,6 +4,14 @@ from snhkit.teaching.betting import BettingGame, bets_won, surest
 from snhkit.teaching.check import check, exercise_names
 from snhkit.teaching.claim import claim
 from snhkit.teaching.copies import with_solutions, without_solutions
+from snhkit.teaching.daily import guessed_after, running_totals, running_totals_std
+from snhkit.teaching.promises import (
+    counts_of_answers,
+    gaussian_delta,
+    gaussian_std,
+    moved,
+    randomised_cells,
+)
 from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, rebuilt
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
 from snhkit.teaching.unicity import Traces, invented_hours
@@ -19,11 +27,19 @@ __all__ = [
     "cells_in",
     "check",
     "claim",
+    "counts_of_answers",
     "exercise_names",
     "faulty_map",
+    "gaussian_delta",
+    "gaussian_std",
+    "guessed_after",
     "invented_hours",
+    "moved",
     "random_boxes",
+    "randomised_cells",
     "rebuilt",
+    "running_totals",
+    "running_totals_std",
     "surest",
     "suspects",
     "with_solutions",

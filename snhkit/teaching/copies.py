@@ -4,7 +4,7 @@ import copy
 import re
 from typing import Any
 
-__all__ = ["tagged", "with_solutions", "without_solutions"]
+__all__ = ["for_nbgrader", "tagged", "unfolded", "with_solutions", "without_solutions"]
 
 _FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
 _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -74,9 +74,48 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
     clean = copy.deepcopy(notebook)
     for cell in clean["cells"]:
         if cell["cell_type"] == "markdown":
-            cell["source"] = _FOLDED.sub("\n\n", _text(cell)).strip()
+            cell["source"] = unfolded(_text(cell)).strip()
     clean["cells"] = [c for c in clean["cells"] if c["cell_type"] != "markdown" or c["source"]]
     return clean
+
+
+def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a solved notebook whose solutions stand between the marks that nbgrader removes.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4, as ``with_solutions`` returns it.
+
+    Returns
+    -------
+    dict
+        The copy, from which ``nbgrader generate_assignment`` makes the students' version.
+
+    Examples
+    --------
+    >>> cell = {"cell_type": "code", "source": "x = 4", "metadata": {"tags": ["exercise"]}}
+    >>> print(for_nbgrader({"cells": [cell]})["cells"][0]["source"])
+    ### BEGIN SOLUTION
+    x = 4
+    ### END SOLUTION
+    """
+    marked = copy.deepcopy(notebook)
+    for cell in marked["cells"]:
+        if tagged(cell, "exercise"):
+            cell["source"] = f"### BEGIN SOLUTION\n{_text(cell)}\n### END SOLUTION"
+    return marked
+
+
+def unfolded(text: str) -> str:
+    """Return Markdown without its folded parts.
+
+    Examples
+    --------
+    >>> unfolded("1. Why?\\n\\n<details>Because.</details>\\n\\n2. And?")
+    '1. Why?\\n\\n2. And?'
+    """
+    return _FOLDED.sub("\n\n", text)
 
 
 def tagged(cell: dict[str, Any], tag: str) -> bool:

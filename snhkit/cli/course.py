@@ -1,0 +1,94 @@
+"""The command that writes the course for a class: copies of the lectures, quizzes and slides."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from snhkit.errors import InputError
+
+__all__ = ["course"]
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write, new or empty.",
+)
+@click.option(
+    "--without-solutions",
+    is_flag=True,
+    help="Write the students' copy only, with nothing for teachers.",
+)
+@click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
+@click.option(
+    "--lecture",
+    "chosen",
+    multiple=True,
+    help="A lecture to write, such as 02; several times for several [default: all].",
+)
+def course(out, without_solutions, slides, chosen) -> None:
+    """Write the lectures for a class: for students, for the teacher, and as slides.
+
+    The folder "students" has clean notebooks with empty exercises, and quizzes without answers.
+    The folder "teachers" has the solutions in their cells, between the marks of nbgrader, and the
+    quizzes with answers. The folder "slides" has one page a lecture, which needs no network.
+    """
+    from snhkit.teaching import copies, sources
+
+    notebooks = _chosen(sources.lectures(), chosen)
+    if out.exists() and any(out.iterdir()):
+        raise InputError(f"{out} is not empty: give a new folder, so that nothing is replaced.")
+    for path in notebooks:
+        lecture = json.loads(path.read_text(encoding="utf-8"))
+        _write(out / "students" / path.name, copies.without_solutions(lecture))
+        if not without_solutions:
+            solved = copies.for_nbgrader(copies.with_solutions(lecture))
+            _write(out / "teachers" / path.name, solved)
+    stems = {path.stem for path in notebooks}
+    for path in sources.quizzes():
+        if path.stem in stems:
+            text = path.read_text(encoding="utf-8")
+            _write_text(out / "students" / "quizzes" / path.name, copies.unfolded(text))
+            if not without_solutions:
+                _write_text(out / "teachers" / "quizzes" / path.name, text)
+    click.echo(f"{len(notebooks)} lectures are in {out}.")
+    if slides:
+        _write_slides(notebooks, out / "slides")
+
+
+def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
+    """Return the notebooks whose names begin with one of the words, or all."""
+    for word in wanted:
+        if not any(path.stem.startswith(word) for path in notebooks):
+            known = ", ".join(path.stem for path in notebooks)
+            raise InputError(f"There is no lecture {word!r}. There are: {known}.")
+    return [p for p in notebooks if not wanted or p.stem.startswith(wanted)]
+
+
+def _write_slides(notebooks: list[Path], folder: Path) -> None:
+    """Run each lecture and write its slides."""
+    from tqdm.auto import tqdm
+
+    from snhkit.teaching.copies import without_solutions
+    from snhkit.teaching.running import run
+    from snhkit.teaching.slides import slides
+
+    for path in tqdm(notebooks, "slides", unit="lecture", leave=False, disable=None):
+        lecture = json.loads(path.read_text(encoding="utf-8"))
+        _write_text(folder / f"{path.stem}.html", slides(run(without_solutions(lecture))))
+    click.echo(f"{len(notebooks)} pages of slides are in {folder}.")
+
+
+def _write(path: Path, notebook: dict[str, Any]) -> None:
+    _write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+
+
+def _write_text(path: Path, text: str) -> None:
+    from snhkit.files import write_whole
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text.encode())

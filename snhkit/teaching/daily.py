@@ -1,0 +1,120 @@
+"""A release a day: what it tells of a person who is in all of them, and sums over many days."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from snhkit.checks import whole
+from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact, noise_variance
+
+__all__ = ["guessed_after", "running_totals", "running_totals_std"]
+
+
+def guessed_after(
+    days: ArrayLike, epsilon: float, rounds: int = 4_000, entropy: Entropy | None = None
+) -> NDArray[np.float64]:
+    """Return how often one is right about a person from the mean of a count of each day.
+
+    The person is in the count on all days or on none; a coin decides.
+
+    Parameters
+    ----------
+    days : array of int, shape (d,)
+        After how many days the guess is made.
+    epsilon : float
+        The cost of each day's count.
+    rounds : int
+        How many persons are guessed about.
+    entropy : Entropy, optional
+        The source of the coins and of the noise.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        Between 0.5 and 1, but for chance.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import ReplayableEntropy
+    >>> guessed_after([1, 100], 0.5, entropy=ReplayableEntropy(1)).round(1).tolist()
+    [0.6, 1.0]
+    """
+    source = entropy or SystemEntropy()
+    ends = np.atleast_1d(np.asarray(days, np.int64))
+    is_in = source.words(rounds) % np.uint64(2) == 1
+    right, seen, told = np.empty(len(ends)), 0, np.zeros(rounds, np.int64)
+    for k in np.argsort(ends):
+        more = int(ends[k]) - seen
+        told += more * is_in
+        for _ in range(more):
+            told += discrete_laplace(rounds, 1 / exact(epsilon), source)
+        seen = int(ends[k])
+        right[k] = np.mean((told > seen / 2) == is_in)
+    return right
+
+
+def running_totals(
+    counts: ArrayLike, epsilon: float, entropy: Entropy | None = None
+) -> NDArray[np.int64]:
+    """Return noisy totals from the first day to each day, from a tree of sums, shape (d,).
+
+    Parameters
+    ----------
+    counts : array of int, shape (d,)
+        The count of each day.
+    epsilon : float
+        The cost of all totals together, for what one day's change of one record can tell.
+    entropy : Entropy, optional
+        The source of the noise.
+
+    Returns
+    -------
+    ndarray of int64, shape (d,)
+
+    Examples
+    --------
+    >>> from snhkit.privacy import ReplayableEntropy
+    >>> running_totals([5, 0, 2], epsilon=1_000, entropy=ReplayableEntropy(1)).tolist()
+    [5, 5, 7]
+
+    Notes
+    -----
+    The binary mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011): each
+    day is in one sum of each level, and a total needs one sum of a level at most.
+    """
+    daily = np.asarray(counts, np.int64)
+    levels = _levels(len(daily))
+    padded = np.zeros(2 ** (levels - 1), np.int64)
+    padded[: len(daily)] = daily
+    source = entropy or SystemEntropy()
+    sums = []
+    for level in range(levels):
+        exact_sums = padded.reshape(-1, 2**level).sum(axis=1)
+        sums.append(
+            exact_sums + discrete_laplace(exact_sums.shape, levels / exact(epsilon), source)
+        )
+    totals = np.zeros(len(daily), np.int64)
+    for day in range(len(daily)):
+        start, left = 0, day + 1
+        for level in reversed(range(levels)):
+            if left >= 2**level:
+                totals[day] += sums[level][start >> level]
+                start, left = start + 2**level, left - 2**level
+    return totals
+
+
+def running_totals_std(days: int, epsilon: float) -> float:
+    """Return the largest standard deviation of the totals of ``running_totals``.
+
+    Examples
+    --------
+    >>> round(running_totals_std(365, 1.0), 1)
+    42.4
+    """
+    levels = _levels(days)
+    one = noise_variance(exact(epsilon) / levels, 1)
+    ones = max(bin(day).count("1") for day in range(1, days + 1))
+    return float((ones * one) ** 0.5)
+
+
+def _levels(days: int) -> int:
+    return (whole("days", days, 1) - 1).bit_length() + 1

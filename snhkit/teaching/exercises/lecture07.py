@@ -1,0 +1,38 @@
+"""The exercises of lecture 7, "Reproduce the paper"."""
+
+from typing import Any
+
+from snhkit.teaching.judges import number
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+
+def _relative(answer: Any) -> Verdict:
+    return number(
+        answer,
+        0.35,
+        "7 divided by 20, since the truth is below 0.1 % of n.",
+        "What is 0.1 % of 20,000, and is the truth below it?",
+        slips={
+            7 / 3: "The truth is below 0.1 % of n, which takes its place.",
+            7: "That is the absolute error.",
+            0.7: "Divide by the truth or the smoothing, not by the answer.",
+        },
+    )
+
+
+def _luck(answer: Any) -> Verdict:
+    return number(
+        answer,
+        0.04,
+        "5 · (1/5)³ = 1/25: one such figure in 25 is luck alone.",
+        "A given method wins one ε with the chance 1/5. All three? And any of the five?",
+        slips={
+            0.008: "That is the chance for one given method. Any of the five would have done.",
+            0.2: "That is the chance to win at one ε.",
+        },
+    )
+
+
+JUDGES = {"07-relative": _relative, "07-luck": _luck}

@@ -1,0 +1,44 @@
+"""The exercises of lecture 8, "Scale out"."""
+
+from typing import Any
+
+from snhkit.teaching.judges import number
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+
+def _memory(answer: Any) -> Verdict:
+    return number(
+        answer,
+        24,
+        "24 bytes a record, a billion times.",
+        "Three numbers of 8 bytes for each record.",
+        slips={8: "That is one number a record; there are three.", 3: "Each number has 8 bytes."},
+    )
+
+
+def _relative(answer: Any) -> Verdict:
+    return number(
+        answer,
+        0.01,
+        "The noise stays, and the counts are a hundred times as large.",
+        "Divide the same noise by counts that are a hundred times as large.",
+        slips={
+            1: "The noise itself stays. In proportion to the counts it does not.",
+            0.1: "It is no mean: the noise does not grow at all, so no root is taken.",
+        },
+    )
+
+
+def _machines(answer: Any) -> Verdict:
+    return number(
+        answer,
+        4,
+        "16 variances add up, and the root of 16 is 4.",
+        "Variances add up, standard deviations do not.",
+        slips={16: "That is the factor of the variance."},
+    )
+
+
+JUDGES = {"08-memory": _memory, "08-relative": _relative, "08-machines": _machines}

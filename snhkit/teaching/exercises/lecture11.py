@@ -1,0 +1,64 @@
+"""The exercises of lecture 11, "Other promises"."""
+
+from typing import Any
+
+import numpy as np
+
+from snhkit.teaching.judges import choice, number
+from snhkit.teaching.verdict import Verdict
+
+__all__ = ["JUDGES"]
+
+
+def _delta(answer: Any) -> Verdict:
+    return number(
+        answer,
+        1,
+        "A hundred thousand records, each with the chance 1/100,000: one is expected to be told.",
+        "Multiply the chance for one record by the number of records.",
+        slips={1e-5: "That is the chance for one record. There are 100,000 of them."},
+    )
+
+
+def _local_noise(answer: Any) -> Verdict:
+    return number(
+        answer,
+        10_000**0.5,
+        "Variances add up: 10,000 people bring 10,000 times the variance of one noise.",
+        "Each person adds noise of her own. What is the variance of a sum?",
+        slips={
+            10_000: "That is the quotient of the variances. Errors are their roots.",
+            1: "The owner adds one noise. Without an owner every person adds her own.",
+        },
+    )
+
+
+def _council(answer: Any) -> Verdict:
+    return choice(
+        answer,
+        "C",
+        "It says what may be learned, from what, and what is not hidden.",
+        {
+            "A": "Nothing is absolutely safe, and 'anonymised' was the promise of lecture 0.",
+            "B": "ε is not a chance that data leak: nothing leaks, and all leaks a little.",
+            "D": "What is true of crowds is not hidden, and should not be.",
+        },
+    )
+
+
+def _apart(answer: Any) -> Verdict:
+    return number(
+        answer,
+        np.exp(3),
+        "3 km at 1 per km: e³ ≈ 20.",
+        "The factor is e to the distance in km times ε per km.",
+        slips={3: "That is the exponent."},
+    )
+
+
+JUDGES = {
+    "11-delta": _delta,
+    "11-local-noise": _local_noise,
+    "11-apart": _apart,
+    "11-council": _council,
+}

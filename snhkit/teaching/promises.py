@@ -1,0 +1,173 @@
+"""Other promises than pure epsilon: Gaussian noise, and noise that people add themselves.
+
+Demonstrations on invented records: nothing is charged, and nothing here is for publication.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from snhkit.checks import positive, whole
+from snhkit.geometry import Grid, Points
+from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
+from snhkit.privacy.noise import uniform_below
+
+__all__ = ["counts_of_answers", "gaussian_delta", "gaussian_std", "moved", "randomised_cells"]
+
+_PARTS = 2**53
+
+
+def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
+    """Return the delta of Gaussian noise on counts that one record changes by 1, used many times.
+
+    Parameters
+    ----------
+    epsilon : float
+        The epsilon of the promise for all uses together.
+    std : float
+        The standard deviation of the noise of each use.
+    times : int
+        How many answers are given.
+
+    Returns
+    -------
+    float
+        The least delta with which (epsilon, delta) holds.
+
+    Examples
+    --------
+    >>> round(gaussian_delta(epsilon=1.0, std=1.0), 3)
+    0.127
+
+    Notes
+    -----
+    Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
+    Theorem 8. k answers with noise of one width are as private as one with a k-th of the variance.
+    """
+    mu = np.sqrt(whole("times", times, 1)) / positive("std", std)
+    below, above = ndtr(mu / 2 - epsilon / mu), ndtr(-mu / 2 - epsilon / mu)
+    return float(max(below - np.exp(epsilon) * above, 0.0))
+
+
+def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
+    """Return the least standard deviation of Gaussian noise that keeps (epsilon, delta).
+
+    Examples
+    --------
+    >>> round(gaussian_std(epsilon=1.0, delta=1e-6), 2)
+    4.22
+
+    Notes
+    -----
+    The equation of ``gaussian_delta``, solved by Brent's method.
+    """
+    positive("delta", delta)
+    excess = lambda log: gaussian_delta(epsilon, float(np.exp(log)), times) - delta  # noqa: E731
+    return float(np.exp(brentq(excess, np.log(1e-3), np.log(1e7))))
+
+
+def randomised_cells(
+    points: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
+) -> NDArray[np.int64]:
+    """Return the cell that each person reports by herself: the true one, or any other by chance.
+
+    Parameters
+    ----------
+    points : Points
+        The places, one a person.
+    grid : Grid
+        The public cells.
+    epsilon : float
+        The promise to each person, whoever collects the answers (local differential privacy).
+    entropy : Entropy, optional
+        The source of the draws.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Cell (i, j) as the number i * m + j.
+
+    Examples
+    --------
+    >>> from snhkit import synthetic_points
+    >>> points = synthetic_points("fargo", n=100)
+    >>> randomised_cells(points, Grid(points.region, 4), 2.0).shape
+    (100,)
+
+    Notes
+    -----
+    Randomised response (Warner 1965) with more than two answers: the true cell with probability
+    e^epsilon / (e^epsilon + c - 1), any other with 1 / (e^epsilon + c - 1).
+    """
+    source = entropy or SystemEntropy()
+    truth = _cells(points, grid)
+    cells = grid.m**2
+    stays = _stays(epsilon, cells)
+    keeps = uniform_below(_PARTS, len(truth), source) < int(stays * _PARTS)
+    other = uniform_below(cells - 1, len(truth), source)
+    return np.where(keeps, truth, other + (other >= truth))
+
+
+def counts_of_answers(
+    answers: NDArray[np.int64], grid: Grid, epsilon: float
+) -> NDArray[np.float64]:
+    """Return unbiased counts of a grid's cells from the answers of people, shape (m, m).
+
+    Examples
+    --------
+    >>> from snhkit import Region
+    >>> grid = Grid(Region.around(lat=0, lon=0, side_m=100), 2)
+    >>> counts_of_answers(np.array([0, 0, 3, 1]), grid, 2.0).round(2).tolist()
+    [[2.36, 0.79], [-0.78, 0.79]]
+    """
+    cells = grid.m**2
+    stays = _stays(epsilon, cells)
+    lies = (1 - stays) / (cells - 1)
+    said = np.bincount(answers, minlength=cells).astype(float)
+    return ((said - len(answers) * lies) / (stays - lies)).reshape(grid.m, grid.m)
+
+
+def moved(
+    points: Points, epsilon_per_km: float, entropy: Entropy | None = None
+) -> NDArray[np.float64]:
+    """Return places as each person reports them, moved by noise, shape (n, 2), in metres.
+
+    Places may lie outside the region.
+
+    Parameters
+    ----------
+    points : Points
+        The places, one a person.
+    epsilon_per_km : float
+        Two places that are d km apart (north-south and east-west added up) may differ in the
+        probability of any report by the factor exp(d * epsilon_per_km) at most.
+    entropy : Entropy, optional
+        The source of the noise.
+
+    Examples
+    --------
+    >>> from snhkit import synthetic_points
+    >>> moved(synthetic_points("fargo", n=100), epsilon_per_km=2.0).shape
+    (100, 2)
+
+    Notes
+    -----
+    Geo-indistinguishability (Andrés et al., CCS 2013), for the distance along streets. Both
+    coordinates are rounded to metres and get discrete Laplace noise, so nothing depends on
+    rounding in floating point.
+    """
+    scale = Fraction(1_000) / exact(epsilon_per_km)
+    noise = discrete_laplace((len(points), 2), scale, entropy or SystemEntropy())
+    return np.floor(points.xy) + 0.5 + noise
+
+
+def _cells(points: Points, grid: Grid) -> NDArray[np.int64]:
+    cell = np.minimum((points.xy // grid.cell_m).astype(np.int64), grid.m - 1)
+    return cell[:, 0] * grid.m + cell[:, 1]
+
+
+def _stays(epsilon: float, cells: int) -> float:
+    return float(np.exp(epsilon) / (np.exp(epsilon) + cells - 1))

@@ -1,0 +1,47 @@
+"""Running a notebook in a fresh kernel and an empty folder."""
+
+import tempfile
+from typing import Any
+
+from snhkit.errors import InputError
+
+__all__ = ["run"]
+
+_LONGEST_S = 600  # of one cell
+
+
+def run(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook with the outputs of its cells.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4.
+
+    Returns
+    -------
+    dict
+        The copy with outputs.
+
+    Raises
+    ------
+    InputError
+        If nbconvert is not installed, or a cell fails.
+    """
+    try:
+        import nbformat
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError
+    except ImportError:
+        raise InputError('To run notebooks: pip install "snhkit[course]".') from None
+    cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
+    content = nbformat.from_dict({**notebook, "cells": cells})
+    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
+        place = {"metadata": {"path": folder}}
+        try:
+            NotebookClient(
+                content, timeout=_LONGEST_S, kernel_name="python3", resources=place
+            ).execute()
+        except CellExecutionError as error:
+            raise InputError(f"The notebook cannot be run: {error}") from None
+    return content

@@ -1,0 +1,139 @@
+"""Slides of a lecture: one HTML page that opens without a network."""
+
+import html
+import re
+from typing import Any
+
+from snhkit.errors import InputError
+from snhkit.teaching.copies import tagged
+
+__all__ = ["parts", "slides"]
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_STYLE = """
+html{scroll-snap-type:y proximity}
+body{margin:0;font:1.45rem/1.45 system-ui,sans-serif;color:#1a1a1a;background:#fff}
+section{min-height:100vh;box-sizing:border-box;padding:4vh 7vw;scroll-snap-align:start;
+ display:flex;flex-direction:column;justify-content:center;border-bottom:1px solid #ddd}
+h1{font-size:2.6rem;color:#0b4f7d}h2{font-size:2.1rem;color:#0b4f7d}
+pre{font-size:1.05rem;line-height:1.35;background:#f6f6f6;padding:.7em 1em;
+ overflow-x:auto;margin:.4em 0}
+img{max-width:100%;max-height:72vh}iframe{width:100%;height:70vh;border:0}
+table{border-collapse:collapse;font-size:1.15rem}
+td,th{padding:.25em .8em;border-bottom:1px solid #ddd}
+.jp-InputPrompt,.jp-OutputPrompt,.prompt,.anchor-link{display:none}
+blockquote{border-left:.3em solid #e69f00;margin-left:0;padding-left:1em}
+footer{position:fixed;right:1em;bottom:.5em;font-size:.8rem;color:#777}
+@media print{section{page-break-after:always}}
+"""
+_SCRIPT = """
+const all=[...document.querySelectorAll("section")],foot=document.querySelector("footer");
+const now=()=>all.findIndex(s=>s.getBoundingClientRect().bottom>innerHeight/2);
+const tell=()=>foot.textContent=`${now()+1} / ${all.length}`;
+addEventListener("scroll",tell);tell();
+addEventListener("keydown",e=>{
+ const by={ArrowRight:1,PageDown:1," ":1,ArrowLeft:-1,PageUp:-1}[e.key];
+ if(by){e.preventDefault();const to=all[now()+by];if(to)to.scrollIntoView()}});
+"""
+
+
+def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return the cells of each slide, by the notebook's slide tags.
+
+    A cell of the type "slide" or "subslide" begins a slide, "skip" and "notes" are left out, and
+    all other cells belong to the slide before. Folded solutions and empty checks are left out.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4.
+
+    Returns
+    -------
+    list of lists of cells
+
+    Examples
+    --------
+    >>> def cell(source, kind):
+    ...     return {"source": source, "metadata": {"slideshow": {"slide_type": kind}}}
+    >>> cells = [cell("a", "slide"), cell("b", "-"), cell("c", "skip"), cell("d", "subslide")]
+    >>> [[c["source"] for c in part] for part in parts({"cells": cells})]
+    [['a', 'b'], ['d']]
+    """
+    pages: list[list[dict[str, Any]]] = []
+    for cell in notebook["cells"]:
+        kind = cell["metadata"].get("slideshow", {}).get("slide_type", "-")
+        if kind in ("skip", "notes") or tagged(cell, "check"):
+            continue
+        if kind in ("slide", "subslide") or not pages:
+            pages.append([])
+        pages[-1].append(cell)
+    return pages
+
+
+def slides(notebook: dict[str, Any]) -> str:
+    """Return the slides of a notebook with its outputs, as one HTML page.
+
+    Arrow keys turn the pages. Formulas are MathML and pictures are in the page, so that no
+    network is needed. A widget needs a kernel: its place says that it is in the notebook.
+
+    Parameters
+    ----------
+    notebook : dict
+        A notebook of format 4 without solutions; run it first, so that slides have pictures.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    InputError
+        If nbconvert or latex2mathml is not installed.
+    """
+    try:
+        import nbformat
+        from nbconvert import HTMLExporter
+    except ImportError:
+        raise InputError('Slides need nbconvert: pip install "snhkit[course]".') from None
+    exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True)
+    title = html.escape("".join(notebook["cells"][0]["source"]).partition("\n")[0].lstrip("# "))
+    pages = []
+    for cells in parts(notebook):
+        shown = {**notebook, "cells": [_without_kernel(cell) for cell in cells]}
+        body, _ = exporter.from_notebook_node(nbformat.from_dict(shown))
+        pages.append(f"<section>{body}</section>")
+    return (
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
+        f"<style>{_STYLE}</style>{''.join(pages)}<footer></footer><script>{_SCRIPT}</script></html>"
+    )
+
+
+def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell as a page can show it: formulas as MathML, no widgets, no progress bars."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return {**cell, "source": _formulas(source)}
+    outputs = [
+        _said("In the notebook this can be moved and played with.")
+        if _WIDGET in output.get("data", {})
+        else output
+        for output in cell.get("outputs", [])
+        if output.get("name") != "stderr"
+    ]
+    return {**cell, "source": source, "outputs": outputs}
+
+
+def _said(text: str) -> dict[str, Any]:
+    data = {"text/plain": text}
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+def _formulas(text: str) -> str:
+    from latex2mathml.converter import convert
+
+    text = re.sub(
+        r"\$\$(.+?)\$\$", lambda m: convert(m[1].strip(), display="block"), text, flags=re.DOTALL
+    )
+    return re.sub(r"\$([^$\n]+?)\$", lambda m: convert(m[1]), text)

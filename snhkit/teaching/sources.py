@@ -1,0 +1,34 @@
+"""Where the lectures and their quizzes are: beside the package, or inside of the installed one."""
+
+from pathlib import Path
+
+__all__ = ["lectures", "quizzes"]
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def lectures() -> list[Path]:
+    """Return the notebooks of the course, in order.
+
+    Examples
+    --------
+    >>> [path.stem for path in lectures()][:2]
+    ['00_before_privacy', '01_explore']
+    """
+    return sorted(_folder().glob("*.ipynb"))
+
+
+def quizzes() -> list[Path]:
+    """Return the quizzes, Markdown files with folded answers, in the order of the lectures.
+
+    Examples
+    --------
+    >>> quizzes()[0].name
+    '00_before_privacy.md'
+    """
+    return sorted((_folder() / "quizzes").glob("*.md"))
+
+
+def _folder() -> Path:
+    installed = _PACKAGE / "_notebooks"
+    return installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
