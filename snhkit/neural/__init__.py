@@ -1,4 +1,4 @@
-"""Methods that learn: SNH, the denoised grid, and DP-SGD for comparison."""
+"""Methods that train networks: SNH, the denoised grid, and DP-SGD for comparison."""
 
 from snhkit.neural.denoiser.denoised_grid import DenoisedGrid
 from snhkit.neural.denoiser.prior import Prior

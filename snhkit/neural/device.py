@@ -57,18 +57,18 @@ def require_jax(method: str) -> None:
 
 @dataclass(frozen=True)
 class Found:
-    """The devices that JAX finds.
+    """The devices that JAX finds, and what keeps others from being used.
 
     Parameters
     ----------
     devices : tuple of str
-        A line for each device.
+        A description of each device.
     where : str
-        Where networks are trained.
+        The devices on which networks are trained.
     trouble : str
-        Why JAX cannot compute; empty if it can.
+        The reason why JAX cannot compute; empty if it can.
     advice : str
-        How a device that is here but not used could be; empty if there is none.
+        How to use a device that is present but not used; empty if there is none.
     """
 
     devices: tuple[str, ...]

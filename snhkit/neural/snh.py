@@ -37,17 +37,17 @@ class SNH:
 
     Parameters
     ----------
-    cell_m : float, "bought" or "auto", optional
-        Cell width of the noisy grid in metres. None takes the width from ``default_cell_width``;
-        "auto" takes it from ``ParamSelect``, by n, epsilon and the public points; "bought" finds it
-        from n, epsilon and, for up to 3 % of epsilon, how evenly the records are spread.
+    cell_m : float, "bought", "auto" or None
+        Cell width of the noisy grid in metres. None chooses it by ``default_cell_width``. "auto"
+        chooses it by ``ParamSelect`` from n, epsilon and the public points. "bought" chooses it
+        from n, epsilon and how evenly the records are spread, which costs up to 3 % of epsilon.
     sizes_m : (float, float)
-        The paper's l and u: the smallest and the largest query size to learn, in metres.
+        The smallest and the largest query size to learn, in metres: the paper's l and u.
     networks : Networks
         The networks and their training.
     prior : Prior or None
-        A network that was trained beforehand on public cities. With a prior, the networks are
-        trained on the grid that it denoised, which the paper's method does not do.
+        A network that was trained beforehand on public cities. If given, it denoises the grid, and
+        the networks are trained on the result; the paper's method does not do this.
 
     Raises
     ------

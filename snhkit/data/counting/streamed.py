@@ -150,7 +150,9 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
         ),
     )
     if not seen.rows:
-        raise InputError(f"{source.name}: no row passes the filters (since, until, users).")
+        raise InputError(
+            f"{source.name}: it has no rows that pass the filters (since, until, users)."
+        )
     if not seen.inside:
         raise InputError(
             f"{source.name}: no row lies in the region of {region.side_m:g} m around "

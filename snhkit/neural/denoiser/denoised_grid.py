@@ -28,24 +28,25 @@ __all__ = ["DenoisedGrid"]
 class DenoisedGrid:
     """One grid of counts, denoised by a network that was trained on public cities.
 
-    Noisy counts of cells and of two levels of blocks, and the choice of their widths, look at
-    records; the network was trained beforehand, on other cities, so denoising is post-processing
-    and costs no privacy. The release holds one grid of counts, none negative, which add up to the
-    number of records: a box is answered by the sum over its cells.
+    Only the noisy counts of cells and of two levels of blocks look at records, and the choice of
+    their widths. The network was trained beforehand, on other cities, so denoising is
+    post-processing and costs no privacy. The release holds one grid of counts, none of them
+    negative, which add up to the number of records. A box is answered by the sum over its cells.
 
     Parameters
     ----------
-    cell_m : float, "bought" or "auto", optional
-        Cell width of the noisy grid in metres. "bought" finds it from n, epsilon and, for up to
-        3 % of epsilon, how evenly the records are spread; "auto" takes it from ``ParamSelect``, by
-        n, epsilon and the public points; None from ``default_cell_width``.
+    cell_m : float, "bought", "auto" or None
+        Cell width of the noisy grid in metres. "bought" chooses the width from n, epsilon and how
+        evenly the records are spread, which costs up to 3 % of epsilon. "auto" chooses it by
+        ``ParamSelect`` from n, epsilon and the public points. None chooses it by
+        ``default_cell_width``.
     sizes_m : (float, float)
-        Sides of the smallest and the largest boxes to prepare for, in metres. They move the
-        emphasis: boxes of other sizes are answered too.
+        Sides of the smallest and the largest boxes to prepare for, in metres. Boxes of other sizes
+        are answered too, less accurately.
     coarse : float, optional
         The share of epsilon that buys counts of blocks of about 400 m and 1.2 km, from 0 to below
-        1; None takes the share from ``coarse_share``, by n and epsilon. More of it makes large
-        boxes better and small ones worse.
+        1. A larger share makes large boxes more accurate and small ones less. None takes the share
+        from ``coarse_share``, by n and epsilon.
     prior : Prior
         The network that was trained beforehand.
 

@@ -39,7 +39,10 @@ _FINER = 8.0  # means over blocks are small numbers
 
 
 def start(key: Key[Array, ""]) -> Weights:
-    """Return He-normal weights with which the network at first answers a mean of local means."""
+    """Return random weights at which the network averages local means.
+
+    The weights are those of He et al.
+    """
     keys = iter(jax.random.split(key, 32))
 
     def layer(inputs: int, outputs: int, side: int = 3, gain: float = 1.0):
@@ -131,8 +134,8 @@ def denoise(
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
     """Return the logarithm of the share of records above what noise explains, from -5 to 0.
 
-    The share is that of the records left after every cell is reduced by the largest count that
-    noise may plausibly make.
+    Every count is reduced by the largest count that noise may plausibly make. The share is that of
+    the records which remain.
 
     Parameters
     ----------
@@ -162,12 +165,14 @@ def _blocks(
 
 
 def _dense(layer: dict[str, Float[Array, "..."]], h: Float[Array, "b i"]) -> Float[Array, "b o"]:
+    """Return the output of a fully connected layer."""
     return h @ layer["w"] + layer["b"][None]
 
 
 def _conv(
     layer: dict[str, Float[Array, "..."]], h: Float[Array, "b r r i"], stride: int = 1
 ) -> Float[Array, "b s s o"]:
+    """Return the output of a convolutional layer, with zeros beyond the borders."""
     order = ("NHWC", "HWIO", "NHWC")
     strides = (stride, stride)
     return (
@@ -179,7 +184,17 @@ def _conv(
 def _local_mean(
     noisy: Float[Array, "b m m"], side: int
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
-    """Return means over windows, cut at the borders, and the roots of their numbers of cells."""
+    """Return local means over windows, and the square roots of their numbers of cells.
+
+    Windows are cut at the borders of the grid.
+
+    Parameters
+    ----------
+    noisy : Array, shape (b, m, m)
+        Counts of cells.
+    side : int
+        Cells along a side of a window.
+    """
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
     cells = np.minimum(at + half, m - 1) - np.maximum(at - half, 0) + 1

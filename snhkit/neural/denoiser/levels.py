@@ -47,16 +47,16 @@ Measured = tuple[Float[np.ndarray, "_ _"], float]
 
 
 class Blocks(NamedTuple):
-    """Estimated sums over b by b blocks of cells.
+    """Estimated sums over blocks of cells.
 
     Parameters
     ----------
     first : ndarray of int, shape (b,)
-        The blocks' first cells along either axis.
+        The first cell of each block along either axis.
     sums : ndarray, shape (b, b)
-        In units of the noise of a cell.
+        The estimated sums, in units of the noise of a cell.
     variance : ndarray, shape (b, b)
-        Of their noise, in squares of these units.
+        The variance of the noise in each sum, in squares of these units.
     """
 
     first: Int[np.ndarray, " b"]
@@ -121,23 +121,24 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 def enough_records(n: int, epsilon: float, cell_m: float) -> float:
     """Return how many records a group of cells should hold, in scales of the noise of a count.
 
-    Cells are counted in groups where n epsilon is large, so that noisy counts of blocks tell where
-    few records are, and where cells are about as wide as the default or wider: narrower ones have
-    been chosen for records that crowd at spots, which groups would blur.
+    Cells are counted in groups if two conditions hold. First, n epsilon is large, so that noisy
+    counts of blocks show where few records are. Second, cells are at least about as wide as the
+    default. Narrower cells have been chosen for records that crowd at spots, which groups would
+    blur.
 
     Parameters
     ----------
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record, for the counts of cells.
+        Epsilon per record for the counts of cells.
     cell_m : float
         Width of a cell in metres.
 
     Returns
     -------
     float
-        0 if all cells are to be counted alone.
+        The number of records; 0 if all cells are to be counted alone.
 
     Examples
     --------
@@ -163,15 +164,15 @@ nothing, and all other boxes gain (``benchmarks/denoised.py --tables widths``)."
 
 
 def least_width(sizes_m: tuple[float, float]) -> float:
-    """Return the narrowest cells in metres that boxes of these sizes gain from."""
+    """Return the width in metres below which cells are too narrow to help boxes of these sizes."""
     return sizes_m[0] / _USEFUL
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Buy noisy counts of cells and of blocks for all the epsilon that is left.
+    """Buy noisy counts of cells and of blocks with all the epsilon that is left.
 
-    Large blocks are bought first, cells last. Where few records are, cells are counted in groups
-    (see ``enough_records``).
+    Large blocks are bought first and cells last. Where there are few records, cells are counted in
+    groups (see ``enough_records``).
 
     Parameters
     ----------
@@ -225,11 +226,11 @@ def estimates(
     small: Measured | None,
     group: Int[np.ndarray, "m m"] | None = None,
 ) -> Levels:
-    """Return the best linear estimates of the blocks' sums, given all noisy counts.
+    """Return the best linear estimates of the sums over blocks, given all noisy counts.
 
-    Sums of cells, and counts of small and of large blocks measure the same records. Each block has
-    the mean weighted by inverse variances; then what is known of a large block is passed on to the
-    small ones in it, by their variances.
+    Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
+    block gets their mean, weighted by inverse variances. The estimate of a large block is then
+    passed on to the small blocks in it, in proportion to their variances.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ def _coarse_estimates(
     of_large: Measured,
     of_small: Measured,
 ) -> Float[np.ndarray, "s s"]:
-    """Return the best linear estimates of the small blocks' sums without counts of cells."""
+    """Return the best linear estimates of the small blocks' sums from counts of blocks alone."""
     variance = np.full_like(of_small[0], of_small[1])
     return _combined(of_small[0], variance, np.searchsorted(small, large), of_large)[0][0]
 
@@ -277,7 +278,7 @@ def _combined(
     tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
     tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
 ]:
-    """Return sums and variances of small blocks, and of large ones, given counts of these."""
+    """Return sums and variances of small and of large blocks, given counts of large blocks."""
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
     many = np.diff(inside, append=len(sums))
@@ -300,6 +301,6 @@ def _weighed(
 
 
 def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
-    """Return the blocks that start at these cells along either axis."""
+    """Return the union of cells into blocks that begin at the given cells along either axis."""
     block = np.repeat(np.arange(len(first)), np.diff(first, append=grid.m))
     return Merged(grid, block[:, None] * len(first) + block)

@@ -1,4 +1,4 @@
-"""Where records are few, cells are counted together: which cells, by what blocks of them hold."""
+"""Groups of cells that are counted together where few records are."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,11 +11,11 @@ _LEAST_SIDE = 1.5  # cells along a side of a group: narrower groups are single c
 def merged_groups(
     m: int, first: Int[np.ndarray, " b"], sums: Float[np.ndarray, "b b"], enough: float
 ) -> Int[np.ndarray, "{m} {m}"]:
-    """Return the group of each cell, numbered from 0, shape (m, m).
+    """Return the number of the group of each cell, from 0, shape (m, m).
 
-    Every block is cut into r by r groups of about equal numbers of cells, so that a group holds
-    about ``enough`` records or more, as in an adaptive grid. A block in which groups would be
-    little wider than a cell keeps its cells.
+    Every block is cut into r by r groups of about equal numbers of cells. r is chosen so that a
+    group holds about ``enough`` records or more, as in an adaptive grid. If groups would be little
+    wider than a cell, the cells of the block stay alone.
 
     Parameters
     ----------

@@ -127,13 +127,13 @@ def about(
 
 
 def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
-    """Return the number of cells of each block."""
+    """Return the number of cells in each block."""
     cells = np.diff(blocks.first, append=m)
     return np.outer(cells, cells)
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Return the logarithm of how far blocks reduce the noise of a block's sum (median)."""
+    """Return the median logarithm of the ratio by which blocks reduce the noise of a sum."""
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
 
@@ -184,7 +184,7 @@ def _starts(padded: int, side: int) -> list[int]:
 
 
 def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
-    """Return the first and last cell, exclusive, that a tile contributes to the result."""
+    """Return the first and the last cell (exclusive) of the part of a tile that is kept."""
     low = start if start == 0 else start + _SEAM
     high = start + side if start + side == padded else start + side - _SEAM
     return low, high
@@ -210,17 +210,20 @@ def _denoised(
 
 
 def _turned(grid: Float[Array, "m m *c"], turn: int) -> Float[Array, "m m *c"]:
+    """Return a grid in one of the 8 turned and mirrored forms."""
     grid = jnp.rot90(grid, turn % 4)
     return jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
 
 
 def _turned_back(grid: Float[Array, "m m *c"], turn: int) -> Float[Array, "m m *c"]:
+    """Return a grid in its original form: the inverse of ``_turned``."""
     grid = jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
     return jnp.rot90(grid, -(turn % 4))
 
 
 @cache
 def _weights() -> Weights:
+    """Return the trained weights, read from the file that comes with snhkit."""
     data = resources.files("snhkit.neural.denoiser").joinpath("prior.safetensors").read_bytes()
     weights: Weights = {}
     for name, array in load(data).items():

@@ -65,19 +65,22 @@ def projected(
     first: Int[np.ndarray, " c"],
     target: Float[np.ndarray, "c c"],
 ) -> Float[np.ndarray, "b b"]:
-    """Return the most likely sums, given noisy ones, that are not negative and add up.
+    """Return the most likely non-negative sums, given noisy ones, that add up to a target.
 
-    These are the nearest ones by squared distances over variances: from each sum a number is
-    taken off in proportion to the variance, or added, and what is negative becomes 0.
+    These are the sums nearest to the noisy ones by squared distances over variances. To find them,
+    a number proportional to its variance is added to or subtracted from each sum, and negative
+    results become 0.
 
     Parameters
     ----------
-    sums, variance : ndarray, shape (b, b)
-        Of blocks, with the variances of their noise.
+    sums : ndarray, shape (b, b)
+        Noisy sums over blocks.
+    variance : ndarray, shape (b, b)
+        The variances of their noise.
     first : ndarray of int, shape (c,)
-        The first of these blocks in larger ones, along either axis.
+        The first of these blocks in each larger block, along either axis.
     target : ndarray, shape (c, c)
-        What the larger blocks hold, not negative.
+        The sums over the larger blocks, not negative.
 
     Notes
     -----
@@ -104,11 +107,11 @@ def settled(
     target: Float[np.ndarray, "b b"],
     evenness: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "m m"]:
-    """Return values, changed so that their sums over blocks equal a target.
+    """Return values whose sums over blocks equal a target.
 
-    Values of a block below its target are increased in proportion. For a block above its target, a
-    share of the difference is subtracted evenly, but no value becomes negative, so that a peak
-    among many small values keeps its height; the rest is subtracted in proportion.
+    If a block is below its target, its values are increased in proportion. If it is above, a share
+    of the difference is subtracted evenly from its values, none of which becomes negative; the rest
+    is subtracted in proportion. The even part keeps the height of a peak among many small values.
 
     Parameters
     ----------
@@ -168,12 +171,14 @@ def _trusted(
 
 
 def _evenness(opinion: Float[np.ndarray, "m m 3"], blocks: Blocks) -> Float[np.ndarray, "b b"]:
+    """Return for each block the share of a difference that is subtracted evenly."""
     return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
 
 
 def _means(
     values: Float[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
 ) -> Float[np.ndarray, "b b"]:
+    """Return the means of values over blocks."""
     cells = np.diff(first, append=len(values))
     return block_sums(values, first) / np.outer(cells, cells)
 

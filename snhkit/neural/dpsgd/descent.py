@@ -1,4 +1,4 @@
-"""Gradient descent whose every gradient is clipped and noisy (Abadi et al. 2016)."""
+"""Gradient descent in which every gradient is clipped and noisy (Abadi et al. 2016)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,10 +29,10 @@ def descend(
     seed: int,
     watch: Callable[[Params], None] | None = None,
 ) -> dict[str, Float32[np.ndarray, "..."]]:
-    """Return the parameters of a network after so many steps along noisy gradients.
+    """Return the parameters of a network after a number of steps along noisy gradients.
 
-    Only ``gradients`` knows the labels. Adam turns the noisy means into steps whose length does not
-    grow with the noise; plain descent would diverge.
+    Only ``gradients`` knows the labels. The step lengths of Adam do not grow with the noise in the
+    mean gradients; plain descent would diverge.
 
     Parameters
     ----------

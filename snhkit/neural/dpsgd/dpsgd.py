@@ -1,4 +1,4 @@
-"""DP-SGD: a baseline that trains by noisy gradients, for demonstrations only."""
+"""DP-SGD: a baseline that trains a network by noisy gradients, for demonstrations only."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -39,23 +39,24 @@ class DPSGD:
     Parameters
     ----------
     sizes_m : (float, float)
-        Sides of the training squares, in metres.
+        Smallest and largest side of the training squares, in metres.
     network : MLP
-        The architecture; at most 5 layers of 256.
+        The architecture; at most 5 layers of 256 units.
     samples : int
-        Training squares, uniform over the region.
+        The number of training squares, which are uniform over the region.
     steps : int
-        Noisy gradients, at most 10,000.
+        The number of noisy gradients, at most 10,000.
     batch : int
-        Squares in each: the paper's abs(S).
+        The number of squares in each gradient: the paper's abs(S).
     clip : float
-        The paper's B: the L2 norm a square's gradient is cut to, from 0.001 to 1,000.
+        The largest L2 norm of the gradient of a square, from 0.001 to 1,000: the paper's B. Longer
+        gradients are shortened to it.
     learning_rate : float
         Adam's learning rate, at most 1.
     delta : number
-        The delta of (epsilon, delta)-differential privacy; far below 1 / n.
+        The delta of (epsilon, delta)-differential privacy; it should be far below 1 / n.
     seed : int
-        Public seed of the squares and of the training; the noise does not depend on the seed.
+        Public seed of the squares and of the training; the noise does not depend on it.
 
     Raises
     ------
@@ -94,7 +95,10 @@ class DPSGD:
         for name in ("clip", "learning_rate"):
             positive(name, getattr(self, name))
         if not 1e-3 <= self.clip <= 1e3 or self.learning_rate > 1:
-            raise InputError("clip must lie in [0.001, 1000], and learning_rate in (0, 1].")
+            raise InputError(
+                "clip must lie in [0.001, 1000] and learning_rate in (0, 1], not "
+                f"{self.clip!r} and {self.learning_rate!r}."
+            )
         refuse_large(self.network)
         if self.steps * self._size > _MOST_NOISE or self.steps > _MOST_STEPS:
             raise InputError(

@@ -60,7 +60,7 @@ class Augmentation:
         return found / (found.mean() or 1)
 
     def worth(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-        """Return the training weights of squares of a given popularity; their mean is 1."""
+        """Return the training weights of squares, given their popularity; the mean weight is 1."""
         return (popularity + self.floor) / (1 + self.floor)
 
 
@@ -112,9 +112,10 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 def scattered(given: Augmentation) -> Scattered:
     """Return squares at any place in the region, more of them where queries are expected.
 
-    Corners on cell borders alone teach a network nothing about the inside of a cell. The weights
-    make up for the uneven draw, so that the loss has the expectation of the paper's, but for the
-    workload's weight being that of the middle of a cell no wider than the smallest size.
+    Squares whose corners all lie on cell borders teach a network nothing about the inside of a
+    cell. The weights compensate for the uneven places, so that the expected loss is the paper's,
+    with one exception: the workload weight of a square is that of the middle of its lattice cell.
+    These cells are no wider than the smallest size.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
@@ -144,5 +145,5 @@ def scattered(given: Augmentation) -> Scattered:
 
 
 def _single(numbers: ArrayLike) -> Float32[Array, "..."]:
-    """Return the numbers in 32 bits, on the device."""
+    """Return the numbers as 32-bit floats on the device."""
     return jnp.asarray(numbers, jnp.float32)

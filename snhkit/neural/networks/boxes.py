@@ -11,8 +11,8 @@ def table_sums(
 ) -> Float[Array, "*s"]:
     """Return sums over squares as ``SummedArea`` does, in units of the table.
 
-    The entries of an integer table may be far larger than the sum over a small square: integers
-    are subtracted before any becomes a 32-bit float.
+    The entries of an integer table may be far larger than the sum over a small square. Entries are
+    therefore subtracted as integers, before the result becomes a 32-bit float.
 
     Parameters
     ----------

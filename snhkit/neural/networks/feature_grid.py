@@ -29,11 +29,12 @@ class FeatureGrid:
     Parameters
     ----------
     levels : tuple of int
-        Intervals a side of the feature grids; features lie on the corners and are interpolated.
+        Intervals along a side of each feature grid. The features lie on the corners and are
+        interpolated in between.
     cells : int or None
-        Cells a side of the map. None means those of the noisy grid, but at most 640.
+        Cells along a side of the map. None takes those of the noisy grid, but at most 640.
     features : int
-        Numbers a corner.
+        The number of features on each corner.
     hidden : int
         Units of the hidden layer.
 
@@ -115,7 +116,17 @@ class FeatureGrid:
 def _interpolated(
     table: Float[Array, "v f"], level: int, at: Float[Array, "b 2"]
 ) -> Float[Array, "b f"]:
-    """Return bilinear features from a table of ``(level + 1)**2`` corners."""
+    """Return the features at places, interpolated between the corners of a grid.
+
+    Parameters
+    ----------
+    table : Array, shape ((level + 1)**2, f)
+        The features on the corners.
+    level : int
+        Intervals along a side of the grid.
+    at : Array, shape (b, 2)
+        Places in [0, 1].
+    """
     t = jnp.clip(at * level, 0, level)
     cell = jnp.minimum(t.astype(jnp.int32), level - 1)
     u, v = jnp.split(t - cell, 2, axis=1)

@@ -34,13 +34,14 @@ _WIDE = 512  # units of a layer, above which a large batch would need hundreds o
 class SNHModel(UnknownNoise):
     """A model that answers boxes through k networks, one for each query size.
 
-    A box is cut to the region. Where whole blocks fit inside the box, their stored sums are added
-    up: in large boxes the noise of a sum does less harm than the small biases of many networks'
-    answers. What is left is cut into tiles (``tiles_needed``). Each tile is answered by the
-    network whose size is nearest to the side of a square of the tile's area, asked for the square
-    around the tile's centre. An ``MLP`` answers with a count, which is scaled by area. With a
-    ``FeatureGrid`` the answer is the sum of the shared map over the tile itself, times 1 plus
-    the network's output.
+    A box is cut to the region. If whole blocks fit inside the box, their stored sums are added up,
+    because in large boxes the noise of a sum does less harm than the small biases of many networks'
+    answers. The rest of the box is cut into tiles (``tiles_needed``).
+
+    A tile is answered by the network whose size is nearest to the side of a square of the tile's
+    area. The network answers for such a square around the tile's centre. An ``MLP`` answers with a
+    count, which is scaled by area. With a ``FeatureGrid`` the answer is the sum of the shared map
+    over the tile itself, times 1 plus the network's output.
 
     Parameters
     ----------
@@ -111,6 +112,7 @@ class SNHModel(UnknownNoise):
         return SummedArea(Grid(self.region, len(self.map)), self.map.astype(float) * self.scale)
 
     def _answer_frame(self, boxes: RangeQueries) -> Float[np.ndarray, " {len(boxes)}"]:
+        """Return the counts of boxes as sums of the answers to tiles, shape (q,)."""
         if not len(boxes):
             return np.zeros(0)
         per_side = tiles_needed(boxes, *self.sizes_m)
@@ -126,6 +128,7 @@ class SNHModel(UnknownNoise):
         return result
 
     def _answer_tiles(self, tiles: Tiles) -> Float[np.ndarray, " {len(tiles.box)}"]:
+        """Return the networks' answers to tiles: counts or, with a map, relative corrections."""
         sizes = np.asarray(self.query_sizes_m)
         side = np.sqrt(tiles.area)
         nearest = np.searchsorted((sizes[1:] + sizes[:-1]) / 2, side)
@@ -148,7 +151,7 @@ class SNHModel(UnknownNoise):
         return counts * self.scale * (ratio if self.scaling == "linear" else ratio**2)
 
     def _spread(self) -> float:
-        """Return how far from its own size a network's input sizes may be, in metres."""
+        """Return the largest distance of an input size from the network's own size, in metres."""
         low, high = self.sizes_m
         return (high - low) / (2 * len(self.query_sizes_m)) if self.scaling == "learned" else 0.0
 
@@ -171,7 +174,13 @@ class SNHModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "SNHModel":
-        """Return the model of a file, every part of which is checked."""
+        """Return the model that a file describes.
+
+        Raises
+        ------
+        InputError
+            If an array or a setting is missing, out of its range, or does not fit the others.
+        """
         network = network_from(settings["network"]).bound(region.side_m, len(arrays["map"]))
         queries = tuple(float(s) for s in settings["query_sizes_m"])
         low, high = (float(b) for b in settings["sizes_m"])
@@ -185,7 +194,9 @@ class SNHModel(UnknownNoise):
         ):
             raise InputError(f"query sizes {queries} do not fit bounds [{low}, {high}].")
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
-            raise InputError("cell_m and scale must be positive.")
+            raise InputError(
+                f"cell_m and scale must be positive numbers, not {cell_m} and {scale}."
+            )
         scaling = settings["scaling"]
         if scaling not in ("area", "linear", "learned"):
             raise InputError(f"scaling {scaling!r} is unknown.")

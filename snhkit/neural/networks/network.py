@@ -58,7 +58,7 @@ _NETWORKS: dict[str, type[MLP] | type[FeatureGrid]] = {
 
 @cache
 def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
-    """Return how many numbers of one network are trained, without the map that networks share.
+    """Return the number of trained parameters of one network, without the shared map.
 
     Examples
     --------
@@ -70,7 +70,13 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
 
 
 def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
-    """Return the network that has settings as ``network_settings`` returns them."""
+    """Return the network whose settings ``network_settings`` returned.
+
+    Raises
+    ------
+    InputError
+        If the name of the network is unknown.
+    """
     kind = settings["name"]
     rest: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in settings.items() if k != "name"

@@ -136,12 +136,13 @@ class Networks:
     def paper(cls, **changes) -> "Networks":
         """Return the paper's own settings: 20 swish layers of 80, aligned squares, raw counts.
 
-        10,000 epochs of Adam at a constant 0.001, as in the authors' code. Made for a GPU.
+        Training takes 10,000 epochs of Adam at a constant rate of 0.001, as in the authors' code,
+        and is meant for a GPU.
 
         Parameters
         ----------
         **changes
-            Other values for any parameters.
+            Other values for any parameters of ``Networks``.
         """
         settings = {
             "network": MLP(),
@@ -164,7 +165,7 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Train networks on squares of a noisy grid (post-processing), and return the model.
+        """Train networks on squares of a noisy grid, a post-processing, and return the model.
 
         Parameters
         ----------
@@ -255,10 +256,11 @@ class Networks:
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
-    """Return a map, shape (m, m), whose sum is within 3 % of that of the noisy grid.
+    """Return a map, shape (m, m), whose sum is within 3 % of the sum of the noisy grid.
 
-    Training does not preserve sums, above all where labels are clipped at 0. The difference of each
-    large block's sum is spread evenly over its cells, as far as the whole sum differs by more.
+    Training does not preserve sums, above all if labels are clipped at 0. If the sum of the map is
+    farther off, part of the difference of each large block's sum is spread evenly over its cells,
+    so that 3 % remain.
 
     Parameters
     ----------
@@ -291,6 +293,6 @@ def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
 
 
 def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-    """Return the numbers in 16 bits, which are far finer than the noise, if they fit."""
+    """Return the numbers in 16 bits, if they fit; the rounding is far below the noise."""
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)

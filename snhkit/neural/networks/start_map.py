@@ -17,11 +17,11 @@ def start_map(
 ) -> Float[np.ndarray, "{cells} {cells}"]:
     """Return the counts that the shared map starts from, shape (cells, cells).
 
-    The noisy counts of the map's cells are split into local means over squares of 27 cells a side,
-    and what means over 9, over 3 and the counts themselves add to these. Each addition is
-    multiplied by the share of its local variance that noise does not explain: the local Wiener
-    filter at three scales. Without noise the counts come out. Where no square is trained on, the
-    map stays so.
+    The noisy counts of the map's cells are written as a sum of four parts: local means over 27 by
+    27 cells, and what means over 9 by 9 cells, means over 3 by 3 cells and the counts themselves
+    add to them. Each addition is multiplied by the share of its local variance that noise does not
+    explain (a local Wiener filter at three scales). Without noise, the result is the counts
+    themselves. The map keeps these values wherever no square is trained on.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Tiles:
 def core_and_frame(
     queries: RangeQueries, edges: Float[np.ndarray, " e"]
 ) -> tuple[RangeQueries, RangeQueries, Int[np.ndarray, " f"]]:
-    """Return the split of each box into the whole blocks inside it and the rest.
+    """Return the whole blocks inside each box, and the rest of the box.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ def core_and_frame(
     Returns
     -------
     core : RangeQueries
-        The block-aligned middle of each box, q boxes; of no area where no whole block fits.
+        The rectangle of whole blocks inside each box, q boxes; without area if no whole block fits.
     frame : RangeQueries
-        What is left, as up to four rectangles a box, those of no area left out; a box without
-        a core is its own frame.
+        The rest of each box as up to four rectangles, without those that have no area. A box
+        without a core is its own frame.
     owner : ndarray of int, shape (f,)
-        The box that each rectangle of the frame is part of.
+        The box that each rectangle of the frame belongs to.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def _inner(
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
     """Return the number of tiles along x and y for each box, shape (q, 2).
 
-    A tile is to be a square as wide as the box's shorter side, but no smaller than ``low`` and no
-    larger than ``high`` metres. A square from ``low`` to ``high`` is so its own only tile.
+    A tile should be a square as wide as the box's shorter side, but no smaller than ``low`` and no
+    larger than ``high`` metres. A square box from ``low`` to ``high`` metres is therefore one tile.
 
     Examples
     --------

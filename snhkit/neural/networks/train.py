@@ -185,6 +185,7 @@ def _adam(network: MLP | FeatureGrid) -> optax.GradientTransformation:
 def _start(
     network: MLP | FeatureGrid, inputs: int, keys: Key[Array, " k"], start_map: Float[Array, "m m"]
 ) -> tuple[Learned, optax.OptState]:
+    """Return the initial parameters of all networks, with the shared map."""
     learned = Learned(jax.vmap(partial(network.init, inputs=inputs))(keys), start_map)
     return learned, _adam(network).init(learned)
 
@@ -224,7 +225,10 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 
 
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
-    """Return the sum of the networks' losses: each one's gradient is that of its own loss."""
+    """Return the sum of the networks' losses.
+
+    The gradient for each network is that of its own loss.
+    """
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.map_cells:
         table = jnp.pad(learned.map.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))

@@ -51,5 +51,5 @@ def _reach(
     width: Float[np.ndarray, " q"],
     size: float,
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
-    """Return half-open ranges of ``at`` from which a square reaches the intervals."""
+    """Return the half-open ranges of ``at`` from which a square overlaps each interval."""
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

@@ -128,7 +128,7 @@ class _Cells:
 
 
 def _scale(drawn: list[_Cells]) -> ColourScale:
-    """Return the scale whose top, rounded, is exceeded on one percent of the area shown."""
+    """Return a colour scale whose rounded top is exceeded on one percent of the area shown."""
     density = np.concatenate([cells.density for cells in drawn])
     area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
     order = np.argsort(density)
@@ -147,4 +147,5 @@ def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def _inside(xy: NDArray, shown: NDArray) -> NDArray:
+    """Return which positions lie in the window shown."""
     return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

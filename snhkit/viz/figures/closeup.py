@@ -1,4 +1,4 @@
-"""Cells around boxes with their counts written into them, to be added up by hand."""
+"""Figures of the cells around boxes with their counts as text, to be added up by hand."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ _COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # not on the maps' 
 def closeup_figure(
     surfaces: Mapping[str, Surface], boxes: RangeQueries, *, margin_m: float = 40.0
 ) -> Figure:
-    """Draw the cells of surfaces around boxes, with the count of every cell written into it.
+    """Draw the cells of surfaces around boxes, each cell with its count as text.
 
     Parameters
     ----------
@@ -117,6 +117,7 @@ def _numbers(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:
+    """Write the counts into the cells; raise InputError if there are too many to read."""
     grid = surface.grid
     first = np.floor(low / grid.cell_m + _SLACK).astype(int)
     last = np.minimum(np.ceil(high / grid.cell_m - _SLACK).astype(int), grid.m)

@@ -1,4 +1,4 @@
-"""Figures of released counts and of errors that take on the colours of the page around them."""
+"""Figures of released counts and of errors, in the text and background colours of the page."""
 
 import html
 import io

@@ -1,4 +1,4 @@
-"""Errors of every method side by side, a panel for each size band."""
+"""Figures of the errors of all methods, with a panel for each size band."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Maps of releases side by side, and bars of their errors."""
+"""Figures of releases as maps side by side, and of their errors as bars."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""One colour, marker, line and hatch for each method, the same in every figure."""
+"""The colour, marker, line and hatch of each method, which are the same in all figures."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,13 +42,13 @@ class MethodStyle:
 
     @property
     def line(self) -> dict[str, Any]:
-        """Arguments for a line or for points."""
+        """Keyword arguments of matplotlib for a line or for points."""
         face = {"markerfacecolor": "none"} if self.hollow else {}
         return {"color": self.colour, "marker": self.marker, "linestyle": self.linestyle} | face
 
     @property
     def bar(self) -> dict[str, Any]:
-        """Arguments for a bar; the hatch tells bars apart in grey print."""
+        """Keyword arguments of matplotlib for a bar; the hatch tells bars apart without colours."""
         return {"color": self.colour, "hatch": self.hatch}
 
 

@@ -1,4 +1,4 @@
-"""The promise of differential privacy: answers with one record in the file and without it."""
+"""A figure of what differential privacy promises: answers with one record, and without it."""
 
 import numpy as np
 from matplotlib.axes import Axes

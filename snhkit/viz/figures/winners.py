@@ -1,4 +1,4 @@
-"""The method with the least error for each case and box size, as a coloured table."""
+"""A coloured table of the method with the least error for each case and box size."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,7 +11,9 @@ __all__ = ["winners_figure"]
 
 
 def winners_figure(errors: pd.DataFrame) -> Figure:
-    """Draw, for each case and box size, the method with the least error: name, error and colour.
+    """Draw a table of the method with the least error for each case and box size.
+
+    Each field has the name of the method, its error and its colour.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One HTML page with what releases say about boxes; it holds nothing but what was released."""
+"""An HTML page of the answers of releases to boxes, which shows released values only."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -30,7 +30,9 @@ def answers_html(
     about: str,
     code: str = "",
 ) -> str:
-    """Return a self-contained page with answers, a map, the releases' cards, ledger and code.
+    """Return an HTML page with answers, a map, the cards of releases, the ledger and the code.
+
+    The page needs no other files.
 
     Parameters
     ----------
@@ -78,6 +80,7 @@ def answers_html(
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
+    """Return the table of the counts of boxes by each release."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [
@@ -97,11 +100,13 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
 
 
 def _count(count: float, error: float) -> str:
+    """Return a count as text, with its standard error if that is known."""
     known = "" if np.isnan(error) else f" ± {error:,.1f}"
     return f"{np.round(count, 1) + 0:,.1f}{known}"
 
 
 def _card(release: "Release") -> Markup:
+    """Return the card of a release as HTML."""
     return wide(_own_html(release), "ledger")
 
 

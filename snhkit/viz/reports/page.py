@@ -1,4 +1,4 @@
-"""The parts of a report: one HTML page that needs no network, filled in from templates."""
+"""The parts of an HTML report that needs no network, which are filled in from templates."""
 
 import base64
 import io
@@ -35,12 +35,14 @@ __all__ = [
 
 
 def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
-    """Return a page that refers to nothing outside itself.
+    """Return an HTML page that needs no other files.
 
     Parameters
     ----------
-    title, about : str
-        The page's heading, and a sentence on where the records come from.
+    title : str
+        The heading of the page.
+    about : str
+        A sentence on the origin of the records.
     notes : iterable of str
         Warnings, shown in red above the heading.
     parts : iterable of Markup
@@ -69,7 +71,7 @@ def paragraph(text: str) -> Markup:
 
 
 def program(text: str) -> Markup:
-    """Return source code that keeps its line breaks."""
+    """Return source code as HTML that keeps its line breaks."""
     return _part("program", text)
 
 
@@ -113,8 +115,8 @@ def table(
 def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
     """Return a map of the released counts with a layer for each release.
 
-    Where the parts of a map cannot be embedded, since the extra ``offline`` is not installed, a
-    picture takes its place.
+    If the extra ``offline`` is not installed, the parts of a map cannot be embedded, and a picture
+    takes the place of the map.
 
     Parameters
     ----------

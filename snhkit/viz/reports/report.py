@@ -1,4 +1,4 @@
-"""One HTML page that shows a comparison and needs no network."""
+"""An HTML page of a comparison, which needs no network."""
 
 from markupsafe import Markup
 
@@ -37,9 +37,9 @@ _NO_BAND = "The region is smaller than the squares of every size band."
 
 
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
-    """Return a comparison as one self-contained page: tables, plots, map and ledger.
+    """Return an HTML page of a comparison: tables, plots, a map and the ledger.
 
-    The page says above all else that it is for the owner of the records.
+    The page needs no other files. A warning at its top says that it is for the owner only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The tables of a comparison as text: for a page, and for a terminal of 80 columns."""
+"""The tables of a comparison as text, for an HTML page and for a terminal of 80 columns."""
 
 from collections.abc import Iterable, Sequence
 
@@ -110,12 +110,12 @@ def terminal_tables(comparison: Comparison) -> str:
 
 
 def _heads(comparison: Comparison) -> list[list[str]]:
-    """Return title and epsilon of each release."""
+    """Return the title and the epsilon of each release, as columns of text."""
     return [[title(name), f"{epsilon:g}"] for name, epsilon in comparison.releases]
 
 
 def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
-    """Return a column of the table by size band as texts, a row for each release."""
+    """Return a column of the table by size band, as texts with one row for each release."""
     written = _records if value.startswith("abs") else "{:.3f}".format
     bands = max(len(set(sizes["size"])), 1)
     cells = [written(number) for number in sizes[value]]
@@ -157,5 +157,5 @@ def _records(error: float) -> str:
 
 
 def _sum(total: float) -> str:
-    """Return a sum of tiles over n: two decimals, fewer where the sum is far off."""
+    """Return the sum of all tiles over n as text: three decimals, or one from 10 on."""
     return f"{total:.3f}" if abs(total) < 10 else f"{total:,.1f}"
