@@ -4,6 +4,7 @@ Demonstrations on invented records: nothing is charged, and nothing here is for 
 """
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +66,12 @@ def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
     The equation of ``gaussian_delta``, solved by Brent's method.
     """
     positive("delta", delta)
-    excess = lambda log: gaussian_delta(epsilon, float(np.exp(log)), times) - delta  # noqa: E731
-    return float(np.exp(brentq(excess, np.log(1e-3), np.log(1e7))))
+
+    def excess(log: float) -> float:
+        return gaussian_delta(epsilon, float(np.exp(log)), times) - delta
+
+    log: Any = brentq(excess, np.log(1e-3), np.log(1e7))
+    return float(np.exp(log))
 
 
 def randomised_cells(
