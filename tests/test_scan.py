@@ -185,3 +185,25 @@ def test_a_lost_scheduler_leaves_no_charge_or_a_failed_one(path, monkeypatch):
     (entry,) = data.ledger.entries
     assert (entry.state, data.ledger.spent) == ("failed", 1)
     assert data.release(snh.Identity(100), epsilon=1).epsilon == 1
+
+
+@pytest.mark.parametrize("unit", ["user-day", "user-week", "user-2-days"])
+def test_windows_of_a_person_are_bounded_as_in_memory(tmp_path, monkeypatch, unit):
+    rng = np.random.default_rng(1)
+    n = 4_000
+    xy = rng.random((n, 2)) * CITY.side_m
+    lat, lon = CITY.to_latlon(xy)
+    xy = CITY.to_xy(lat, lon)
+    user, day = rng.integers(0, 60, n), rng.integers(20_000, 20_020, n)
+    hours = day.astype("datetime64[D]") + rng.integers(0, 24, n).astype("timedelta64[h]")
+    frame = pd.DataFrame({"lat": lat, "lon": lon, "user": user, "when": hours.astype("M8[us]")})
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=500)
+    key = partial(np.arange, 1, dtype=np.uint64)
+    monkeypatch.setattr(SystemEntropy, "words", lambda self, count: key(count + 1))
+    terms = {"unit": unit, "max_per_user": 3, "n": "private", "budget": 1}
+    known = snh.PrivateDataset(snh.Points(CITY, xy, user, day), **terms)
+    streamed = scanned(tmp_path / "a.parquet", **terms, time="when")
+    one, other = (data.release(snh.Identity(200), epsilon=1, seed=2) for data in (known, streamed))
+    assert one.to_bytes() == other.to_bytes()
+    with pytest.raises(InputError, match="need the time of each record"):
+        scanned(tmp_path / "a.parquet", **terms)

@@ -138,7 +138,7 @@ class TestWhatIsRefused:
         other.write_text("hello\n")
         with pytest.raises(InputError, match="changed or damaged"):
             read_ledger(other)
-        with pytest.raises(InputError, match="no such file"):
+        with pytest.raises(InputError, match="there is no ledger"):
             read_ledger(tmp_path / "gone.ledger")
 
 

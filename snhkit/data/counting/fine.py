@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.geometry import Grid, Region
+from snhkit.geometry import Grid, Partition, Region
 from snhkit.geometry.dyadic import numbers_at
+from snhkit.geometry.lookup import CellLookup
 
 __all__ = ["FINE_DEPTH", "FineCounts", "fine_grid"]
 
@@ -54,6 +55,16 @@ class FineCounts:
         column, row = _coarser(at, depth)
         total = np.zeros(1 << 2 * depth, np.int64)
         np.add.at(total, column << depth | row, counts)
+        return total
+
+    def partition(self, cells: Partition) -> NDArray[np.int64]:
+        """Return the counts of cells that are unions of fine ones, shape (c,)."""
+        at, counts = self.occupied()
+        edges = fine_grid(cells.region).edges()
+        column, row = _coarser(at, FINE_DEPTH)
+        total = np.zeros(len(cells), np.int64)
+        corners = np.stack([edges[column], edges[row]], axis=1)
+        np.add.at(total, CellLookup(cells).of(corners), counts)
         return total
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

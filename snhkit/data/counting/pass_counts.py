@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.counting.fine import FINE_DEPTH, FineCounts, fine_grid
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Histogram, RangeQueries, Region
+from snhkit.geometry import Grid, Histogram, Partition, RangeQueries, Region
 from snhkit.geometry.histogram import Cells, is_proven
 
 __all__ = ["PassCounts"]
@@ -54,6 +54,8 @@ class PassCounts(ABC):
             )
         if cells.region != self._region:
             raise InputError("scan: the records lie in another region than the cells.")
+        if isinstance(cells, Partition) and _of_fine_cells(cells):
+            return Histogram(cells, self._fine.partition(cells))
         if not isinstance(cells, Grid):
             return Histogram(cells, self._total(cells).astype(np.int64))
         depth = cells.m.bit_length() - 1
@@ -77,3 +79,9 @@ class PassCounts(ABC):
         if queries.region != self._region:
             raise InputError("scan: the records lie in another region than the boxes.")
         return self._total(queries).astype(np.int64)
+
+
+def _of_fine_cells(cells: Partition) -> bool:
+    """Return whether all edges of a partition are edges of the fine grid."""
+    edges = fine_grid(cells.region).edges()
+    return all(np.isin(side, edges).all() for side in (cells.x0, cells.y0, cells.x1, cells.y1))

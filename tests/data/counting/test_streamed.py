@@ -195,6 +195,27 @@ def test_threads_and_parts_do_not_change_counts(frame, tmp_path):
     assert (seen.rows, seen.inside) == (others.rows, others.inside)
 
 
+def test_unions_of_fine_cells_take_no_pass(frame, tmp_path):
+    path = tmp_path / "a.parquet"
+    frame.to_parquet(path)
+    streamed = scan_points(path, CITY, report=lambda told: None)
+    points = read_points(path, CITY, report=lambda told: None)
+    path.unlink()  # so that a pass would fail
+    even = Partition.split(Grid(CITY, 4), np.arange(16).reshape(4, 4) % 7 + 1)
+    cells = Partition.split(Grid(CITY, 4), np.full((4, 4), 8))
+    assert (streamed.count(cells).counts == cells.count(points).counts).all()
+    tree = Partition.dyadic(CITY, *quarters(11))
+    assert (streamed.count(tree).counts == tree.count(points).counts).all()
+    with pytest.raises(InputError):
+        streamed.count(even)
+
+
+def quarters(depth):
+    """The leaves of a quadtree that is split at its first corner only, to a depth."""
+    leaves = [(d, i, j) for d in range(1, depth + 1) for i, j in ((0, 1), (1, 0), (1, 1))]
+    return np.array([*leaves, (depth, 0, 0)]).T
+
+
 def test_a_file_that_changes_is_refused(frame, tmp_path):
     path = tmp_path / "a.parquet"
     frame.to_parquet(path)
