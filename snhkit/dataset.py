@@ -1,6 +1,7 @@
 """Private datasets: records, and the ledger of what was released about them."""
 
 import os
+import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -29,6 +30,7 @@ from snhkit.privacy import (
     written,
 )
 from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.overlap import shares_records
 from snhkit.release import Release
 
 __all__ = ["PrivateDataset"]
@@ -97,6 +99,7 @@ class PrivateDataset:
                 f"records must be Points, as read_points gives them, not a {kind}; files that do "
                 "not fit into memory are opened with PrivateDataset.scan."
             )
+        self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
         self._ledger = _ledger(ledger, lambda: PointSource(records), self._unit, budget)
         self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
@@ -167,6 +170,7 @@ class PrivateDataset:
         2
         """
         made = cls.__new__(cls)
+        made._foreign = weakref.WeakSet()
         made._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
         if budget is None and ledger is None:
             raise InputError(_NO_BUDGET)
@@ -230,7 +234,8 @@ class PrivateDataset:
         epsilon : int, float, str, Decimal or Fraction
             The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         public : Points, optional
-            Public points of the same region, which tell where queries are expected.
+            Public points of the same region, which tell where queries are expected. They must
+            not be records of this dataset.
         seed : int, optional
             For research only: noise that can be replayed, and so taken away. The release, its
             file and the ledger say so.
@@ -252,6 +257,7 @@ class PrivateDataset:
             )
         if public is not None and public.region != self.region:
             raise InputError("public: the points lie in another region than the records.")
+        self._refuse_own(public)
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
         n = self._source.n() if self.unit.n_public else None
         delta = getattr(builder, "delta", None)
@@ -272,6 +278,17 @@ class PrivateDataset:
         finally:
             private.close()
         return release
+
+    def _refuse_own(self, public: Points | None) -> None:
+        """Raise InputError if public points are records of this dataset."""
+        if public is None or public in self._foreign:
+            return
+        if shares_records(self._source, public):
+            raise InputError(
+                "public: many of the points are records of this dataset. Public points must come "
+                "from elsewhere, or what follows from them reveals the records. Nothing was spent."
+            )
+        self._foreign.add(public)
 
     def __repr__(self) -> str:
         return f"PrivateDataset(region={self.region!r}, unit={self.unit.sentence!r})"

@@ -8,6 +8,7 @@ from snhkit.privacy.audit import (
 )
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.contributions import contributions
 from snhkit.privacy.count_source import CountSource, PointSource
 from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
 from snhkit.privacy.entry import Entry
@@ -51,6 +52,7 @@ __all__ = [
     "audit_mechanism",
     "audited_epsilon",
     "column_norm",
+    "contributions",
     "discrete_laplace",
     "epsilon_lower_bound",
     "exact",

@@ -1,0 +1,79 @@
+"""The choice of the number of records that are kept of each person, on public data."""
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from snhkit.checks import positive
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+from snhkit.privacy.budget import Epsilon, exact
+from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.variance import noise_variance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["contributions"]
+
+
+def contributions(
+    public: Points, kind: str = "user", *, epsilon: Epsilon, count: float
+) -> "pd.DataFrame":
+    """Return what each choice of ``max_per_user`` drops and how much noise it makes.
+
+    A small number drops records, which makes every count too small; a large one makes more noise.
+    Only public or invented points with users may be used: the private records would reveal how many
+    records people have.
+
+    Parameters
+    ----------
+    public : Points
+        Public points with users, and with days for units of windows.
+    kind : str
+        The unit of privacy, as for ``PrivacyUnit``; not "record".
+    epsilon : int, float, str, Decimal or Fraction
+        Epsilon of a release whose whole epsilon buys one count of each cell.
+    count : float
+        The number of records in a usual box, for the error.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each power of two up to the most records of one person: ``max_per_user``;
+        ``dropped``, the share of records that are not kept; ``noise``, the standard deviation of a
+        count; and ``error``, of a box with ``count`` records in one cell: the square root of the
+        squares of both.
+
+    Raises
+    ------
+    InputError
+        If there are no points, users or days that are needed, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> public = Points(city, [[1, 1]] * 10, user=[1, 1, 1, 1, 2, 2, 3, 4, 5, 6])
+    >>> contributions(public, epsilon=1, count=10).round(2)
+       max_per_user  dropped  noise  error
+    0             1      0.4   1.36   4.22
+    1             2      0.2   2.80   3.44
+    2             4      0.0   5.64   5.64
+    """
+    import pandas as pd
+
+    price = exact(epsilon)
+    positive("count", count)
+    if kind == "record":
+        raise InputError("contributions: kind must be a unit of people such as 'user'.")
+    if not len(public):
+        raise InputError("contributions: there are no points.")
+    per_owner = np.bincount(PrivacyUnit.of(kind, 1).owners(public))
+    rows = []
+    for most in 2 ** np.arange(int(per_owner.max() - 1).bit_length() + 1):
+        dropped = 1 - np.minimum(per_owner, most).sum() / per_owner.sum()
+        noise = np.sqrt(noise_variance(Fraction(price), int(most)))
+        rows.append((int(most), dropped, noise, np.hypot(dropped * count, noise)))
+    return pd.DataFrame(rows, columns=["max_per_user", "dropped", "noise", "error"])

@@ -1,0 +1,59 @@
+"""A test of whether public points were taken from the private records."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.geometry import Points
+from snhkit.geometry.dyadic import square_of
+from snhkit.privacy.count_source import CountSource
+
+__all__ = ["shares_records"]
+
+_CHANCE = math.exp(-1)  # the largest probability of exactly one, of any Poisson distribution
+_DEVIATIONS = 5  # of a binomial count above its mean: by chance once in three million
+
+
+def shares_records(source: CountSource, public: Points) -> bool:
+    """Return whether public points share records with the private ones, by their places.
+
+    The result depends on private records, so it is for their owner only.
+
+    Parameters
+    ----------
+    source : CountSource
+        The private records.
+    public : Points
+        The points that are said to be public, in the same region.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> from snhkit.privacy import PointSource
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> one, other = (np.random.default_rng(k).uniform(0, 100, (99, 2)) for k in (0, 1))
+    >>> records = PointSource(Points(city, one))
+    >>> [shares_records(records, Points(city, xy)) for xy in (one[:40], other)]
+    [True, False]
+
+    Notes
+    -----
+    Compared are squares of the finest quadtree, 2^24 along a side for records in memory. Of the
+    squares with one public point, some have exactly one private record. Where the two datasets are
+    independent, that happens with a probability of at most 1/e in each square, however dense the
+    places are and however coarsely they were rounded, since k e^-k is at most 1/e. The datasets
+    share records if many more squares have exactly one of each. A public dataset of fewer than 15
+    points, or one of which less than half was copied, can pass.
+    """
+    depth = source.max_depth
+    held, counts = source.squares(depth)
+    places, times = np.unique(square_of(public, depth), return_counts=True)
+    single = _once(places, times)
+    both = np.intersect1d(single, _once(held, counts), assume_unique=True).size
+    spread = math.sqrt(_CHANCE * (1 - _CHANCE) * single.size)
+    return both > _CHANCE * single.size + _DEVIATIONS * spread
+
+
+def _once(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return places[counts == 1]
