@@ -64,6 +64,7 @@ class Terms:
 
     said: dict[str, Any]
     pairs: dict[str, tuple[snh.Points, snh.Points]]
+    factor: int = 1  # times epsilon is what is promised for these neighbours
 
 
 def points(*places: tuple[float, float], users: list[int] | None = None) -> snh.Points:
@@ -78,7 +79,7 @@ def crowd(count: int) -> list[tuple[float, float]]:
 
 
 def terms() -> dict[str, Terms]:
-    """Return pairs of neighbours, one record or one person more, for each kind of terms."""
+    """Return pairs of neighbours for each kind of terms."""
     balanced = [SPOT] * 8 + [MIRROR] * 8
     record = {
         "one or none": (points(), points(SPOT)),
@@ -93,7 +94,13 @@ def terms() -> dict[str, Terms]:
         "three in one spot": (points(*others), points(*others, *[SPOT] * 3, users=three)),
         "three spots": (points(*others), points(*others, *apart, users=three)),
     }
+    # Where n is public, a record is replaced by another one.
+    replaced = {
+        "another place": (points(SPOT), points(MIRROR)),
+        "another place in a crowd": (points(*crowd(60), SPOT), points(*crowd(60), MIRROR)),
+    }
     return {
+        "record, n public": Terms({"unit": "record", "n": "public"}, replaced, factor=2),
         "record, n bought": Terms({"unit": "record", "n": "private"}, record),
         "user, n bought": Terms({"unit": "user", "max_per_user": 3, "n": "private"}, user),
     }
@@ -116,7 +123,11 @@ def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float =
     mechanism = partial(published, builder, built_for or epsilon, said.said)
     delta = float(getattr(builder, "delta", 0))
     return audit_mechanism(
-        mechanism, said.pairs, epsilon, max(runs // SLOW.get(name, 1), 20), delta=delta
+        mechanism,
+        said.pairs,
+        said.factor * epsilon,
+        max(runs // SLOW.get(name, 1), 20),
+        delta=delta,
     )
 
 

@@ -34,6 +34,9 @@ def test_no_more_than_promised(name):
     assert not found.refuted, found
     found = audited(name, "user, n bought", ["three spots"], 1, 200)
     assert not found.refuted, found
+    found = audited(name, "record, n public", ["another place"], 1, 200)
+    assert found.promised == 2
+    assert not found.refuted, found
 
 
 @pytest.mark.parametrize("name", WHOLE)
