@@ -144,8 +144,7 @@ class Release:
         Returns
         -------
         ndarray
-            Standard deviations; nan where no theory gives them, as for networks, and for polygons
-            also where the noises of cells depend on each other.
+            Standard deviations; nan where no theory gives them, as for networks.
 
         Raises
         ------
@@ -154,17 +153,58 @@ class Release:
         """
         if not isinstance(queries, RangeQueries):
             from snhkit.release.polygon_model import PolygonModel
-            from snhkit.release.polygons import cover
+            from snhkit.release.polygon_noise import polygon_variance
             from snhkit.release.shapes import polygons_in
 
             parts, shapes = self.model.additive(), polygons_in(self.region, queries)
             if isinstance(parts, PolygonModel):
                 return np.sqrt(parts.shapes_variance(shapes))
-            if not parts.separate:
-                return np.full(len(queries), np.nan)
-            owner, boxes, share = cover(parts.cells(), shapes)
-            return np.sqrt(_summed(owner, share**2 * parts.noise_variance(boxes), len(queries)))
+            return np.sqrt(polygon_variance(parts, shapes))
         return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
+
+    def interval(
+        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries", level: float = 0.9
+    ) -> NDArray[np.float64]:
+        """Return bounds between which the true counts can be expected to lie, shape (q, 2).
+
+        The bounds allow for the noise, and also for what ``standard_error`` leaves out: records
+        that do not lie evenly inside cells, and the errors of what networks learned. The second
+        part is an estimate, measured on public cities by method, size, cells and answer. It is no
+        promise; docs/benchmarks.md has the shares of true counts that intervals held on cities that
+        were not used.
+
+        Parameters
+        ----------
+        queries : RangeQueries, GeoDataFrame or GeoSeries
+            Boxes, or polygons as ``answer`` takes them.
+        level : float
+            The wanted share of true counts within the bounds, from 0.5 to 0.99.
+
+        Returns
+        -------
+        ndarray
+            Lower and upper bounds in records, not below 0.
+
+        Raises
+        ------
+        InputError
+            If the level is out of range, the boxes are given in another region, or a shape is not
+            a valid polygon.
+
+        Examples
+        --------
+        >>> import snhkit as snh
+        >>> records = snh.synthetic_points("milwaukee", n=10_000)
+        >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+        >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
+        >>> boxes = snh.RangeQueries(data.region, [5_000], [5_000], [2_000], [2_000])
+        >>> low, high = release.interval(boxes)[0]
+        >>> bool(low < release.answer(boxes)[0] < high)
+        True
+        """
+        from snhkit.release.intervals import asked, bounds
+
+        return bounds(self.method, asked(self, queries), level)
 
     def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
         if queries.region != self.region:

@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 from scipy.stats import dlaplace
 
 from snhkit.builders import (
@@ -47,6 +49,9 @@ def test_standard_errors_follow_from_each_noisy_number(builder, records, city, m
     """One noise number at a time is 1 and all others are 0, which gives its factor in answers."""
     data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n="public")
     boxes = RangeQueries.sample(city, 40, (10, 390))
+    corners = np.random.default_rng(5).uniform(5, 395, (12, 3, 2))
+    degrees = np.stack(city.to_latlon(corners)[::-1], axis=-1)
+    triangles = gpd.GeoSeries(shapely.polygons(degrees), crs=4326)
     position, scales = -1, []
     one = 2**30 if isinstance(builder, HDMM) else 1  # the weights are integers of 15 bits
 
@@ -62,13 +67,18 @@ def test_standard_errors_follow_from_each_noisy_number(builder, records, city, m
         monkeypatch.setattr(module, "discrete_laplace", all_but_one_nought)
     without = data.release(builder, epsilon=1)
     drawn = list(scales)
-    variance = np.zeros(len(boxes))
+
+    def answers(release):
+        return np.concatenate([release.answer(boxes), release.answer(triangles)])
+
+    variance = np.zeros(len(boxes) + len(triangles))
     for position in range(len(drawn)):
         scales.clear()
-        factor = (data.release(builder, epsilon=1).answer(boxes) - without.answer(boxes)) / one
+        factor = (answers(data.release(builder, epsilon=1)) - answers(without)) / one
         variance += factor**2 * dlaplace(float(1 / drawn[position])).var()
     assert len(drawn) > 10
-    np.testing.assert_allclose(without.standard_error(boxes), np.sqrt(variance), rtol=1e-6)
+    told = [without.standard_error(boxes), without.standard_error(triangles)]
+    np.testing.assert_allclose(np.concatenate(told), np.sqrt(variance), rtol=1e-6)
 
 
 @pytest.mark.parametrize("builder", NOISY.values(), ids=NOISY)

@@ -7,7 +7,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.builders import AdaptiveGrid, Identity, PrivTree
+from snhkit.builders import DAWA, HDMM, AdaptiveGrid, Identity, Privelet, PrivTree, QuadTree
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
@@ -87,7 +87,10 @@ def test_grids_of_any_size(m, seed):
     np.testing.assert_allclose(around(model).answer(shapes(*polygons)), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("builder", [Identity(30), PrivTree()])
+@pytest.mark.parametrize(
+    "builder",
+    [Identity(30), PrivTree(), AdaptiveGrid(c=25), QuadTree(3), Privelet(20), HDMM(20, (50, 300))],
+)
 def test_a_box_is_a_polygon_too(builder, records):
     release = released(builder, records)
     boxes = RangeQueries.sample(CITY, 50, (5, 300))
@@ -99,8 +102,8 @@ def test_a_box_is_a_polygon_too(builder, records):
 
 
 @SOME_OUTSIDE
-@pytest.mark.parametrize("builder", [AdaptiveGrid(), TINY])
-def test_where_cells_share_noise_the_error_of_a_polygon_is_not_known(builder, records):
+@pytest.mark.parametrize("builder", [DAWA(order=4), TINY])
+def test_where_no_theory_gives_the_noise_the_error_of_a_polygon_is_not_known(builder, records):
     errors = released(builder, records).standard_error(shapes(*districts(3)))
     assert errors.shape == (3,)
     assert np.isnan(errors).all()

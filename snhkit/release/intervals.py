@@ -1,0 +1,194 @@
+"""Intervals for true counts: the noise, and a calibrated share for what no theory gives."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, RangeQueries
+from snhkit.geometry.densities import DensityTable
+
+if TYPE_CHECKING:
+    from snhkit.models import Model
+    from snhkit.release.release import Release
+
+__all__ = [
+    "LEVELS",
+    "Asked",
+    "asked",
+    "bins_of",
+    "bounds",
+    "cells_in_boxes",
+    "interval_table",
+    "scales",
+]
+
+LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
+"""Probabilities of the quantiles that the table holds."""
+
+CELLS = (0.1, 0.5, 2.0, 8.0, 40.0)
+"""Bounds between bins of the number of cells in a box."""
+
+ANSWERS = (-2.0, 0.5, 2.0, 6.0, 20.0, 60.0, 200.0, 1000.0)
+"""Bounds between bins of the answer times epsilon."""
+
+SIDES_M = (100.0, 300.0, 1_000.0)
+"""Bounds between bins of the side of a square of the same area, in metres."""
+
+SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
+_ANY = "any"  # for methods that the table does not name
+
+
+class Asked:
+    """What is known of q queries before their true counts are.
+
+    Parameters
+    ----------
+    answers : ndarray, shape (q,)
+        Released counts.
+    variance : ndarray, shape (q,)
+        Variance of the noise in records; nan where unknown.
+    area : ndarray, shape (q,)
+        Area inside the region, in square metres.
+    cells : ndarray, shape (q,)
+        Number of cells of the release in the query; parts count as shares.
+    epsilon : float
+        Epsilon for each record.
+    """
+
+    def __init__(
+        self, answers: NDArray, variance: NDArray, area: NDArray, cells: NDArray, epsilon: float
+    ) -> None:
+        self.answers, self.variance, self.area = answers, variance, area
+        self.cells, self.epsilon = cells, epsilon
+
+
+def asked(release: "Release", queries: Any) -> Asked:
+    """Return what a release knows of boxes or polygons.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    queries : RangeQueries, GeoDataFrame or GeoSeries
+        Boxes, or polygons in any CRS.
+    """
+    epsilon = float(release.epsilon / release.unit.sensitivity)
+    answers, variance = release.answer(queries), release.standard_error(queries) ** 2
+    if isinstance(queries, RangeQueries):
+        inside = queries.clipped()
+        area, cells = inside.width * inside.height, cells_in_boxes(release.model, queries)
+    else:
+        area, cells = _in_polygons(release, queries)
+    return Asked(answers, variance, area, cells, epsilon)
+
+
+def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
+    """Return the area of polygons inside the region, and their number of cells."""
+    from snhkit.release.polygon_model import PolygonModel
+    from snhkit.release.polygons import cover
+    from snhkit.release.shapes import polygons_in
+
+    parts, shapes = release.model.additive(), polygons_in(release.region, queries)
+    owner, boxes, share = cover(parts.cells(), shapes)
+    covered = share * boxes.width * boxes.height
+    area = np.bincount(owner, covered, len(shapes))
+    if isinstance(parts, PolygonModel):
+        return area, parts.partition.shares(shapes)[2].sum() * area / max(area.sum(), 1)
+    cells = parts.cells()
+    held = covered / cells.cell_m**2 if isinstance(cells, Grid) else share
+    return area, np.bincount(owner, held, len(shapes)).astype(float)
+
+
+def scales(asked: Asked) -> NDArray[np.float64]:
+    """Return the unit of errors of each query, in records, shape (q,).
+
+    The square is the noise's variance where it is known, and the variances of one noisy count and
+    of a count of the size of the answer at the resolution of the noise.
+    """
+    one = 1 / asked.epsilon
+    known = np.where(np.isnan(asked.variance), 0.0, asked.variance)
+    return np.sqrt(known + 2 * one**2 + np.maximum(asked.answers, 0) * one)
+
+
+def bins_of(asked: Asked) -> NDArray[np.int64]:
+    """Return the number of each query's bin of the table, shape (q,)."""
+    side = np.digitize(np.sqrt(asked.area), SIDES_M)
+    cells = np.digitize(asked.cells, CELLS)
+    answer = np.digitize(asked.answers * asked.epsilon, ANSWERS)
+    return np.ravel_multi_index((side, cells, answer), SHAPE)
+
+
+def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
+    """Return lower and upper bounds of true counts, shape (q, 2), none below 0.
+
+    Parameters
+    ----------
+    method : str
+        Name of the builder, as in ``Release.method``.
+    asked : Asked
+        The queries.
+    level : float
+        Wanted coverage, from 0.5 to 0.99.
+
+    Raises
+    ------
+    InputError
+        If the level is outside this range.
+    """
+    if not 0.5 <= level <= 0.99:
+        raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
+    quantiles = _quantiles(method)[bins_of(asked)]
+    unit = scales(asked)
+    found = []
+    for probability in ((1 - level) / 2, (1 + level) / 2):
+        above = int(np.clip(np.searchsorted(LEVELS, probability), 1, len(LEVELS) - 1))
+        low, high = LEVELS[above - 1], LEVELS[above]
+        share = (probability - low) / (high - low)
+        z = (1 - share) * quantiles[:, above - 1] + share * quantiles[:, above]
+        found.append(np.maximum(asked.answers + z * unit, 0))
+    return np.stack(found, axis=1)
+
+
+def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
+    """Return the number of a model's cells in each box, shape (q,); parts count as shares."""
+    cells = model.cells()
+    inside = boxes.clipped()
+    if isinstance(cells, Grid):
+        return inside.width * inside.height / cells.cell_m**2
+    return np.maximum(DensityTable(cells, np.ones(len(cells))).sums(boxes), 0)
+
+
+def interval_table() -> Mapping[str, Any]:
+    """Return the table of quantiles with its provenance, as it is shipped."""
+    return _table()
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = resources.files("snhkit.release").joinpath("interval_table.json").read_text("utf-8")
+    return json.loads(text)
+
+
+@cache
+def _quantiles(method: str) -> NDArray[np.float64]:
+    """Return the quantiles of errors in units of ``scales``, shape (bins, levels)."""
+    methods = _table()["quantiles"]
+    sparse: Mapping[str, list[float]] = methods.get(method, methods[_ANY])
+    found = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)
+    for number, values in sparse.items():
+        found[int(number)] = values
+    return _filled(found)
+
+
+def _filled(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return quantiles in which bins that were not measured are those of the nearest bin."""
+    place = np.stack(np.unravel_index(np.arange(len(quantiles)), SHAPE), axis=1)
+    known = np.flatnonzero(np.isfinite(quantiles).all(axis=1))
+    apart = np.abs(place[:, None] - place[known][None]) @ np.array([3, 2, 1])
+    return quantiles[known[apart.argmin(axis=1)]]

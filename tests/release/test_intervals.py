@@ -1,0 +1,95 @@
+"""Intervals for true counts: how the table is read, and how often they hold."""
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.errors import InputError
+from snhkit.release.intervals import (
+    LEVELS,
+    SHAPE,
+    Asked,
+    _filled,
+    bins_of,
+    bounds,
+    interval_table,
+    scales,
+)
+
+
+def known(answers, variance=0.0, side=50.0, cells=1.0, epsilon=0.5) -> Asked:
+    answers = np.asarray(answers, float)
+    ones = np.ones(len(answers))
+    return Asked(answers, variance * ones, side**2 * ones, cells * ones, epsilon)
+
+
+@pytest.fixture(scope="module")
+def release() -> snh.Release:
+    records = snh.synthetic_points("chicago", 30_000)
+    data = snh.PrivateDataset(records, 1, unit="record", n="public")
+    return data.release(snh.Identity(), epsilon="0.2", seed=1)
+
+
+def test_scales_by_hand():
+    # Variance 20, that of a noisy count 2 / 0.5^2, and 10 records at a resolution of 2.
+    assert scales(known([10, -3], 20.0)) == pytest.approx(np.sqrt([20 + 8 + 20, 20 + 8]))
+    assert scales(known([0], np.nan)) == pytest.approx(np.sqrt([8]))
+
+
+def test_bounds_are_the_answer_and_quantiles_of_its_bin():
+    asked = known([20.0], 30.0)
+    table = interval_table()["quantiles"]["Identity"][str(bins_of(asked)[0])]
+    low, high = (table[LEVELS.index(p)] for p in (0.05, 0.95))
+    unit = scales(asked)[0]
+    wanted = [[max(20 + low * unit, 0), 20 + high * unit]]
+    assert bounds("Identity", asked, 0.9) == pytest.approx(np.array(wanted))
+
+
+def test_a_higher_level_is_wider_and_no_bound_is_negative():
+    asked = known(np.linspace(-20, 500, 40), 30.0)
+    widths = [np.diff(bounds("UniformGrid", asked, level))[:, 0] for level in (0.5, 0.8, 0.9, 0.99)]
+    assert (np.diff(widths, axis=0) >= 0).all()
+    assert (bounds("UniformGrid", asked, 0.99) >= 0).all()
+    with pytest.raises(InputError, match=r"level must be from 0.5 to 0.99, not 1"):
+        bounds("UniformGrid", asked, 1)
+
+
+def test_an_unknown_method_gets_bounds_as_well():
+    assert (np.diff(bounds("Quarters", known([50.0]), 0.9)) > 0).all()
+
+
+def test_bins_without_a_measurement_are_those_of_the_nearest():
+    found = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)
+    found[np.ravel_multi_index((0, 0, 0), SHAPE)] = 1.0
+    found[np.ravel_multi_index((3, 5, 8), SHAPE)] = 2.0
+    full = _filled(found).reshape(*SHAPE, -1)
+    assert (full[0, 1, 1] == 1).all()
+    assert (full[3, 5, 7] == 2).all()
+
+
+@pytest.mark.parametrize("where", ["around", "anywhere"])
+def test_on_a_city_that_was_not_used_nine_of_ten_hold(release, where):
+    records = snh.synthetic_points("chicago", 30_000)
+    near = records if where == "around" else records.region
+    for sizes_m in ((25, 100), (300, 1_000)):
+        boxes = snh.RangeQueries.sample(near, 600, sizes_m)
+        low, high = release.interval(boxes).T
+        truth = snh.exact_counts(records, boxes)
+        assert 0.83 <= np.mean((low <= truth) & (truth <= high)) <= 0.98
+
+
+def test_a_box_is_a_polygon_too(release):
+    boxes = snh.RangeQueries.sample(release.region, 20, (100, 2_000))
+    shapes = shapely.box(boxes.x, boxes.y, boxes.x1, boxes.y1)
+    half = release.region.side_m / 2
+    frame = gpd.GeoSeries(shapes, crs=release.region.crs).translate(-half, -half)
+    np.testing.assert_allclose(release.interval(frame), release.interval(boxes), rtol=1e-3)
+
+
+def test_the_table_tells_where_it_comes_from():
+    told = interval_table()["provenance"]
+    assert told["command"].startswith("python benchmarks/interval_table.py")
+    assert not set(told["cities"]) & set(told["held_out"])
+    assert interval_table()["levels"] == list(LEVELS)
