@@ -103,7 +103,7 @@ def explorer(chromium: str) -> None:
                     page.set_viewport_size({"width": width, "height": height})
                     page.wait_for_timeout(3_000)
                     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                    small = picture.quantize(128, dither=Image.Dither.NONE)
+                    small = picture.quantize(256, dither=Image.Dither.NONE)
                     small.save(GALLERY / f"explorer-{name}-{theme}.png", optimize=True)
                 page.context.close()
         finally:
