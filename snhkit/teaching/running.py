@@ -35,7 +35,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
     except ImportError:
         raise InputError('To run notebooks: pip install "snhkit[course]".') from None
     cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
-    content = nbformat.from_dict({**notebook, "cells": cells})
+    content: Any = nbformat.from_dict({**notebook, "cells": cells})
     with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
         place = {"metadata": {"path": folder}}
         try:

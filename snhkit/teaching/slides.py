@@ -102,7 +102,8 @@ def slides(notebook: dict[str, Any]) -> str:
     pages = []
     for cells in parts(notebook):
         shown = {**notebook, "cells": [_without_kernel(cell) for cell in cells]}
-        body, _ = exporter.from_notebook_node(nbformat.from_dict(shown))
+        node: Any = nbformat.from_dict(shown)
+        body, _ = exporter.from_notebook_node(node)
         pages.append(f"<section>{body}</section>")
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
