@@ -108,7 +108,7 @@ def running_totals_std(days: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(running_totals_std(365, 1.0), 1)
-    42.4
+    40.0
     """
     levels = _levels(days)
     one = noise_variance(exact(epsilon) / levels, 1)

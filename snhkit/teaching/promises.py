@@ -126,7 +126,7 @@ def counts_of_answers(
     >>> from snhkit import Region
     >>> grid = Grid(Region.around(lat=0, lon=0, side_m=100), 2)
     >>> counts_of_answers(np.array([0, 0, 3, 1]), grid, 2.0).round(2).tolist()
-    [[2.36, 0.79], [-0.78, 0.79]]
+    [[2.63, 1.0], [-0.63, 1.0]]
     """
     cells = grid.m**2
     stays = _stays(epsilon, cells)

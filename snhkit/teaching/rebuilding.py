@@ -4,7 +4,7 @@ After Dinur and Nissim, "Revealing information while preserving privacy", PODS 2
 McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,17 +73,16 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     >>> rebuilt([[1, 1], [0, 1]], [1, 0]).round(6).tolist()
     [1.0, 0.0]
     """
-    wanted = np.asarray(answers, float)
-    boxes: Any = csr_array(np.asarray(inside, float))  # whose shape may be None, for pyright
-    rows, cells = boxes.shape
+    boxes, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    rows, cells = np.shape(inside)
     if wanted.shape != (rows,):
         raise InputError(f"rebuilt: {rows} boxes need as many answers, not {wanted.shape}.")
     # The unknowns: the cells, then by how much each answer is missed, up or down.
     slack = eye_array(rows)
-    limits = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
+    limits: Any = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
     cost = np.concatenate([np.zeros(cells), np.ones(rows)])
     ranges = [(0, most)] * cells + [(0, None)] * rows
-    solved = linprog(cost, limits, np.concatenate([wanted, -wanted]), bounds=ranges)
+    solved = cast(Any, linprog(cost, limits, np.concatenate([wanted, -wanted]), bounds=ranges))
     return solved.x[:cells]
 
 
@@ -118,14 +117,14 @@ def bounds_of_cells(
     >>> smallest.tolist(), largest.tolist()
     ([0.0, 0.0, 4.0], [0.0, 0.0, 4.0])
     """
-    wanted = np.asarray(answers, float)
-    sums: Any = csr_array(np.asarray(inside, float))
-    ends = np.zeros((2, sums.shape[1]))
-    for cell in range(sums.shape[1]):
+    sums, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
+    cells = np.shape(inside)[1]
+    ends = np.zeros((2, cells))
+    for cell in range(cells):
         for row, sign in enumerate((1, -1)):
-            cost = np.zeros(sums.shape[1])
+            cost = np.zeros(cells)
             cost[cell] = sign
-            solved = linprog(cost, A_eq=sums, b_eq=wanted, bounds=(least, most))
+            solved = cast(Any, linprog(cost, A_eq=sums, b_eq=wanted, bounds=(least, most)))
             if solved.x is None:
                 raise InputError("bounds_of_cells: no counts explain these sums.")
             ends[row, cell] = solved.x[cell]

@@ -1,0 +1,77 @@
+"""``snhkit course``: copies for students and teachers, quizzes and slides."""
+
+import json
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from snhkit.cli.main import app
+from snhkit.errors import InputError
+from snhkit.teaching.sources import lectures, quizzes
+
+
+def invoke(*words):
+    done = CliRunner().invoke(app, ["course", *map(str, words)])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def test_students_get_empty_cells_and_teachers_solutions_between_marks(tmp_path):
+    assert f"{len(lectures())} lectures" in invoke("--out", tmp_path / "class")
+    for path in lectures():
+        given, solved = (
+            nbformat.read(tmp_path / "class" / who / path.name, as_version=4)
+            for who in ("students", "teachers")
+        )
+        nbformat.validate(given)
+        nbformat.validate(solved)
+        assert "<details" not in json.dumps(given)
+        empty = [c for c in given.cells if "exercise" in c.metadata.get("tags", [])]
+        filled = [c for c in solved.cells if "exercise" in c.metadata.get("tags", [])]
+        assert len(empty) == len(filled) >= 2
+        assert all("..." in c.source and "SOLUTION" not in c.source for c in empty)
+        assert all(c.source.startswith("### BEGIN SOLUTION\n") for c in filled)
+    for path in quizzes():
+        students = (tmp_path / "class/students/quizzes" / path.name).read_text("utf-8")
+        assert "<details" not in students
+        assert "<details" in (tmp_path / "class/teachers/quizzes" / path.name).read_text("utf-8")
+
+
+def test_without_solutions_nothing_for_teachers_is_written(tmp_path):
+    invoke("--out", tmp_path / "class", "--without-solutions", "--lecture", "02")
+    written = [p.relative_to(tmp_path / "class") for p in (tmp_path / "class").rglob("*.*")]
+    assert {p.parts[0] for p in written} == {"students"}
+    assert len(list((tmp_path / "class").rglob("*.ipynb"))) == 1
+
+
+def test_a_folder_in_use_and_an_unknown_lecture_are_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not empty"):
+        invoke("--out", tmp_path)
+    with pytest.raises(InputError, match="no lecture '77'"):
+        invoke("--out", tmp_path / "new", "--lecture", "77")
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*(zmq|socket|event loop):ResourceWarning")
+def test_slides_of_a_lecture_have_its_pictures(tmp_path):
+    assert "slides" in invoke("--out", tmp_path / "class", "--slides", "--lecture", "09")
+    (page,) = (tmp_path / "class" / "slides").glob("*.html")
+    assert page.read_text("utf-8").count("data:image/png") >= 2
+
+
+@pytest.mark.parametrize("path", quizzes(), ids=lambda path: path.stem)
+def test_a_quiz_has_ten_questions_each_with_an_answer_that_says_why(path):
+    text = path.read_text(encoding="utf-8")
+    questions = [part for part in text.split("\n\n**")[1:] if part[0].isdigit()]
+    assert len(questions) == 10
+    for question in questions:
+        answer = question.split("<summary>Answer</summary>")[1].split("</details>")[0]
+        assert len(answer.split()) >= 8
+
+
+def test_every_lecture_has_a_quiz():
+    assert [p.stem for p in quizzes()] == [p.stem for p in lectures()]
