@@ -29,7 +29,8 @@ class DenoisedGrid:
     """One grid of counts, denoised by a network that was trained on public cities.
 
     Noisy counts of cells and of two levels of blocks, and the choice of their widths, look at
-    records; the network was trained beforehand, on other cities, so denoising is post-processing
+    records. Where the counts of blocks are small, cells are counted in groups, as an adaptive grid
+    does. The network was trained beforehand, on other cities, so denoising is post-processing
     and costs no privacy. The release holds one grid of counts, none negative, which add up to the
     number of records: a box is answered by the sum over its cells.
 
