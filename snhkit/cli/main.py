@@ -17,6 +17,7 @@ from snhkit.cli.keygen import keygen
 from snhkit.cli.ledger import show_ledger
 from snhkit.cli.plan import plan
 from snhkit.cli.release import release
+from snhkit.cli.reproduce import reproduce
 from snhkit.cli.verify import verify
 from snhkit.errors import SnhkitError
 
@@ -30,8 +31,8 @@ def app() -> None:
 
 
 for _command in (
-    compare, release, show_ledger, card, keygen, verify, answer, plan, cities, course, doctor,
-    explore,
+    compare, release, show_ledger, card, keygen, verify, answer, plan, reproduce, cities, course,
+    doctor, explore,
 ):  # fmt: skip
     app.add_command(_command)
 

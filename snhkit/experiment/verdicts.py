@@ -1,0 +1,117 @@
+"""Whether measured figures agree with what the paper found."""
+
+from typing import Any
+
+import numpy as np
+
+from snhkit.experiment.methods import title
+
+__all__ = [
+    "cheap",
+    "deeper_helps",
+    "falls",
+    "no_matter_at_large_k",
+    "paramselect_wins",
+    "rises",
+    "snh_least",
+    "snh_wins",
+    "u_shape",
+]
+
+
+def _means(table: Any, by: str = "line") -> dict[str, float]:
+    return {str(k): float(v) for k, v in table.groupby(by, sort=False)["value"].mean().items()}
+
+
+def snh_wins(table: Any) -> tuple[bool, str]:
+    """Return whether SNH is below the four other methods, and the numbers."""
+    wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
+    others = wide[[title(k) for k in ("ug", "ag", "privtree", "dawa")]].min(axis=1)
+    below = wide["SNH"] < others
+    plain = (wide["SNH"] < wide["Identity"]).sum()
+    return bool(below.all()), (
+        f"SNH is below UG, AG, PrivTree and DAWA in {int(below.sum())} of {len(below)} cases "
+        f"(geometric mean of the ratio to the best of them {_ratio(wide['SNH'], others):.2f}), and "
+        f"below a plain grid in {int(plain)}. The denoised grid is at "
+        f"{_ratio(wide['Denoised grid'], others):.2f} of the best of the four."
+    )
+
+
+def _ratio(one, other) -> float:
+    return float(np.exp(np.mean(np.log(np.asarray(one) / np.asarray(other)))))
+
+
+def falls(table: Any) -> tuple[bool, str]:
+    """Return whether each line falls along the axis, and the numbers."""
+    ordered = table.sort_values("x").groupby("line", sort=False)["value"]
+    falls = ordered.last() < ordered.first()
+    told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
+                     zip(ordered.first().items(), ordered.last(), strict=True))  # fmt: skip
+    return bool(falls.all()), f"From the smallest to the largest number: {told}."
+
+
+def rises(table: Any) -> tuple[bool, str]:
+    """Return whether each line rises along the axis, and the numbers."""
+    told = falls(table)[1]
+    ordered = table.sort_values("x").groupby("line", sort=False)["value"]
+    return bool((ordered.last() > ordered.first()).all()), told
+
+
+def snh_least(table: Any) -> tuple[bool, str]:
+    """Return whether SNH is below the grid, the less the larger epsilon is, and the numbers."""
+    wide = table.pivot_table(index="x", columns="line", values="value")
+    ratio = (wide["SNH"] / wide["Identity@ParamSelect"]).round(2)
+    told = ", ".join(f"{value:.2f} at {x:g}" for x, value in ratio.items())
+    return bool((ratio < 1).all() and ratio.iloc[-1] >= ratio.iloc[0]), (
+        f"SNH over Identity@ParamSelect: {told}."
+    )
+
+
+def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
+    """Return whether SNH+QS is within a tenth of SNH at the largest k, and the numbers."""
+    wide = table.pivot_table(index="x", columns="line", values="value")
+    ratio = wide["SNH+QS"] / wide["SNH"]
+    told = ", ".join(f"{value:.2f} at k = {x:g}" for x, value in ratio.items())
+    return bool(abs(ratio.iloc[-1] - 1) < 0.1), f"SNH+QS over SNH: {told}."
+
+
+def paramselect_wins(table: Any) -> tuple[bool, str]:
+    """Return whether ParamSelect's width is better than UG's, and the numbers."""
+    means = _means(table)
+    return means["SNH@ParamSelect"] < means["SNH@UG"], (
+        f"Mean error {means['SNH@ParamSelect']:.3f} with ParamSelect's width, "
+        f"{means['SNH@UG']:.3f} with UG's."
+    )
+
+
+def u_shape(table: Any) -> tuple[bool, str]:
+    """Return whether the lowest point of each line lies inside, and the numbers."""
+    told, agree = [], True
+    for epsilon, part in table.groupby("epsilon"):
+        chosen = part.line.str.startswith("ParamSelect")
+        line = part[~chosen].sort_values("x")["value"].to_numpy()
+        agree &= 0 < int(line.argmin()) < len(line) - 1
+        value = float(part[chosen]["value"].iloc[0])
+        told.append(f"epsilon {epsilon:g}: ends {line[0]:.3f} and {line[-1]:.3f}, least "
+                    f"{line.min():.3f}, at ParamSelect's width {value:.3f}")  # fmt: skip
+    return agree, "; ".join(told) + "."
+
+
+def deeper_helps(table: Any) -> tuple[bool, str]:
+    """Return whether depth helps, but not the greatest, and the numbers."""
+    values = table.sort_values("x")["value"].to_numpy()
+    told = ", ".join(f"{v:.3f} at {x:g}" for x, v in zip(sorted(table.x), values, strict=True))
+    return bool(values[0] > values[1:].min() and values.argmin() < len(values) - 1), (
+        f"Error by depth: {told}."
+    )
+
+
+def cheap(table: Any) -> tuple[bool, str]:
+    """Return whether SNH costs less than in the paper, and the numbers."""
+    told = [
+        f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs a query, "
+        f"{part.value.iloc[2]:.2f} MB"
+        for line, part in table.groupby("line", sort=False)
+    ]
+    snh = table[table.line == "SNH"].value.to_numpy()
+    return bool(snh[0] < 1200 and snh[1] < 329 and snh[2] < 4.06), "; ".join(told) + "."

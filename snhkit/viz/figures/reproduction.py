@@ -1,0 +1,43 @@
+"""A figure of the paper's evaluation, measured again."""
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+
+from snhkit.experiment.reproduction import PaperFigure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["reproduction_figure"]
+
+
+def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+    """Return lines of the measured values, one panel for each data set.
+
+    Parameters
+    ----------
+    told : PaperFigure
+        The heading and the axis.
+    table : DataFrame
+        The points, as ``snhkit.experiment.reproduction.figure`` returns them.
+    """
+    names = list(dict.fromkeys(table["data"]))
+    drawn = Figure(figsize=(4.6 * len(names) + 1.6, 3.6), layout="constrained")
+    axes = drawn.subplots(1, len(names), squeeze=False)[0]
+    for axis, name in zip(axes, names, strict=True):
+        part = table[table["data"] == name]
+        lines: Any = part.groupby("line", sort=False)
+        for line, unordered in lines:
+            points = unordered.sort_values("x")
+            axis.plot(points["x"], points["value"], marker="o", label=str(line))
+        if told.axis in ("epsilon", "n", "k"):
+            axis.set_xscale("log")
+        ticks = sorted(set(part["x"]))
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=30)
+        axis.minorticks_off()
+        axis.set(title=name, xlabel=told.axis, ylabel=told.value)
+        axis.set_ylim(bottom=0)
+    axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    drawn.suptitle(told.heading)
+    return drawn
