@@ -180,5 +180,5 @@ def test_a_notebook_runs_twice_in_a_row_on_other_cities_at_any_epsilon(
 def explorer_shows_what_code_did(cells: dict[str, nbformat.NotebookNode]) -> None:
     assert WIDGET in shown(cells["explorer"])
     answers = cells["build-and-answer"].outputs[-1].data["text/plain"]
-    assert set(eval(answers, {"array": list})) == {"UG", "Identity"}
+    assert set(eval(answers, {"array": list})) == {"UG, ε = 0.2", "Identity, ε = 0.2"}
     assert "spent 0.4, left 2.6" in cells["ledger"].outputs[0].data["text/html"]
