@@ -29,10 +29,10 @@ class DenoisedGrid:
     """One grid of counts, denoised by a network that was trained on public cities.
 
     Only the noisy counts of cells and of two levels of blocks look at records, and the choice of
-    their widths. In blocks with small counts, cells are counted in groups, as in an adaptive grid.
-    The network was trained beforehand, on other cities, so denoising is post-processing and costs
-    no privacy. The release holds one grid of counts, none of them negative, which add up to the
-    number of records. A box is answered by the sum over its cells.
+    their widths. Where the counts of blocks are small, cells are counted in groups, as in an
+    adaptive grid. The network was trained beforehand, on other cities, so denoising is
+    post-processing and costs no privacy. The release holds one grid of counts, none of them
+    negative, which add up to the number of records. A box is answered by the sum over its cells.
 
     Parameters
     ----------
