@@ -275,7 +275,7 @@ def test_the_story_of_a_user(notebook, ask):
     assert agrees(page, ask)["spent"] == "9/10"
 
     page.explorer.get_by_label("UG", exact=True).press("Space")
-    assert refusal.count() == 0  # it went with its cause
+    refusal.wait_for(state="detached")  # it goes with its cause
 
     assert other.rows()[1:] == [[other.rows()[1][0]]]
     assert other.pictures() == []
