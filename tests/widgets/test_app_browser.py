@@ -188,7 +188,7 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     slider = explorer.get_by_role("slider").first
     slider.focus()
     slider.press("ArrowRight")  # from 0.2 to 0.3
-    explorer.get_by_text("1.35 times as likely").wait_for()
+    explorer.get_by_text("1.82 times as likely").wait_for()
     wanted = ("UG", "Identity", "AG")
     for name in (*wanted, "PrivTree", "SNH", "Denoised grid"):
         explorer.get_by_label(name, exact=True).set_checked(name in wanted)
