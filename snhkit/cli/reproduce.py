@@ -14,6 +14,9 @@ __all__ = ["reproduce"]
 _CABS = ("sf_cabs.npy", "san_francisco_gowalla_checkins.csv.gz", (37.7637, -122.4337))
 _GW = ("milwaukee_foursquare_checkins.csv.gz", None, (43.038, -87.91))
 _SIDE_M = 13_200.0
+_QUICK = (
+    "One seed, at most 60,000 records of each data set, and short training of the paper's network."
+)
 
 
 @click.command()
@@ -93,15 +96,17 @@ def _page(out: Path, quick: bool, names: list[str]) -> str:
         "",
         f"`{command}`, {date.today()}. Data sets: {'; '.join(names)}. Of the paper's data, Veraset "
         "is proprietary; synthetic data stand in where a name says so. Squares of 25 to 100 m "
-        "around records unless the axis says otherwise.",
+        "around records unless the axis says otherwise. "
+        + (_QUICK if quick else "Means of three seeds."),
         "",
         "| figure | the paper found | this run | agrees |",
         "|---|---|---|---|",
     ]
-    details = []
+    details, missing = [], []
     for name, told in FIGURES.items():
         file = out / f"{name}.csv"
         if not file.is_file():
+            missing.append(name)
             continue
         table = pd.read_csv(file)
         agrees, found = told.judge(table)
@@ -120,4 +125,6 @@ def _page(out: Path, quick: bool, names: list[str]) -> str:
                     f"Columns: {told.axis}; values: {told.value}.", "",
                     f"| data | line | {head} |", "|---" * (2 + len(wide.columns)) + "|",
                     *rows]  # fmt: skip
+    if missing:
+        lines += ["", f"Not measured in this run: {', '.join(missing)}."]
     return "\n".join([*lines, *details]) + "\n"
