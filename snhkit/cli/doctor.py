@@ -17,6 +17,7 @@ _EXTRAS = {
     "pgm": ("mbi", "the method pgm"),
     "download": ("pooch", "download of public check-ins"),
     "sign": ("cryptography", "signatures of releases"),
+    "course": ("nbconvert", "slides and checked copies of the lectures"),
     "dask": ("distributed", "counting in several processes and on clusters"),
 }
 

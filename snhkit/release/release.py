@@ -167,11 +167,9 @@ class Release:
     ) -> NDArray[np.float64]:
         """Return bounds between which the true counts can be expected to lie, shape (q, 2).
 
-        The bounds allow for the noise, and also for what ``standard_error`` leaves out: records
-        that do not lie evenly inside cells, and the errors of what networks learned. The second
-        part is an estimate, measured on public cities by method, size, cells and answer. It is no
-        promise; docs/benchmarks.md has the shares of true counts that intervals held on cities that
-        were not used.
+        The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
+        errors of networks. All but the noise is an estimate from public cities and no promise;
+        docs/benchmarks.md has the shares of true counts that intervals held on other cities.
 
         Parameters
         ----------

@@ -117,7 +117,7 @@ def snh_relative(answers: np.ndarray, true: np.ndarray) -> float:
 
 
 def test_no_record_no_band(records):
-    with pytest.raises(InputError, match="no records to centre squares on"):
+    with pytest.raises(InputError, match="holds no records in the region"):
         snh.compare_sizes({"one": Told()}, truth=snh.Points(CITY, []))
 
 

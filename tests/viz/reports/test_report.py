@@ -193,7 +193,9 @@ def test_the_longest_title_and_large_numbers_fit_into_80_columns(found):
 
 
 def test_the_ledger_is_shown(parsed):
-    assert parsed.of("caption") == ["Privacy budget: epsilon 2.2, spent 2.2, left 0"]
+    budget, neighbours = parsed.of("caption")
+    assert budget == "Privacy budget: epsilon 2.2, spent 2.2, left 0"
+    assert "n is public: at twice its epsilon" in neighbours
     assert parsed.cells[4 * 9 :].count("UniformGrid") == 2
 
 
