@@ -39,9 +39,11 @@ def test_snh_must_be_below_all_four(snh_error, agrees):
 
 def test_a_u_has_its_least_inside():
     points = [("epsilon 0.2", 1, 0.3), ("epsilon 0.2", 2, 0.1), ("epsilon 0.2", 3, 0.2)]
-    told = table(*points, ("ParamSelect, epsilon 0.2", 2, 0.12)).assign(epsilon=0.2)
+    told = table(*points, ("ParamSelect, epsilon 0.2", 2, 0.105)).assign(epsilon=0.2)
     assert verdicts.u_shape(told)[0]
-    assert "at ParamSelect's width 0.120" in verdicts.u_shape(told)[1]
+    assert "at ParamSelect's width 0.105" in verdicts.u_shape(told)[1]
+    far = table(*points, ("ParamSelect, epsilon 0.2", 1.5, 0.2)).assign(epsilon=0.2)
+    assert not verdicts.u_shape(far)[0]
     assert not verdicts.u_shape(told[told.x > 1])[0]
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduction_figure"]
 
+_MOST_TICKS = 6
+
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     """Return lines of the measured values, one panel for each data set.
@@ -30,12 +32,14 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
         lines: Any = part.groupby("line", sort=False)
         for line, unordered in lines:
             points = unordered.sort_values("x")
-            axis.plot(points["x"], points["value"], marker="o", label=str(line))
+            joined = "" if told.axis.startswith("0:") else "-"
+            axis.plot(points["x"], points["value"], joined, marker="o", label=str(line))
         if told.axis in ("epsilon", "n", "k"):
             axis.set_xscale("log")
         ticks = sorted(set(part["x"]))
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=30)
-        axis.minorticks_off()
+        if len(ticks) <= _MOST_TICKS:
+            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=30)
+            axis.minorticks_off()
         axis.set(title=name, xlabel=told.axis, ylabel=told.value)
         axis.set_ylim(bottom=0)
     axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
