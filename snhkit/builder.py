@@ -29,7 +29,7 @@ class Builder(Protocol):
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if the builder cannot work in this region and on these terms.
 
-        Called before anything is charged to the ledger.
+        The dataset calls this method before any epsilon is charged to the ledger.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Builder(Protocol):
         Parameters
         ----------
         private : Measurements
-            The only access to the records: every measurement has noise and is paid for from
+            The only access to the records. Every measurement has noise and spends a part of
             ``private.epsilon``.
 
         Returns

@@ -1,4 +1,4 @@
-"""Guards for single arguments, shared by all rooms."""
+"""Checks of single arguments, shared by all subpackages."""
 
 import math
 import numbers

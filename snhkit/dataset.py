@@ -1,4 +1,4 @@
-"""Private datasets: records, and the ledger of what was released about them."""
+"""Private datasets: records, and the ledger of the releases that were built from them."""
 
 import os
 import weakref
@@ -39,7 +39,7 @@ _MAX_SCALE = 2**40  # far below where noise could no longer be drawn, whatever i
 
 
 class PrivateDataset:
-    """Private records, from which releases are built and paid for from one budget.
+    """Private records with one budget of epsilon that all their releases share.
 
     Parameters
     ----------
@@ -49,18 +49,19 @@ class PrivateDataset:
         The most epsilon that all releases of the records may spend. It can be left out if the file
         ``ledger`` exists, which holds the budget.
     unit : str
-        The unit of privacy: "record" for one record, "user" for all records that are kept of one
-        person; "user-day", "user-week" or, for instance, "user-30-days" for those of one person in
-        one window of days.
+        The unit of privacy: "record" for one record; "user" for all records that are kept of one
+        person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
+        kept of one person in one window of days.
     max_per_user : int, optional
         With the units of people: the number of records kept of each person, or of each person in
         each window, chosen at random.
     n : "public" or "private"
-        Whether the number of records may be published. If not, a builder that needs it buys a noisy
-        one with a twentieth of its epsilon. If so, releases hide that one unit is replaced by
-        another, at twice the epsilon, and no longer that one is added or removed.
+        Whether the number of records may be published. If "private", a builder that needs the
+        number spends a twentieth of its epsilon on a noisy one. If "public", releases hide the
+        replacement of one unit by another, at twice the epsilon, and no longer that a unit is
+        added or removed.
     whose : str
-        The word for whoever a user id stands for, such as "household".
+        The word for the party that one user id identifies, such as "household".
     ledger : str or path, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
@@ -69,7 +70,8 @@ class PrivateDataset:
     Raises
     ------
     InputError
-        If an argument is not one of these, or the unit needs users or days that are not known.
+        If an argument has a wrong type or value, or the records lack the users or the days that
+        the unit needs.
 
     Examples
     --------
@@ -127,22 +129,22 @@ class PrivateDataset:
         spill: str | os.PathLike[str] | None = None,
         client: Any = None,
     ) -> "PrivateDataset":
-        """Return a dataset of records that are counted where they lie, of any size.
+        """Return a dataset of any size, whose records stay in their files and are counted there.
 
-        Everything else is as for records in memory: the same methods, ledger and counts. Records
-        are read at the opening, and again for each grid or partition that a method measures, in a
-        few hundred megabytes of memory. Quadtrees are at most 12 deep.
+        Methods, ledger and counts are the same as for records in memory. Records are read once
+        here, and again for each grid or partition that a method measures, in a few hundred
+        megabytes of memory. Quadtrees are at most 12 deep.
 
         Parameters
         ----------
         source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
-            The rows, as for ``scan_points``. They must stay what they are.
+            The rows, as for ``scan_points``. The rows must not change later.
         region : Region
             The declared region.
         budget, unit, max_per_user, n, whose, ledger
-            As those of the class.
+            The same parameters as those of the class.
         lat, lon, user, time, since, until, users, report
-            As those of ``scan_points``.
+            The same parameters as those of ``scan_points``.
         spill : str or path, optional
             With the units of people: the folder for the records that are kept of each person,
             which are deleted with the dataset; by default that of temporary files.
@@ -193,7 +195,7 @@ class PrivateDataset:
 
     @property
     def ledger(self) -> Ledger:
-        """The account of every look at the records, and of the budget that is left."""
+        """The ledger of all charges for access to the records, and of the budget that is left."""
         return self._ledger
 
     @property
@@ -203,12 +205,12 @@ class PrivateDataset:
 
     @property
     def n(self) -> int:
-        """The number of records, if it was declared public.
+        """The number of records, if the number was declared public.
 
         Raises
         ------
         InputError
-            If it was declared private.
+            If the number was declared private.
         """
         if not self.unit.n_public:
             raise InputError(
@@ -237,16 +239,16 @@ class PrivateDataset:
             Public points of the same region, which tell where queries are expected. They must
             not be records of this dataset.
         seed : int, optional
-            For research only: noise that can be replayed, and so taken away. The release, its
-            file and the ledger say so.
+            For research only: anyone who knows the seed can replay the noise and subtract it. The
+            release, its file and the ledger record that a seed was used.
 
         Raises
         ------
         BudgetExceeded
-            If less is left, or the builder spent more than was charged.
+            If the price exceeds the budget left, or the builder spent more than was charged.
         InputError
-            If the builder cannot work on these terms; nothing is spent then. Whatever goes wrong
-            later, the price stays paid.
+            If the builder cannot work on these terms; nothing is spent then. After any later error
+            the price stays charged.
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
@@ -306,7 +308,7 @@ def _ledger(
     unit: PrivacyUnit,
     budget: Budget | Epsilon | None,
 ) -> Ledger:
-    """Return the ledger in a file, which recognises the records, or one in memory."""
+    """Return the ledger in a file, which is tied to the records, or a new one in memory."""
     if path is not None:
         return StoredLedger(path, records(), unit, budget)
     if budget is None:
@@ -321,7 +323,7 @@ def _is_public(n: str) -> bool:
 
 
 def _fault(release: Release, private: Measurements) -> str:
-    """Return in which way a release is not what was measured; an empty text if it is."""
+    """Return how a release differs from its measurements; an empty text if it agrees."""
     if not isinstance(release, Release):
         return f"a {type(release).__name__}, not a Release."
     measured = {

@@ -1,4 +1,4 @@
-"""Defaults that several rooms share; importing them brings no library."""
+"""Defaults that several subpackages share; importing this module imports no library."""
 
 __all__ = ["DEFAULT_EPSILON", "DEFAULT_METHODS", "DEFAULT_SIZES_M"]
 

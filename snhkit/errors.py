@@ -18,7 +18,7 @@ class SnhkitError(Exception):
 
 
 class InputError(SnhkitError, ValueError):
-    """An argument, a file or a row is invalid; the message says what, where and how to mend it.
+    """An argument, a file or a row is invalid; the message says what, where and how to correct it.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class InputError(SnhkitError, ValueError):
 
 
 class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
-    """A release would cost more epsilon than is left, and no record was looked at.
+    """A release would cost more epsilon than is left; no record was read for the release.
 
     Examples
     --------

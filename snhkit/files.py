@@ -1,4 +1,4 @@
-"""Writing files in one step, so that no reader ever sees half of one."""
+"""Writing files in one step, so that no reader ever sees an incomplete file."""
 
 import contextlib
 import errno
@@ -112,7 +112,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _opened(path: Path) -> int:
-    """Return a handle to write into a device or a pipe; wait a while for the pipe's reader."""
+    """Return a handle to write into a device or a pipe, after a short wait for a pipe's reader."""
     for _ in range(_TRIES):
         try:
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))

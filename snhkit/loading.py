@@ -27,7 +27,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     Returns
     -------
     Release
-        Answers as the saved one did.
+        The release, with the same answers as the release that was saved.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 
 def _kind(name: str) -> type[Model]:
-    """Return the class of a kind of model; only what the file needs is imported."""
+    """Return the class of a kind of model, and import only the modules of this kind."""
     match name:
         case GridModel.kind:
             return GridModel

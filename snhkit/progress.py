@@ -20,7 +20,7 @@ class Step:
     what : str
         Name of the task.
     done, total : int
-        Completed steps, and steps in total; a task that converges early ends before.
+        Completed steps, and steps in total. A task that converges early ends before ``total``.
     """
 
     what: str
@@ -40,7 +40,7 @@ class Advance(Protocol):
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` at each step of the tasks inside, instead of showing a bar.
+    """Call ``watcher`` at each step of the tasks in the ``with`` block, and show no bar.
 
     Only tasks of this thread are reported. An exception that ``watcher`` raises ends the task.
 

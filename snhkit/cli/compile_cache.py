@@ -1,4 +1,4 @@
-"""JAX's persistent compilation cache: a command does not compile again what an earlier one did."""
+"""JAX's persistent compilation cache, with which commands reuse programs of earlier commands."""
 
 import contextlib
 import os
@@ -13,8 +13,9 @@ _LEAST_SECONDS = "0.5"  # JAX's own default of 1 leaves out half of what a small
 def switch_on() -> None:
     """Let this process and its children keep compiled programs in the user's cache folder.
 
-    Call before JAX is imported. A folder that is named in ``JAX_COMPILATION_CACHE_DIR`` is used
-    instead. What is kept are programs and the shapes of their arguments, not the values in them.
+    Call this function before JAX is imported. If ``JAX_COMPILATION_CACHE_DIR`` names a folder,
+    this folder is used. The cache holds programs and the shapes of their arguments, not the values
+    of the arguments.
 
     The library does not call this function: a process that imports snhkit decides for itself.
     """

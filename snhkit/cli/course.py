@@ -61,7 +61,7 @@ def course(out, without_solutions, slides, chosen) -> None:
 
 
 def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
-    """Return the notebooks whose names begin with one of the words, or all."""
+    """Return the notebooks whose names begin with a wanted word, or all if none is wanted."""
     for word in wanted:
         if not any(path.stem.startswith(word) for path in notebooks):
             known = ", ".join(path.stem for path in notebooks)
@@ -70,7 +70,7 @@ def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
 
 
 def _write_slides(notebooks: list[Path], folder: Path) -> None:
-    """Run each lecture and write its slides."""
+    """Run each lecture, and write its slides as an HTML page into the folder."""
     from tqdm.auto import tqdm
 
     from snhkit.teaching.copies import without_solutions

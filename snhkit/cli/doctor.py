@@ -1,4 +1,4 @@
-"""The command that says what snhkit finds on this machine, and what will run where."""
+"""The command that lists devices and versions, and the device on which each task will run."""
 
 import click
 

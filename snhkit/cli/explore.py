@@ -1,4 +1,4 @@
-"""The command that opens the notebooks or the explorer, also on a file of one's own."""
+"""The command that opens the notebooks, or the explorer, also with a private file."""
 
 import shlex
 from pathlib import Path
@@ -76,7 +76,7 @@ def explore(folder, as_app, browser, **own) -> None:
 
 
 def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
-    """Return the command that explores a file, in lines that a person can paste."""
+    """Return the shell command that explores a file, in lines to copy into a terminal."""
     words = ["snhkit explore --app --data", shlex.quote(str(data))]
     between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
     words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]

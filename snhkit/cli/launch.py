@@ -25,7 +25,7 @@ _ONLY_HERE = "127.0.0.1"
 
 
 def copy_notebooks(folder: Path) -> Path:
-    """Copy the notebooks into a folder, without replacing notebooks that it holds, and return it.
+    """Copy the notebooks into a folder and return the folder; existing files are kept.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
     browser : bool
         Whether to open a browser.
     file : OwnFile, optional
-        A file of private records to begin with.
+        A file of private records that the explorer opens first.
 
     Raises
     ------
@@ -97,9 +97,9 @@ def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
     from voila.app import Voila
 
     class Snhkit(Voila):
-        """Voila that opens the browser with the token, but not on a command line.
+        """A Voila server that hands the token to the browser in a file, not on a command line.
 
-        All users of the machine can read command lines, so the address is passed in a file.
+        All users of the machine can read command lines.
         """
 
         def launch_browser(self) -> None:
@@ -122,7 +122,7 @@ def _require(module: str) -> None:
 
 
 def _app(file: "OwnFile | None") -> str:
-    """Return the hidden code of the app."""
+    """Return the Python code of the app, which the app's page does not show."""
     told = "" if file is None else f"OwnFile(**{asdict(file)!r})"
     lines = ["from snhkit.widgets.app import explore_app"]
     lines += ["from snhkit.widgets.own_file import OwnFile"] if told else []
@@ -132,7 +132,7 @@ def _app(file: "OwnFile | None") -> str:
 def _write_notebook(folder: Path, file: "OwnFile") -> str:
     """Write a notebook that explores a file into a folder, and return its name.
 
-    A notebook that exists is kept, for a person may have changed it.
+    An existing notebook is kept, because a person may have changed the notebook.
     """
     unit = file.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
@@ -160,7 +160,7 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
 
 
 def _notebook(codes: Sequence[str]) -> dict:
-    """Return a notebook of cells of code."""
+    """Return a notebook with one code cell for each text."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}

@@ -1,4 +1,4 @@
-"""Printing and writing of the command line: standard output, standard error and files."""
+"""Functions of the command line that print text and write files."""
 
 import contextlib
 import os
@@ -25,9 +25,9 @@ def say(text: str = "", *, err: bool = False) -> None:
     Parameters
     ----------
     text : str
-        Lines of text or of a table; a line of two columns is continued below its second one.
+        Lines of text or of a table. A long line of two columns continues below its second column.
     err : bool
-        Print to standard error instead of standard output.
+        Whether to print to standard error instead of standard output.
 
     Raises
     ------
@@ -47,12 +47,12 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Write a file, or to standard output if its name is ``-``.
+    """Write content to a file, or to standard output if the path is ``-``.
 
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the file or standard output cannot be written.
     """
     if path == STANDARD_OUTPUT:
         _print(content)

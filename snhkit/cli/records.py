@@ -1,4 +1,4 @@
-"""The records that a command reads, and their region."""
+"""The options that name private records and their region, and the readers of these files."""
 
 import re
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def refuse_same_file(**paths: Path | None) -> None:
 
 
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":
-    """Return records, public points, a title and a sentence on the origin of a synthetic city."""
+    """Return a synthetic city's records, public points, title, and a sentence on its origin."""
     from snhkit.data import city as city_of
     from snhkit.data import synthetic_points
 
@@ -103,7 +103,7 @@ def read(
 
 
 def declared_region(center: tuple[float, float] | None, side_km: float | None) -> "Region":
-    """Return the region that the options declare."""
+    """Return the square region of the options; raise UsageError if one of them is missing."""
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
@@ -112,7 +112,7 @@ def declared_region(center: tuple[float, float] | None, side_km: float | None) -
 
 
 def read_file(path: Path, region: "Region", **columns: str | None) -> "Points":
-    """Return the points of a file."""
+    """Return the points of a file in a region; ``columns`` are arguments of ``read_points``."""
     from snhkit.data import read_points
 
     with named_as_options():
@@ -120,13 +120,13 @@ def read_file(path: Path, region: "Region", **columns: str | None) -> "Points":
 
 
 def tell(report: object) -> None:
-    """Say to the owner of the records which rows were left out."""
+    """Print on standard error which rows of a file were left out."""
     say(str(report), err=True)
 
 
 @contextmanager
 def named_as_options() -> Iterator[None]:
-    """Name the options in errors of readers, which name arguments of Python, such as lat=1."""
+    """Replace the names of Python arguments in a reader's errors, such as lat=1, by options."""
     try:
         yield
     except InputError as error:
@@ -135,6 +135,6 @@ def named_as_options() -> Iterator[None]:
 
 
 def region_sentence(region: "Region") -> str:
-    """Return a sentence on the region of records from a file."""
+    """Return a sentence that says where the records of a file lie."""
     side = f"{region.side_m / 1000:g} km"
     return f"Records of a file, in the {side} square around {region.lat:g}, {region.lon:g}."

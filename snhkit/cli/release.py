@@ -179,7 +179,7 @@ def release(
 
 
 def _page(made, name, districts, label) -> str:
-    """Return the page of a release, with the districts of a file if there is one."""
+    """Return the HTML page of a release, with districts if a file of districts is given."""
     from snhkit.viz.maps.districts import Districts, read_districts
     from snhkit.viz.reports.public_page import public_html
 

@@ -62,7 +62,7 @@ def reproduce(names, quick, data, out) -> None:
 
 
 def _places(folder: Path | None) -> dict:
-    """Return the data sets by the name that tables show."""
+    """Return the data sets by their names in tables, synthetic ones if a folder lacks the files."""
     from snhkit.data import read_points, stay_points, synthetic_points, synthetic_trace
     from snhkit.experiment import Place
     from snhkit.geometry import Region
@@ -85,7 +85,7 @@ def _places(folder: Path | None) -> dict:
 
 
 def _page(out: Path, quick: bool, names: list[str]) -> str:
-    """Return the page on all figures that were measured, from their tables."""
+    """Return a Markdown page on all measured figures, made from their tables."""
     import pandas as pd
 
     from snhkit.experiment.reproduction import FIGURES

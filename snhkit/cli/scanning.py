@@ -1,4 +1,4 @@
-"""Records that a command counts where they lie, by itself or on a Dask cluster."""
+"""Records that a command counts in their files, by itself or on a Dask cluster."""
 
 import warnings
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 
 
 def scan_options(command):
-    """Add the options for files that are counted where they lie."""
+    """Add the options for records that are counted in their files, not in memory."""
     options = [
         click.option(
             "--time",
@@ -60,12 +60,15 @@ def scan_options(command):
 def opened(
     data: Path, user: str | None, terms: dict[str, Any], options: dict[str, Any]
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
-    """Yield the dataset and the public points that options name, in memory or counted in place.
+    """Yield the dataset and the public points that the options name.
+
+    Records of folders and large files, or with an option of ``scan_options``, are counted in
+    their files; all others are read into memory.
 
     Parameters
     ----------
     data : Path
-        The records.
+        The file or folder of the records.
     user : str, optional
         The column of users.
     terms : dict
@@ -95,7 +98,7 @@ def opened(
 
 
 def _streams(data: Path, options: dict[str, Any]) -> bool:
-    """Return whether records are counted in place: in folders and large files, or if asked."""
+    """Return whether records are counted in their files: folders, large files, or if asked."""
     if any(options.values()) or data.is_dir():
         return True
     from snhkit.data.counting.places import KINDS
@@ -106,7 +109,7 @@ def _streams(data: Path, options: dict[str, Any]) -> bool:
 
 @contextmanager
 def _cluster(scheduler: str | None, workers: int | None) -> "Iterator[Client | None]":
-    """Yield the connection to the Dask cluster that was asked for, if any; say where it is seen."""
+    """Yield a connection to the chosen Dask cluster, or None; print the dashboard's address."""
     if scheduler is None and workers is None:
         yield None
         return

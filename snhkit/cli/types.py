@@ -35,7 +35,7 @@ class OutputFile(click.Path):
         super().__init__(dir_okay=False, allow_dash=True, path_type=Path)
 
     def convert(self, value, param, ctx):
-        """Return the path; refuse a place that cannot be written before any work is done."""
+        """Return the path; fail before any work is done if the path cannot be written."""
         path = Path(str(super().convert(value, param, ctx)))
         if path != STANDARD_OUTPUT:
             try:
@@ -51,7 +51,7 @@ class CellWidth(click.ParamType):
     name = "METRES|bought|auto"
 
     def convert(self, value, param, ctx):
-        """Return the width as builders take it."""
+        """Return the width as a number of metres, or the word, as builders take it."""
         if value in ("bought", "auto"):
             return value
         numbers = _numbers(value)
@@ -68,7 +68,7 @@ class LatLon(click.ParamType):
     name = "LAT,LON"
 
     def convert(self, value, param, ctx):
-        """Return two finite numbers."""
+        """Return latitude and longitude, two finite numbers."""
         if isinstance(value, tuple):
             return value
         numbers = _numbers(value)
@@ -83,7 +83,7 @@ class Range(click.ParamType):
     name = "L,U"
 
     def convert(self, value, param, ctx):
-        """Return two numbers with 0 < L <= U."""
+        """Return two numbers L and U in metres with 0 < L <= U."""
         if isinstance(value, tuple):
             return value
         numbers = _numbers(value)
@@ -120,7 +120,7 @@ class Methods(click.ParamType):
     name = "A[,B...]"
 
     def convert(self, value, param, ctx):
-        """Return known names of methods that are installed, each once."""
+        """Return names of known and installed methods, each name once."""
         from snhkit.experiment.methods import METHODS, method
 
         if isinstance(value, tuple):

@@ -50,7 +50,7 @@ def verify(file, key, signature, ledger) -> None:
 
 
 def _entry_of(file: Path, release: "Release", ledger: "Ledger") -> int:
-    """Return the number of the entry of a release; raise InputError if there is none like it."""
+    """Return the number of the release's ledger entry; raise InputError if no entry matches."""
     import hashlib
 
     checksum = f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""What the lectures need beside the toolkit: checks of exercises, games, and attacks to study."""
+"""Code for the lectures only: checks of exercises, games, and attacks to study."""
 
 from snhkit.teaching.betting import BettingGame, bets_won, surest
 from snhkit.teaching.check import check, exercise_names

@@ -1,4 +1,4 @@
-"""A game: was she in the file? The player sees a noisy count and bets."""
+"""A game in which a player sees a noisy count and bets whether a person was counted."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,7 +15,7 @@ WITHOUT, WITH = 17, 18  # invented: nobody's counts
 
 
 def surest(epsilon: float) -> float:
-    """Return the largest chance to be right that epsilon allows, from even odds.
+    """Return the largest probability of a right bet that epsilon allows, from even odds.
 
     Examples
     --------
@@ -28,14 +28,14 @@ def surest(epsilon: float) -> float:
 def deal(
     rounds: int, epsilon: float | Fraction, entropy: Entropy
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Draw rounds of the game: noisy counts of a file of 17 records, or of 18 with Ada's.
+    """Draw rounds of the game: noisy counts of 17 records, or of 18 if Ada's is among them.
 
     Parameters
     ----------
     rounds : int
         The number of rounds.
     epsilon : float or Fraction
-        The cost of one answer.
+        The epsilon of one answer.
     entropy : Entropy
         The source of the coin and of the noise.
 
@@ -69,9 +69,9 @@ def bets_won(
     Parameters
     ----------
     strategy : callable
-        A function of the released count; True is the bet that Ada is in the file.
+        A function that takes the released count and returns True to bet that Ada is in the file.
     epsilon : float or Fraction
-        The cost of one answer.
+        The epsilon of one answer.
     rounds : int
         The number of rounds.
     entropy : Entropy, optional
@@ -80,7 +80,7 @@ def bets_won(
     Returns
     -------
     float
-        Between 0 and 1.
+        The share of rounds won, from 0 to 1.
 
     Examples
     --------
@@ -95,17 +95,17 @@ def bets_won(
 
 
 class BettingGame(widgets.VBox):
-    """Return a widget in which one bets whether Ada is in the file, round after round.
+    """A widget in which a player bets, round after round, whether Ada is in the file.
 
     Parameters
     ----------
     epsilon : float
-        The cost of each answer at the beginning; a slider changes it and starts anew.
+        The epsilon of each answer at first. A slider changes epsilon and restarts the game.
 
     Attributes
     ----------
     rounds, won : int
-        How many bets were placed, and how many were right.
+        Number of bets placed, and number of bets won.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``check``: the instant verdict on an exercise of a lecture."""
+"""``check``, which judges the answer to an exercise of a lecture at once."""
 
 import os
 from collections.abc import Callable
@@ -16,16 +16,16 @@ _GRADING = "NBGRADER_EXECUTION"
 
 
 def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
-    """Return whether the answer to an exercise is right, or what is off and a hint.
+    """Return the verdict on an answer: right, or what is wrong with it and a hint.
 
     Parameters
     ----------
     exercise : str
-        The name of the exercise, as its cell gives it: "02-largest-epsilon".
+        The name of the exercise, as in the exercise's cell, such as "02-largest-epsilon".
     answer : any
         The student's answer; an ellipsis (the dots of the empty cell) is no answer yet.
     **facts : any
-        What the lecture has computed and the verdict depends on, such as the city's records.
+        Values from the lecture that the verdict depends on, such as the city's records.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""``claim``: a sentence that a cell has just tested, for any city and any epsilon."""
+"""``claim``, which prints a statement only if the current run of a lecture confirms it."""
 
 __all__ = ["claim"]
 
 
 def claim(holds: bool, says: str, otherwise: str) -> None:
-    """Print a claim if it holds in this run, and else what is different and why.
+    """Print a claim if it holds in this run, or else what is different and why.
 
     A lecture's numbers change with the noise, the city and epsilon. This function takes the place
     of an assertion, which would stop the notebook when a student changes something.
@@ -14,9 +14,9 @@ def claim(holds: bool, says: str, otherwise: str) -> None:
     holds : bool
         Whether the claim holds in this run.
     says : str
-        The claim.
+        The text of the claim.
     otherwise : str
-        What this run shows in its place, and why.
+        The text to print if the claim does not hold: what this run shows instead, and why.
 
     Examples
     --------

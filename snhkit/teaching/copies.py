@@ -1,4 +1,4 @@
-"""Copies of a lecture: with the solutions in their cells, and without any."""
+"""Copies of a lecture, with the solutions in the exercises' cells or without solutions."""
 
 import copy
 import re
@@ -11,15 +11,15 @@ _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook whose exercises are solved, each at its place.
+    """Return a copy of a notebook with the solution of each exercise as code.
 
-    The code of a folded solution replaces the empty cell of its exercise. An exercise without an
-    empty cell gets a cell of its own, after the solution's text.
+    The code of a folded solution replaces the empty cell of its exercise. If an exercise has no
+    empty cell, its code goes into a new cell after the solution's text.
 
     Parameters
     ----------
     notebook : dict
-        A notebook of format 4, as ``json.load`` reads it. The notebook itself stays as it is.
+        A notebook of format 4, as ``json.load`` reads it. The notebook is not changed.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook without its folded solutions; cells that held nothing else are gone.
+    """Return a copy of a notebook without folded solutions and the cells that held only these.
 
     Parameters
     ----------
     notebook : dict
-        A notebook of format 4. The notebook itself stays as it is.
+        A notebook of format 4. The notebook is not changed.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a solved notebook whose solutions stand between the marks that nbgrader removes.
+    """Return a copy of a solved notebook with nbgrader's marks around each solution.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _solution(cell: dict[str, Any]) -> str:
 
 
 def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the exercise's cell that the last cell solves: before it, but for the check."""
+    """Return the exercise's cell before the last cell, or None; a check in between is skipped."""
     before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
     return before[-1] if before and tagged(before[-1], "exercise") else None
 

@@ -1,4 +1,4 @@
-"""A release a day: what it tells of a person who is in all of them, and sums over many days."""
+"""Daily releases: what they reveal about a person who is in all of them, and noisy totals."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,25 +12,25 @@ __all__ = ["guessed_after", "running_totals", "running_totals_std"]
 def guessed_after(
     days: ArrayLike, epsilon: float, rounds: int = 4_000, entropy: Entropy | None = None
 ) -> NDArray[np.float64]:
-    """Return how often one is right about a person from the mean of a count of each day.
+    """Return how often the mean of daily noisy counts reveals whether a person is counted.
 
-    The person is in the count on all days or on none; a coin decides.
+    The person is counted on all days or on none; a fair coin decides.
 
     Parameters
     ----------
     days : array of int, shape (d,)
-        After how many days the guess is made.
+        Numbers of days after which the guess is made.
     epsilon : float
-        The cost of each day's count.
+        The epsilon of each day's count.
     rounds : int
-        How many persons are guessed about.
+        The number of persons about whom a guess is made.
     entropy : Entropy, optional
         The source of the coins and of the noise.
 
     Returns
     -------
     ndarray, shape (d,)
-        Between 0.5 and 1, but for chance.
+        The share of right guesses, from 0.5 to 1 apart from random variation.
 
     Examples
     --------
@@ -55,20 +55,21 @@ def guessed_after(
 def running_totals(
     counts: ArrayLike, epsilon: float, entropy: Entropy | None = None
 ) -> NDArray[np.int64]:
-    """Return noisy totals from the first day to each day, from a tree of sums, shape (d,).
+    """Return the noisy total of the first k days for each k, from a tree of sums.
 
     Parameters
     ----------
     counts : array of int, shape (d,)
         The count of each day.
     epsilon : float
-        The cost of all totals together, for what one day's change of one record can tell.
+        The epsilon of all totals together, for a change of one record on one day.
     entropy : Entropy, optional
         The source of the noise.
 
     Returns
     -------
     ndarray of int64, shape (d,)
+        The totals.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def running_totals(
     Notes
     -----
     The binary mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011): each
-    day is in one sum of each level, and a total needs one sum of a level at most.
+    day is part of one sum per level, and a total needs at most one sum per level.
     """
     daily = np.asarray(counts, np.int64)
     levels = _levels(len(daily))

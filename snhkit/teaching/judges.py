@@ -1,4 +1,4 @@
-"""The parts that exercises are judged with: numbers, lists of numbers, and choices."""
+"""Functions that judge answers to exercises: numbers, lists of numbers, and choices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _NOTHING = Verdict(None, "Put your answer in the place of the dots, and run both
 
 
 def unanswered(answer: Any) -> bool:
-    """Return whether an answer still is, or still holds, the dots of the empty cell.
+    """Return whether an answer is or contains the dots (an ellipsis) of the empty cell.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def unanswered(answer: Any) -> bool:
 
 
 def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Verdict:
-    """Return an answer as numbers of a shape, or a verdict that says why it has none."""
+    """Return an answer as an array of a shape, or a verdict that says why this is impossible."""
     if unanswered(answer):
         return _NOTHING
     wanted = "one number" if shape == () else f"{' × '.join(map(str, shape))} numbers"
@@ -58,21 +58,23 @@ def number(
     Parameters
     ----------
     answer : any
-        What the student gave.
+        The student's answer.
     wanted : float
         The right number.
     why : str
-        Why the number is right; shown with a right answer only.
+        Why the number is right; shown only with a right answer.
     hint : str
-        What to think of next, if no slip fits.
+        What to think of next, for a wrong answer that is not among ``slips``.
     within : float
-        The relative error that is still right; the absolute one if ``wanted`` is 0.
+        The largest relative error of a right answer; the largest absolute error if ``wanted``
+        is 0.
     slips : mapping of float to str, optional
-        Numbers that a known mistake leads to, and what each mistake was.
+        Numbers that known mistakes lead to, each with the explanation of the mistake.
 
     Returns
     -------
     Verdict
+        The verdict with ``why``, the explanation of a slip, or ``hint``.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def number(
 def numbers(
     answer: Any, wanted: ArrayLike, names: list[str], why: str, hints: list[str], *, within=0.02
 ) -> Verdict:
-    """Return the verdict on several numbers; name those that are off, with a hint for the first.
+    """Return the verdict on several numbers, with the names of wrong ones and the first hint.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Other promises than pure epsilon: Gaussian noise, and noise that people add themselves.
 
-Demonstrations on invented records: nothing is charged, and nothing here is for publication.
+The functions are demonstrations on invented records. Nothing is charged to a ledger, and the
+results are not for publication.
 """
 
 from fractions import Fraction
@@ -22,21 +23,21 @@ _PARTS = 2**53
 
 
 def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
-    """Return the delta of Gaussian noise on counts that one record changes by 1, used many times.
+    """Return the delta of Gaussian noise, added to counts that one record changes by 1.
 
     Parameters
     ----------
     epsilon : float
-        The epsilon of the promise for all uses together.
+        The epsilon of all answers together.
     std : float
-        The standard deviation of the noise of each use.
+        The standard deviation of the noise of each answer, in records.
     times : int
-        How many answers are given.
+        The number of answers.
 
     Returns
     -------
     float
-        The least delta with which (epsilon, delta) holds.
+        The smallest delta for which the answers are (epsilon, delta)-private.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
     Notes
     -----
     Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
-    Theorem 8. k answers with noise of one width are as private as one with a k-th of the variance.
+    Theorem 8. k answers with equal noise are as private as one answer with a k-th of the variance.
     """
     mu = np.sqrt(whole("times", times, 1)) / positive("std", std)
     below, above = ndtr(mu / 2 - epsilon / mu), ndtr(-mu / 2 - epsilon / mu)
@@ -54,7 +55,7 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
 
 
 def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
-    """Return the least standard deviation of Gaussian noise that keeps (epsilon, delta).
+    """Return the smallest standard deviation of Gaussian noise that keeps (epsilon, delta).
 
     Examples
     --------
@@ -77,23 +78,24 @@ def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
 def randomised_cells(
     points: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
 ) -> NDArray[np.int64]:
-    """Return the cell that each person reports by herself: the true one, or any other by chance.
+    """Return the cell that each person reports: the true cell, or by chance any other one.
 
     Parameters
     ----------
     points : Points
-        The places, one a person.
+        The true places, one for each person.
     grid : Grid
         The public cells.
     epsilon : float
-        The promise to each person, whoever collects the answers (local differential privacy).
+        The epsilon of each person's report, which protects the person from everyone, also from
+        those who collect the reports (local differential privacy).
     entropy : Entropy, optional
         The source of the draws.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        Cell (i, j) as the number i * m + j.
+        The reported cells; cell (i, j) has the number i * m + j.
 
     Examples
     --------
@@ -119,7 +121,7 @@ def randomised_cells(
 def counts_of_answers(
     answers: NDArray[np.int64], grid: Grid, epsilon: float
 ) -> NDArray[np.float64]:
-    """Return unbiased counts of a grid's cells from the answers of people, shape (m, m).
+    """Return unbiased counts of a grid's cells from reports of ``randomised_cells``, shape (m, m).
 
     Examples
     --------
@@ -138,17 +140,18 @@ def counts_of_answers(
 def moved(
     points: Points, epsilon_per_km: float, entropy: Entropy | None = None
 ) -> NDArray[np.float64]:
-    """Return places as each person reports them, moved by noise, shape (n, 2), in metres.
+    """Return the places that people report, moved by noise, shape (n, 2), in metres.
 
-    Places may lie outside the region.
+    Reported places may lie outside the region.
 
     Parameters
     ----------
     points : Points
-        The places, one a person.
+        The true places, one for each person.
     epsilon_per_km : float
-        Two places that are d km apart (north-south and east-west added up) may differ in the
-        probability of any report by the factor exp(d * epsilon_per_km) at most.
+        The epsilon per kilometre. The probabilities of any report from two places differ at
+        most by the factor exp(d * epsilon_per_km), where d is their distance in km
+        (north-south plus east-west).
     entropy : Entropy, optional
         The source of the noise.
 

@@ -18,7 +18,7 @@ __all__ = ["bounds_of_cells", "cells_in", "random_boxes", "rebuilt"]
 
 
 def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
-    """Draw boxes of whole cells of a grid, of any place and size.
+    """Draw boxes of whole cells of a grid, at random places and of random sizes.
 
     Examples
     --------
@@ -34,9 +34,10 @@ def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
 
 
 def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return which cells each box of whole cells holds, 0 or 1, shape (q, m * m).
+    """Return which cells each box contains, as 1 or 0, shape (q, m * m).
 
-    Cell (i, j), i to the east and j to the north, is column i * m + j.
+    The boxes consist of whole cells. Column i * m + j stands for cell (i, j), where i counts to
+    the east and j to the north.
     """
     middles = (np.arange(grid.m) + 0.5) * grid.cell_m
     across, up = (
@@ -47,21 +48,21 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return the counts of cells that explain answers best: with the least sum of errors.
+    """Return the counts of cells whose sums differ least from the answers, in sum of errors.
 
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each box holds, as ``cells_in`` returns.
+        Which cells each box contains, 1 or 0, as ``cells_in`` returns.
     answers : array, shape (q,)
         The answers; they may be rounded or noisy.
     most : float or None
-        The largest count of a cell that is known to be possible.
+        The largest possible count of a cell; None if there is no known bound.
 
     Returns
     -------
     ndarray, shape (c,)
-        Counts between 0 and ``most``; not rounded.
+        Counts from 0 to ``most``, not rounded.
 
     Raises
     ------
@@ -89,22 +90,23 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
 def bounds_of_cells(
     inside: ArrayLike, answers: ArrayLike, least: float, most: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest count that exact answers allow for each cell.
+    """Return the smallest and the largest count that exact answers allow for each cell.
 
-    Where both are equal, the answers tell the count of the cell, whether it was published or not.
+    If both are equal, the answers reveal the cell's count, even if the count was not published.
 
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each published sum holds.
+        Which cells each published sum contains, 1 or 0.
     answers : array, shape (q,)
-        The sums, exact.
+        The published sums, without noise.
     least, most : float
-        The smallest and the largest count of a cell that are known to be possible.
+        The smallest and the largest possible count of a cell.
 
     Returns
     -------
     smallest, largest : ndarray, shape (c,)
+        The bounds of each cell's count.
 
     Raises
     ------

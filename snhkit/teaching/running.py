@@ -11,7 +11,7 @@ _LONGEST_S = 600  # of one cell
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook with the outputs of its cells.
+    """Run a notebook and return a copy with the outputs of its cells.
 
     Parameters
     ----------

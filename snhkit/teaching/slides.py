@@ -51,6 +51,7 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     Returns
     -------
     list of lists of cells
+        The cells of each slide.
 
     Examples
     --------
@@ -75,12 +76,12 @@ def slides(notebook: dict[str, Any]) -> str:
     """Return the slides of a notebook with its outputs, as one HTML page.
 
     Arrow keys turn the pages. Formulas are MathML and pictures are in the page, so that no
-    network is needed. A widget needs a kernel: its place says that it is in the notebook.
+    network is needed. A widget needs a kernel, so a note in its place refers to the notebook.
 
     Parameters
     ----------
     notebook : dict
-        A notebook of format 4 without solutions; run it first, so that slides have pictures.
+        A notebook of format 4 without solutions, already run, so that the slides have pictures.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def slides(notebook: dict[str, Any]) -> str:
 
 
 def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell as a page can show it: formulas as MathML, no widgets, no progress bars."""
+    """Return a cell for a page without a kernel: MathML formulas, no widgets, no progress bars."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return {**cell, "source": _formulas(source)}

@@ -1,4 +1,4 @@
-"""Where the lectures and their quizzes are: beside the package, or inside of the installed one."""
+"""Paths of the lectures and quizzes, beside the source tree or in the installed package."""
 
 from pathlib import Path
 

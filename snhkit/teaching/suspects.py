@@ -28,14 +28,15 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
     Parameters
     ----------
     epsilon : float
-        What they claim.
+        The epsilon that the mechanisms claim to keep.
     entropy : Entropy, optional
-        The source of their noise; by default the operating system's.
+        The source of the mechanisms' noise; by default the operating system's.
 
     Returns
     -------
     dict of str to callable
-        Each takes a true count and returns the released one. ``FAULTS`` has the solution.
+        Mechanisms by letter. Each takes a true count and returns a released count. ``FAULTS``
+        says which of the mechanisms are faulty.
 
     Examples
     --------
@@ -62,10 +63,10 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
 def faulty_map(
     records: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
 ) -> NDArray[np.int64]:
-    """Return noisy counts of a grid in which a fault was planted, shape (m, m).
+    """Return counts of a grid from a deliberately faulty mechanism, shape (m, m).
 
-    The function "saves time" in empty land: only occupied cells get noise. Nothing is charged, and
-    the result must never be published.
+    The fault: only occupied cells get noise, so that empty cells are revealed. Nothing is charged
+    to a ledger, and the result must never be published.
 
     Raises
     ------

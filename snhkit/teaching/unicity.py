@@ -1,4 +1,4 @@
-"""How few points of a trace single out one person, as de Montjoye and others counted in 2013."""
+"""The share of people whom a few points of their trace identify (de Montjoye et al., 2013)."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """Who was where and when, in cells and hours: a file "without names".
+    """The cells and hours in which each person was: a file "without names".
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Traces:
     cell_m : float
         The width of the cells to which places are rounded, in metres.
     hours_wide : int
-        The length of the intervals to which hours are rounded.
+        The length of the intervals to which times are rounded, in hours.
 
     Raises
     ------
@@ -80,12 +80,12 @@ class Traces:
         object.__setattr__(self, "_by_user", seen[np.argsort(seen[:, 1], kind="stable")])
 
     def people(self, least: int) -> NDArray[np.int64]:
-        """Return the users with at least so many different points."""
+        """Return the users with at least ``least`` different points."""
         users, points = np.unique(self._by_user[:, 1], return_counts=True)  # pyright: ignore
         return users[points >= least]
 
     def clues_of(self, user: int, known: int, seed: int = 0) -> NDArray[np.int64]:
-        """Return some points of a person's trace, drawn at random, shape (known,)."""
+        """Return ``known`` points of a user's trace, drawn at random, shape (known,)."""
         rows = self._by_user  # pyright: ignore[reportAttributeAccessIssue]
         low, high = np.searchsorted(rows[:, 1], [user, user + 1])
         if high - low < known:
@@ -93,7 +93,7 @@ class Traces:
         return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
 
     def who_fits(self, clues: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the users whose traces hold all the clues."""
+        """Return the users whose traces contain all the clues."""
         seen = self._seen  # pyright: ignore[reportAttributeAccessIssue]
         fitting = None
         for clue in clues:
@@ -103,14 +103,15 @@ class Traces:
         return np.unique(seen[:, 1]) if fitting is None else fitting
 
     def unicity(self, known: int, people: int = 300, seed: int = 0) -> float:
-        """Return the share of people whom so many of their points single out.
+        """Return the share of people whom ``known`` points of their traces identify.
 
         Parameters
         ----------
         known : int
-            How many points somebody happens to know.
+            The number of points of each person that an attacker knows.
         people : int
-            How many people are tried, drawn among those with at least 5 points.
+            The number of people to try, drawn among those with at least 5 points, or ``known`` if
+            that is more.
         seed : int
             The seed of the draws.
         """

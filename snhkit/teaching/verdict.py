@@ -1,4 +1,4 @@
-"""What a check of an exercise says: right, not yet (with a hint), or nothing to check."""
+"""The verdict on an exercise: right, not yet (with a hint), or nothing to check."""
 
 import html
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Verdict:
     right : bool or None
         Whether the answer is right; None if the exercise has not been answered.
     says : str
-        Why the answer is right, or what is off.
+        Why the answer is right, or what is wrong with it.
     hint : str
         What to think of next, for an answer that is not right.
 

@@ -1,4 +1,4 @@
-"""The explorer as an app of its own, which goes on after its page was loaded again."""
+"""The explorer as a stand-alone app, which can restore its state after a reload of the page."""
 
 import os
 from typing import Any
@@ -25,12 +25,12 @@ _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 
 
 class App(Explorer):
-    """An explorer that fills its window, and that keeps its state in the browser.
+    """An explorer that fills its window and keeps its state in the browser.
 
     Parameters
     ----------
     controls, session_of, map_of, height, opens_files
-        As for ``Explorer``.
+        The same parameters as those of ``Explorer``.
     """
 
     def __init__(self, *told: Any, **named: Any) -> None:
@@ -50,7 +50,7 @@ class App(Explorer):
             self._memory.save(going_on.state(self._session, self._controls, self.map.boxes, file))
 
     def _go_on(self, state: dict[str, Any]) -> None:
-        """Open what a state says, put its boxes on the map, and build invented releases again."""
+        """Open the city or file of a state, draw its boxes, and rebuild synthetic releases."""
         try:
             if state["file"] is not None:
                 file = OwnFile(**going_on.fields(state))
@@ -67,12 +67,12 @@ class App(Explorer):
 
 
 def explore_app(file: OwnFile | None = None) -> App:
-    """Return the app with the invented cities and, if given, a person's file.
+    """Return the app with the synthetic cities and, if given, a file of private records.
 
     Parameters
     ----------
     file : OwnFile, optional
-        The file to begin with.
+        The file that the app opens first; by default the app opens a synthetic city.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)

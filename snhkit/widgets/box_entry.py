@@ -63,11 +63,11 @@ class BoxEntry(w.VBox):
         super().__init__([w.HBox([self.text, *self.buttons.values()]), self.message])
 
     def say(self, text: str) -> None:
-        """Show why a box was refused, or nothing."""
+        """Show the reason why a box was refused; an empty text removes the message."""
         self.message.value = message(text, error=True) if text else ""
 
     def refuse(self, numbers: Sequence[int]) -> None:
-        """Say that the boxes of some numbers lie outside the region and were taken away."""
+        """Say that the boxes with these numbers were removed: they lie outside the region."""
         which = f"Box {numbers[0]} lies" if len(numbers) == 1 else f"{len(numbers)} boxes lie"
         self.say(f"{which} outside the region, where nothing was counted: left out.")
 

@@ -20,12 +20,12 @@ __all__ = ["BuildDesk"]
 
 
 class BuildDesk(w.VBox):
-    """Buttons that build the ticked methods and cancel a build, with its progress and its end.
+    """Buttons that build the ticked methods and cancel a build, with a display of its progress.
 
     Parameters
     ----------
     controls : Controls
-        The choices of a build.
+        The controls from which methods, epsilon and box sizes are read.
     session : callable
         Returns the session on screen.
     built : callable
@@ -87,7 +87,7 @@ class BuildDesk(w.VBox):
             self.tell(said, error=bool(said))
 
     def stop(self) -> None:
-        """Cancel the build that is running; what was charged stays spent."""
+        """Cancel the running build; epsilon that was charged stays spent."""
         if not self.running:
             return
         self._work.cancel()
@@ -109,14 +109,14 @@ class BuildDesk(w.VBox):
         self.again.layout.display = "" if self._again and not busy else "none"
 
     def forget(self) -> None:
-        """Take back an error or a question whose cause a person has just changed."""
+        """Remove an error or a question after a person has changed the choice that caused it."""
         if self._failed or self._again:
             self._again = False
             self.tell("")
         self.show()
 
     def say(self, share: float, text: str) -> None:
-        """Show the progress of a build: the share that is done, from 0 to 1, and a text."""
+        """Show the completed share of a build, from 0 to 1, and a text."""
         self.progress.value = share
         self.tell(text)
 
@@ -160,7 +160,7 @@ class BuildDesk(w.VBox):
         self.start([order])
 
     def start(self, orders: Sequence[Order]) -> None:
-        """Begin to build orders, one after the other, while the page stays alive."""
+        """Begin to build orders, one after the other, without blocking the page."""
         self._begin()
         try:
             loop = asyncio.get_running_loop()
@@ -190,14 +190,14 @@ class BuildDesk(w.VBox):
             self.tell(said, error=failed)
 
     async def _tick(self, started: float) -> None:
-        """Show every second how long the build has run, so that nothing stands still."""
+        """Update the elapsed time of the build every second."""
         while True:
             await asyncio.sleep(1)
             self.tell(self._work.said(time.perf_counter() - started))
 
 
 class Repeated(InputError):  # noqa: N818 - a question, not an error
-    """Raised when a release exists already, so that a second one needs a second word."""
+    """Raised when the same release exists already, until a person confirms a second one."""
 
 
 def _listed(names: list[str]) -> str:
@@ -205,7 +205,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _known(key: str) -> str:
-    """Return the short name of a method; InputError if there is none, or it is not installed."""
+    """Return the short name of a method; raise InputError if it is unknown or not installed."""
     if extra := method(key).lacks:
         extra.require()
     return key

@@ -22,7 +22,7 @@ Say = Callable[[float, str], object]
 
 
 class Cancelled(SnhkitError):  # noqa: N818 - an event, not an error
-    """Raised when a person cancelled a build; the message says what stays spent."""
+    """Raised when a person cancels a build; the message says how much epsilon stays spent."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Order:
     Raises
     ------
     InputError
-        If there is no method, or the sizes are not in order. Nothing is charged.
+        If there is no method, or the smallest size exceeds the largest. Nothing is charged.
     """
 
     session: Session
@@ -65,14 +65,15 @@ class Order:
 class Building:
     """Builds the methods of an order; one order at a time.
 
-    A build can be cancelled between two methods, at each step that a method reports, and, if it
-    runs aside, within about a second anywhere: its thread is then left to itself, and what it makes
-    is thrown away. What was charged stays charged, because noise may have been drawn.
+    A build can be cancelled between two methods and at each step that a method reports. A build
+    in another thread (``run_aside``) can be cancelled at any point, within about a second: the
+    thread is then no longer waited for, and its release is discarded. The epsilon that was
+    charged stays charged, because noise may have been drawn.
 
     Parameters
     ----------
     say : callable
-        Called with the share that is done, from 0 to 1, and a text.
+        Called with the completed share, from 0 to 1, and a text.
     built : callable
         Called with the session and each release that was built.
     """
@@ -92,7 +93,7 @@ class Building:
         self._stop.set()
 
     def said(self, seconds: float) -> str:
-        """Return the last step of the build with the time it took, and an estimate of the rest.
+        """Return a text with the last step, the elapsed time, and an estimate of the time left.
 
         Parameters
         ----------
@@ -123,7 +124,7 @@ class Building:
                 self._built(order.session, self._one(order, k, self._say, stop))
 
     async def run_aside(self, order: Order) -> None:
-        """Build all methods of an order in another thread; raises as ``run`` does."""
+        """Build all methods of an order in another thread; the exceptions are those of ``run``."""
         say = partial(asyncio.get_running_loop().call_soon_threadsafe, self._say)
         with self._alone() as stop:
             for k in range(len(order.methods)):
@@ -174,7 +175,7 @@ class Building:
 
 
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
-    """Return the exception for a build that was cancelled, which says what stays spent."""
+    """Return the exception for a cancelled build; its message says what stays spent."""
     title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
     if len(ledger.entries) == entries:
         return Cancelled(f"Cancelled before {title}: nothing was spent on it.")
@@ -186,6 +187,6 @@ def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
 
 
 def _unheeded(task: "asyncio.Task[Built]") -> None:
-    """Take the outcome of a build that nobody waits for, so that it is not reported as lost."""
+    """Retrieve the outcome of an abandoned build, so that asyncio does not report it as lost."""
     if not task.cancelled():
         task.exception()

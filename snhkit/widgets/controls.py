@@ -27,17 +27,17 @@ class Controls(w.VBox):
     Parameters
     ----------
     city : str, optional
-        Key of the city chosen at first; without it, city and number of records are hidden.
+        Key of the initial city; without a key, the menus of city and number of records are hidden.
     n : int
-        Number of records chosen at first.
+        Initial number of records.
     unit : PrivacyUnit
-        Unit of privacy chosen at first.
+        Initial unit of privacy.
     epsilon : float
-        Epsilon chosen at first; added to the slider if it is not one of its values.
+        Initial epsilon; added to the values of the slider if it is not one of them.
     methods : sequence of str
-        Short names of the methods ticked at first.
+        Short names of the methods that are ticked initially.
     sizes_m : (float, float)
-        Smallest and largest side of the boxes at first, in metres.
+        Initial smallest and largest side of the boxes, in metres.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class Controls(w.VBox):
         self.add_class("snhkit-controls")
 
     def offer_file(self, title: str, key: str) -> None:
-        """Add a person's own file to the menu of cities, and choose it."""
+        """Add a file of private records to the menu of cities, and choose this entry."""
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
             self.city.options = [entry, *self.city.options]
         self.city.value = key
 
     def choose(self, city: str, n: int) -> None:
-        """Choose a city and a number of records; LookupError if they are not offered."""
+        """Choose a city and a number of records; raise LookupError if they are not offered."""
         if city not in CITIES or n not in SIZES:
             raise LookupError(f"there is no city {city!r} with {n!r} records")
         self.city.value, self.n.value = city, n
@@ -166,7 +166,7 @@ class Controls(w.VBox):
 
 
 def _why_settled(session: Session) -> str:
-    """Return why the unit of privacy cannot be changed; empty if it can."""
+    """Return why the unit of privacy cannot be changed, or an empty text if it can."""
     if session.records is None:
         return "The unit of privacy was declared with the dataset."
     if session.dataset.ledger.entries:

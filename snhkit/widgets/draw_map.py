@@ -58,11 +58,12 @@ class DrawMap(anywidget.AnyWidget):
         one map for each layer, side by side, or one map without a layer. The maps move together;
         the leftmost has the drawing tools.
     view : list of float
-        South, west, north and east of the part to show; setting it moves the map.
+        South, west, north and east of the part to show, in degrees; setting the list moves the
+        map.
     declared : list of float
-        South, west, north and east of a square to outline, or nothing.
+        South, west, north and east of a square to outline, in degrees; empty for no outline.
     height : int
-        Height of the map in pixels; 0 for the height of what holds the map.
+        Height of the map in pixels; 0 for the height of the element around the map.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class DrawMap(anywidget.AnyWidget):
             self._html = _page(fmap, token)
 
     def outline(self, bounds: Sequence[float]) -> None:
-        """Outline a declared square, south, west, north and east in degrees; none if empty."""
+        """Outline the square (south, west, north, east) in degrees; no outline if empty."""
         self.declared = list(bounds)
 
     @traitlets.validate("boxes")

@@ -156,22 +156,22 @@ class Explorer(w.VBox):
         *methods : str
             Short names of the methods to build; by default the ticked ones.
         again : bool
-            Whether to pay again for a release that exists with the same epsilon and box sizes.
+            Whether to build and charge a release that exists with the same epsilon and box sizes.
 
         Raises
         ------
         InputError
-            If no method is ticked, the box sizes are not in order, a release exists already, or
-            another build is running. Nothing is charged.
+            If no method is ticked, the smallest box size exceeds the largest, a release exists
+            already, or another build is running. Nothing is charged.
         BudgetExceeded
             If a method would cost more than is left; the methods before it are built.
         Cancelled
-            If a person pressed Cancel; what was charged stays spent.
+            If a person pressed Cancel; epsilon that was charged stays spent.
         """
         self._desk.run(methods, again=again)
 
     def cancel(self) -> None:
-        """Cancel the build that is running; what was charged stays spent."""
+        """Cancel the running build; epsilon that was charged stays spent."""
         self._desk.stop()
 
     def show_file(self, file: OwnFile, session: Session) -> None:
@@ -182,7 +182,7 @@ class Explorer(w.VBox):
         file : OwnFile
             The file.
         session : Session
-            Its session, from ``file.session()``.
+            The session of the file, as ``file.session()`` returns it.
         """
         key = f"file:{file.path}"
         for n in [size for _, size in self._controls.n.options]:
@@ -206,7 +206,7 @@ class Explorer(w.VBox):
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 
     def _remember(self) -> None:
-        """Do nothing; the app keeps its state here."""
+        """Do nothing; the subclass ``App`` saves its state here."""
 
     def _keep(self, session: Session, built: Built) -> None:
         with self._lock:
@@ -217,7 +217,7 @@ class Explorer(w.VBox):
             self._show_all()
 
     def _look_closer(self) -> None:
-        """Move near street zoom, and put a few squares of the chosen sizes there."""
+        """Zoom to a crowded part of the map, and put a few squares of the chosen sizes there."""
         try:
             window = samples.window(self._session)
             self.map.boxes = samples.squares(

@@ -25,7 +25,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnScreen:
-    """The content of the explorer that may be exported: everything shown but true counts.
+    """The content of the explorer that may be exported: everything shown except true counts.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class OnScreen:
     dataset : PrivateDataset
         The records with their ledger.
     releases : mapping of str to Release
-        The releases by name, the one in view first.
+        The releases by name; those in view come first.
     degrees : sequence of (south, west, north, east)
         The boxes, in degrees.
     source : str
@@ -65,9 +65,10 @@ class OnScreen:
         place : (str, int)
             Key of the city and number of records, used if the records are invented.
         drawn : sequence of (south, west, north, east)
-            The boxes in degrees, on a map that may have been scrolled around the world.
+            The boxes in degrees. Longitudes beyond 180 degrees are allowed, since the map may have
+            been scrolled around the world.
         view : sequence of str
-            Names of the releases on the maps, which come first.
+            Names of the releases on the maps; they come first in the exports.
         """
         data, region = session.dataset, session.region
         if session.source:
@@ -104,7 +105,7 @@ class OnScreen:
         return {name: r for name, r in self.releases.items() if "Warning" not in r.card()}
 
     def file(self, kind: str, release: str = "") -> tuple[str, str, bytes]:
-        """Return the name, the MIME type and the content of one of the files.
+        """Return the name, the MIME type and the content of a file to export.
 
         Parameters
         ----------

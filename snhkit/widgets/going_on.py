@@ -1,4 +1,4 @@
-"""The state of an explorer as JSON values, and what is opened and built from an earlier one."""
+"""The state of an explorer as JSON values, and how an explorer is restored from a state."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -51,16 +51,16 @@ def state(
 
 
 def fields(earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``OwnFile`` from a state; a budget is never set anew."""
+    """Return the arguments of ``OwnFile`` from a state, without a budget for a new ledger."""
     told = dict(earlier["file"])
     return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
 
 
 def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:
-    """Set the controls as they were, and return what has to be built again.
+    """Set the controls to the choices of a state, and return the builds to repeat.
 
-    Only releases of invented records are built again: those of real records were kept in files,
-    and building them would charge the records once more.
+    Only releases of invented records are built again. Releases of real records were saved in
+    files, and a second build would charge the ledger again.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> lis
     controls : Controls
         The controls, which are changed.
     earlier : dict
-        The state, as ``state`` returns it.
+        The state, as the function ``state`` returns it.
 
     Raises
     ------
     LookupError, TypeError or ValueError
-        If the state is not one.
+        If ``earlier`` is not a valid state.
     """
     low, high = map(float, earlier["sizes"])
     controls.low.value, controls.high.value = low, high

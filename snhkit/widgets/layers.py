@@ -1,4 +1,4 @@
-"""The choice of the releases that the explorer's maps show, as a surface or by district."""
+"""The menus that choose which releases the maps show, and whether by cell or by district."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -60,7 +60,7 @@ class Layers(w.HBox):
             self._changed()
 
     def offer(self, session: Session, *, truth: bool) -> None:
-        """Offer the releases, the newest first, and the true counts only if they may be shown."""
+        """Offer the releases, the newest first, and the true counts if they may be shown."""
         ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
         self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
@@ -80,7 +80,7 @@ class Layers(w.HBox):
 
     @property
     def names(self) -> list[str]:
-        """What the maps show, from left to right."""
+        """Names of the layers that the maps show, from left to right."""
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return what the maps show at first: a plain method, a learned one, and the truth."""
+    """Return the names of the first layers: a plain method, a learned one, and the true counts."""
     titles = {name: one.title for name, one in session.built.items()}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
@@ -120,7 +120,7 @@ _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
 def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a surface for each name, on one colour scale for all releases that were built."""
+    """Return a surface layer for each name, on one colour scale for all releases."""
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
@@ -135,7 +135,7 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 def _in_districts(
     session: Session, districts: Districts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return coloured districts for each name, on one colour scale for all releases."""
+    """Return a district layer for each name, on one colour scale for all releases."""
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:

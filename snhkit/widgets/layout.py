@@ -1,4 +1,4 @@
-"""Where the explorer's parts stand: a column of controls, the maps, tables and figures."""
+"""The layout of the explorer: a column of controls, the maps, tables and figures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ _MOST_PANES = 3
 
 
 class Body(w.Box):
-    """A grid whose areas the style sheet arranges for the width that is there.
+    """A grid whose areas the style sheet arranges to fit the available width.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Body(w.Box):
     stage : sequence of Widget
         The maps with their menus.
     figures, below : sequence of Widget
-        What stands beside the verdict, and what stands below.
+        Widgets beside the verdict, and widgets below the verdict.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ def _box(name: str, parts: Sequence[w.Widget]) -> w.Box:
 
 
 def folded(title: str, part: w.Widget) -> w.Accordion:
-    """Return a part under a title that opens on a click."""
+    """Return a widget that is hidden under a title until a person clicks the title."""
     fold = w.Accordion([part], titles=(title,))
     fold.add_class("snhkit-fold")
     return fold

@@ -1,4 +1,4 @@
-"""Going on after the app's page was loaded again: its state is kept in the browser."""
+"""The app's state, kept in the browser and offered again when the page is reloaded."""
 
 import html
 import json
@@ -17,7 +17,7 @@ _LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}
 
 
 class _Browser(anywidget.AnyWidget):
-    """The state in the browser's storage."""
+    """The front end that reads and writes a state in the browser's storage."""
 
     _esm = Path(__file__).parent / "memory.js"
     state = traitlets.Unicode().tag(sync=True)
@@ -25,12 +25,12 @@ class _Browser(anywidget.AnyWidget):
 
 
 class Memory(w.HBox):
-    """Keeps a state in the browser, and offers to go on with the one of an earlier visit.
+    """Keeps a state in the browser, and offers to restore the state of an earlier visit.
 
     Parameters
     ----------
     go_on : callable
-        Called with the state when a person wants to go on.
+        Called with the earlier state when a person accepts the offer.
     """
 
     def __init__(self, go_on: Callable[[dict[str, Any]], object]) -> None:
@@ -52,7 +52,7 @@ class Memory(w.HBox):
         self.buttons[1].on_click(lambda _: self._answer(wanted=False))
 
     def save(self, state: dict[str, Any]) -> None:
-        """Keep a state of JSON values in the browser; the offer to go on is taken back."""
+        """Keep a state of JSON values in the browser, and hide the offer to restore."""
         self._offer.layout.display = "none"
         self.browser.state = json.dumps(state)
 
@@ -79,7 +79,7 @@ class Memory(w.HBox):
 
 
 def _read(text: str) -> dict[str, Any] | None:
-    """Return the state that a browser hands back; None if the text is not one."""
+    """Return the state in a text from the browser; None if the text holds no valid state."""
     if not 0 < len(text) <= _MOST_TEXT:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Opening a file of one's own in the explorer: its path, and the square that is declared for it."""
+"""The fields that open a file of private records: its path, and its declared square."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -29,7 +29,8 @@ _LEFT_OUT = "Opened. Rows outside the square or without a usable position were l
 class OpenPanel(w.VBox):
     """Fields that name a file and declare its square, and a button that opens it.
 
-    The square is public: it is typed here and drawn on the map, and nothing fits it to the file.
+    The square is public. A person types the square, the map outlines it, and it never depends on
+    the content of the file.
 
     Parameters
     ----------

@@ -55,15 +55,16 @@ def explore(
     attr: str | None = None,
     height: int | None = 720,
 ) -> Explorer:
-    """Return an explorer of a synthetic city or of your own records, to show in a notebook.
+    """Return a notebook widget that explores synthetic cities or your own records.
 
     Parameters
     ----------
     points : Points, PrivateDataset, GeoDataFrame, DataFrame or path, optional
         Your records. They need a ``budget``, here or in the dataset; a frame or a file also needs
         a ``region``, and is read by ``read_points``. The number of records is private, and methods
-        that need it buy a noisy one; to declare it public, pass a ``PrivateDataset`` with
-        ``n="public"``. By default the twelve synthetic cities are offered, each with a budget of 3.
+        that need this number spend a part of epsilon on a noisy one; to declare the number public,
+        pass a ``PrivateDataset`` with ``n="public"``. By default the twelve synthetic cities are
+        offered, each with a budget of 3.
     region : Region, optional
         The declared region of a frame or a file.
     public : Points or path, optional
@@ -75,25 +76,25 @@ def explore(
     max_per_user : int, optional
         With the unit "user": number of records kept of each user.
     ledger : str or path, optional
-        A file that keeps the account of your records, as for ``PrivateDataset``: opening them again
-        goes on with the budget that is left, and ``budget`` is needed once. Without a file each
-        call starts anew.
+        A file that stores the charges to your records, as for ``PrivateDataset``: the next call
+        with this file continues with the budget that is left, and ``budget`` is needed only at the
+        first call. Without a file each call starts with the full budget.
     title : str, optional
         Name of your records on screen and in files that are saved.
     city : str
-        The synthetic city to begin with.
+        Key of the synthetic city that is shown first.
     n : int
-        The number of its records.
+        Number of records of the synthetic city.
     epsilon : float
-        Epsilon of a build, to begin with.
+        Epsilon of a build, as chosen at first.
     methods : sequence of str
         Short names of the methods ticked at first; all others can be ticked later.
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
         prepare for them.
     districts : GeoDataFrame, GeoSeries or path, optional
-        Polygons in any CRS, some of them in the region, and public like the region. *By district*
-        colours the maps by their counts, and a table lists the counts.
+        Public polygons in any CRS, of which some lie in the region. The choice *By district*
+        colours the maps by the counts of the polygons, and a table lists these counts.
     label : str, optional
         The column with the districts' names; by default the index names them.
     tiles, attr : str or folium.TileLayer, optional
@@ -206,7 +207,7 @@ def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | No
 
 
 def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
-    """Return the session with the districts that lie in its region, if any does."""
+    """Return the session with the districts in its region; unchanged if there are none."""
     if districts is None:
         return session
     try:

@@ -21,10 +21,10 @@ __all__ = ["OwnFile", "declared"]
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A file of private records, and all that has to be declared to explore it.
+    """A file of private records, and the declarations that are needed to explore the file.
 
-    The ledger is a file, so that opening the records again goes on with the budget that is left,
-    and releases are kept in a folder beside it.
+    The ledger is a file, so that a later session continues with the budget that is left. Releases
+    are kept in a folder beside the records.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class OwnFile:
     side_m : float
         Declared side of the region in metres.
     ledger : str, optional
-        The account of the records; by default the path with ``.ledger`` added.
+        Path of the ledger; by default ``path`` with ``.ledger`` added.
     budget : str, optional
-        All the epsilon that may ever be spent on the records; needed once, for a new ledger.
+        All the epsilon that may ever be spent on the records; needed only for a new ledger.
     public : str, optional
         A file of public points in the same region.
     districts, label : str, optional
@@ -76,7 +76,7 @@ class OwnFile:
 
     @classmethod
     def typed(cls, values: dict[str, str]) -> Self:
-        """Return the file that a person describes with texts.
+        """Return the file that a person describes in the text fields of a form.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class OwnFile:
         Raises
         ------
         InputError
-            If the file does not exist, or a text cannot be read; the message says which.
+            If the file does not exist, or a text cannot be parsed; the message names the text.
         """
         path = values["path"].strip().strip("'\"")
         if not path:
@@ -143,12 +143,13 @@ class OwnFile:
         Parameters
         ----------
         **report : callable
-            ``report`` of ``read_points``, if given.
+            The argument ``report`` of ``read_points``, if given.
 
         Raises
         ------
         InputError
-            If the records cannot be read, the ledger is not theirs, or a budget is needed.
+            If the records cannot be read, the ledger belongs to other records, or a new ledger
+            needs a budget.
         """
         if self.budget is None and not self.account.exists():
             raise InputError(
@@ -167,7 +168,7 @@ class OwnFile:
         )
 
     def session(self, **report: Callable[[Any], object]) -> Session:
-        """Return a session of the records with the releases that were kept earlier.
+        """Return a session of the records with the releases that earlier sessions saved.
 
         Raises
         ------
@@ -201,7 +202,7 @@ def declared(center: str, side_km: str) -> tuple[float, float, float]:
     Raises
     ------
     InputError
-        If a text is not a number or not on the Earth.
+        If a text is not a number, or the centre is not a place on the Earth.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A choice of the table and of figures, and what is chosen; three figures need the true counts.
+    """A menu of the table and the figures, and the chosen one; three figures need true counts.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Plots(w.VBox):
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool) -> None:
-        """Offer the figures that need the true counts only where these may be shown."""
+        """Offer the figures that need true counts only if true counts may be shown."""
         options = [_TABLE, _COUNTS, *(_TAUGHT if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value

@@ -1,4 +1,4 @@
-"""Squares to ask about, chosen by what is public: the sizes, public points, and releases."""
+"""Squares to count, sampled from public information only: sizes, public points, and releases."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,7 +26,8 @@ def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQuerie
     region : Region
         The region.
     degrees : sequence of (south, west, north, east)
-        The boxes, on a map that may have been scrolled around the world.
+        The boxes. Longitudes beyond 180 degrees are allowed, since the map may have been scrolled
+        around the world.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def in_degrees(boxes: RangeQueries) -> list[list[float]]:
 def inside(
     region: Region, degrees: Sequence[Sequence[float]]
 ) -> tuple[list[list[float]], list[int]]:
-    """Return the boxes that reach into a region, and the numbers, from 1, of those that do not."""
+    """Return the boxes that overlap a region, and the numbers, from 1, of all other boxes."""
     kept: list[list[float]] = []
     refused: list[int] = []
     for number, box in enumerate(degrees, 1):
@@ -74,7 +75,7 @@ def inside(
 
 
 def window(session: Session) -> RangeQueries:
-    """Return one square of the first view, around the most crowded place of the newest release."""
+    """Return the square of the first view, at the most crowded place of the newest release."""
     region = session.region
     side = min(_WINDOW_M, region.side_m)
     blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
@@ -91,23 +92,24 @@ def window(session: Session) -> RangeQueries:
 def squares(
     session: Session, count: int, sizes_m: tuple[float, float], within: RangeQueries | None = None
 ) -> list[list[float]]:
-    """Return squares of given sizes in degrees, where people are by what is public.
+    """Return squares in degrees, placed where public points or a release show people.
 
     Parameters
     ----------
     session : Session
-        Its public points say where people are; without any, its newest release does.
+        The session whose public points say where people are; without public points, its newest
+        release does.
     count : int
         Number of squares.
     sizes_m : (float, float)
         Smallest and largest side in metres.
     within : RangeQueries, optional
-        One box; centres lie in it. By default they lie anywhere in the region.
+        One box that contains the centres of the squares; by default the whole region.
 
     Raises
     ------
     InputError
-        If nothing public says where people are, or the sizes are not in order.
+        If there is neither a public point nor a release, or the smallest size exceeds the largest.
     """
     points = session.public.xy if session.public is not None else _by_release(session)
     if within is not None:
@@ -121,7 +123,7 @@ def squares(
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return centres of cells, each as often as the newest release counts records in it."""
+    """Return centres of cells, each repeated by the newest release's count of the cell."""
     if not session.built:
         return np.zeros((0, 2))
     surface = next(reversed(session.built.values())).surface

@@ -48,7 +48,8 @@ class Built:
     seconds : float, optional
         How long the build took; None for a release that was read from a file.
     name : str
-        Title and epsilon; ``Session.keep`` adds what tells the release from others of the same.
+        Title and epsilon. ``Session.keep`` adds the box sizes or a number if another release has
+        the same title and epsilon.
     """
 
     title: str
@@ -81,9 +82,9 @@ class Session:
     records : Points, optional
         The records, if the unit of privacy can still be chosen.
     invented : bool
-        Whether the records are invented: only then may true counts be shown.
+        Whether the records are invented. True counts may be shown of invented records only.
     districts : Districts, optional
-        Polygons to count as well.
+        Polygons that every release counts as well.
     source : str
         Lines of Python that make ``records`` and ``public``; empty if they are not known.
     shelf : Shelf, optional
@@ -126,8 +127,8 @@ class Session:
         Raises
         ------
         InputError
-            If epsilon was charged already: a second dataset of the same records would lose the
-            charge.
+            If epsilon was charged already, because a second dataset of the same records would not
+            know of the charge.
         """
         if unit.kind not in self.units or self.records is None:
             raise InputError("The unit of privacy cannot be changed: epsilon was spent under it.")
@@ -167,7 +168,7 @@ class Session:
         built : Built
             The release.
         stored : bool
-            Whether the release is in the folder already.
+            Whether the folder ``shelf`` holds the release already, so that no file is written.
         """
         name, told = built.stem, built.release.hyperparameters
         if name in self.built and "sizes_m" in told:
@@ -185,7 +186,7 @@ class Session:
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
     ) -> dict[str, str]:
-        """Return the methods of which the same release exists, each with the release's name."""
+        """Return the methods that have built the same release already, mapped to its name."""
         found = {}
         for key in methods:
             asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
@@ -200,7 +201,7 @@ class Session:
         return found
 
     def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
-        """Return the counts of boxes by each release, by its name."""
+        """Return each release's counts of boxes, by the name of the release."""
         return {
             name: Answers(release.answer(boxes), release.standard_error(boxes))
             for name, release in self.releases.items()
@@ -208,7 +209,7 @@ class Session:
 
     @property
     def district_answers(self) -> dict[str, Answers]:
-        """Counts of the districts by each release, by its name."""
+        """Each release's counts of the districts, by the name of the release."""
         return {name: one.districts for name, one in self.built.items() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
@@ -223,13 +224,13 @@ class Session:
 
     @cached_property
     def true_surface(self) -> Surface:
-        """True counts of the cells that are shown; InputError if records are not invented."""
+        """True counts of the cells that are shown; raises InputError for real records."""
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
 
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
-        """True counts of the districts, shape (q,); InputError if records are not invented."""
+        """True counts of the districts, shape (q,); raises InputError for real records."""
         points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
         shapes = np.zeros(0) if self.districts is None else self.districts.shapes
         owner, _ = points.query(shapes, predicate="intersects")
@@ -237,7 +238,7 @@ class Session:
 
     @property
     def invented_records(self) -> Points:
-        """The records; InputError if they are not invented."""
+        """The invented records; raises InputError for real records."""
         if self.records is None or not self.invented:
             raise InputError("True counts are shown for invented records only.")
         return self.records
@@ -267,14 +268,14 @@ def owned(
     unit: PrivacyUnit,
     ledger: str | os.PathLike[str] | None = None,
 ) -> Session:
-    """Return a session of a person's records, or of a dataset with a budget and a unit.
+    """Return a session of private records, or of a dataset that has a budget and a unit.
 
     The number of records is private, unless the dataset declares it public.
 
     Raises
     ------
     InputError
-        If records come without a budget, or a dataset with a second budget or unit.
+        If records are given without a budget, or a dataset is given with another budget or unit.
     """
     title, about = "Your records", "Everything shown here was released and paid for."
     if isinstance(records, PrivateDataset):

@@ -18,7 +18,7 @@ __all__ = ["Shelf"]
 class Shelf:
     """A folder of release files beside the private records.
 
-    A release that was paid for stays reachable after the explorer is closed.
+    The files make releases available after the explorer is closed.
 
     Parameters
     ----------

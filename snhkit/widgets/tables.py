@@ -82,7 +82,7 @@ def _table(
     truth: NDArray | None,
     empty: str,
 ) -> str:
-    """Return the table; ``heads`` are the first cells of each row, as HTML."""
+    """Return a table; ``first`` has the first headings, ``heads`` the first cells of each row."""
     cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
     if truth is not None:
         cells += '<th scope="col" class="snhkit-truth">Truth</th>'
@@ -132,7 +132,7 @@ def _number(value: float, sign: str = "") -> str:
 
 
 def ledger_panel(ledger: Ledger) -> str:
-    """Return HTML with the budget as a bar, one piece for each charge, and the ledger's table."""
+    """Return HTML with the budget as a bar, one part per charge, and the ledger's table."""
     pieces = "".join(_piece(entry, ledger.total) for entry in ledger.entries)
     left = ledger.remaining
     said = f"{written(left)} left" if left else "nothing left: further builds are refused"

@@ -20,7 +20,7 @@ _LARGER = 16  # the curve of sizes ends at this multiple of the largest box
 
 
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return the mean relative error of every release, on boxes of given sizes around records."""
+    """Return each release's mean relative error, for boxes of given sizes around records."""
     rows = [
         (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
         for one in session.built.values()
@@ -29,7 +29,7 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return the mean relative error of each release, for single box sizes."""
+    """Return each release's mean relative error, for each of several box sizes."""
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
     each = tuple((side, side) for side in sides)
@@ -55,14 +55,14 @@ def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 def measured(
     session: Session, sizes_m: tuple[float, float]
 ) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
-    """Return the errors of each release by its name, and the size bands that they are for.
+    """Return the bands of box sizes, and each release's errors in these bands by its name.
 
     Parameters
     ----------
     session : Session
         A session of invented records.
     sizes_m : (float, float)
-        Sizes of the boxes at hand, in metres; the first band.
+        Smallest and largest side of the chosen boxes, in metres; they are the first band.
     """
     region = session.region
     rest = [band for band in bands_in(region) if band != sizes_m and band[1] > sizes_m[1]]
@@ -73,7 +73,7 @@ def measured(
 
 
 class Measured(NamedTuple):
-    """Mean errors of a release: relative by size band, in records anywhere, and the sum of all."""
+    """Mean errors of a release: relative by band, and in records anywhere; and its sum over n."""
 
     relative: tuple[float, ...]
     anywhere: float
@@ -107,7 +107,7 @@ def _errors(
 def _boxes(
     session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """Return ``count`` boxes for each range of sizes, in turn, and their true counts."""
+    """Return ``count`` boxes per range of sizes, range after range, and their true counts."""
     records = session.invented_records
     each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]
     parts = ("x", "y", "width", "height")

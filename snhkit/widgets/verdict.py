@@ -1,4 +1,4 @@
-"""What was built, and how wrong each release is: measured for invented records only."""
+"""The list of releases, and their errors, which are measured for invented records only."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _EXPECTED = (
 
 
 def built_line(session: Session) -> str:
-    """Return HTML that says what was built, how long it took and what it cost.
+    """Return HTML that lists the releases, with the time and the epsilon of each build.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ def built_line(session: Session) -> str:
 
 
 def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> str:
-    """Return HTML with a bar for the error of each release, and the errors by size beside it.
+    """Return HTML with one row per release: a bar for its error, and its errors by box size.
 
     Parameters
     ----------
     session : Session
         The session on screen.
     sizes_m : (float, float)
-        Sizes of the boxes at hand, in metres.
+        Smallest and largest side of the chosen boxes, in metres.
     truth : bool
-        Whether true counts may be shown; otherwise nothing is measured, and the errors are those
-        expected from public cities.
+        Whether true counts may be shown. If not, the table shows the errors that were measured on
+        public cities.
     """
     low, high = sizes_m
     if not session.built or not 0 < low <= high <= session.region.side_m:
@@ -92,7 +92,7 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
 
 
 class _Line(NamedTuple):
-    """A row: relative errors by band, what stands behind the first, and further cells."""
+    """A row of the table: relative errors by band, a note on the first error, and further cells."""
 
     errors: Sequence[float]
     range: str
@@ -100,7 +100,7 @@ class _Line(NamedTuple):
 
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
-    """Return the errors that public cities let expect; nothing of it depends on records."""
+    """Return HTML with the errors to expect, taken from public cities and not from the records."""
     keys = {method.title: key for key, method in METHODS.items()}
     bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
     lines = {}
@@ -123,7 +123,7 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
 def _one_expected(
     session: Session, one: Built, key: str | None, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
-    """Return expected relative error with bounds, and the error in records anywhere."""
+    """Return the expected relative error, its two bounds, and the expected error in records."""
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
     n = one.release.n or round(float(one.release.answer(everything)[0]))  # both were paid for
@@ -147,7 +147,7 @@ def _table(
     lines: Mapping[str, _Line],
     heads: Mapping[str, str],
 ) -> str:
-    """Return a table with a bar for each line's error in the first band, the smallest first."""
+    """Return an HTML table whose bars show errors in the first band, the smallest first."""
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)
     top = max(lines[name].errors[0] for name in order) or 1.0

@@ -10,7 +10,7 @@ __all__ = ["epsilon_in_words", "message", "parse_box"]
 
 
 def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
-    """Return two sentences on what an epsilon promises and what it costs, for beginners.
+    """Return two sentences for beginners: the protection of an epsilon, and its noise.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
 
 
 def message(text: str, *, error: bool = False) -> str:
-    """Return text as HTML for the message area, which a screen reader reads out on changes."""
+    """Return a text as HTML for the message area, whose changes a screen reader reads out."""
     role, kind = ("alert", " snhkit-error") if error else ("status", "")
     return f'<div role="{role}" class="snhkit-message{kind}">{html.escape(text)}</div>'
 

@@ -1,1 +1,1 @@
-"""The exercises of the lectures, one module a lecture: name to judge."""
+"""The exercises of the lectures, one module per lecture, which map names to judges."""

@@ -29,7 +29,7 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     Returns
     -------
     outlines : dict or None
-        ``corners`` lists south, west, north and east of one cell after the other, in multiples of
+        ``corners`` lists south, west, north and east of each cell in turn, in multiples of
         ``unit`` degrees from ``origin``. None if there are too many cells to draw.
     note : str
         The number of cells.

@@ -133,17 +133,18 @@ class Districts:
     Parameters
     ----------
     frame : GeoDataFrame or GeoSeries
-        The polygons as they were given, q rows.
+        The polygons in their original form, q rows.
     names : list of str, length q
         The names of the polygons.
     shapes : array of shapely geometries, shape (q,)
-        The polygons in the region's metres, clipped to about the region.
+        The polygons in the region's metres, clipped approximately to the region.
     area_m2 : ndarray, shape (q,)
         Area of the part inside the region, in square metres.
     share : ndarray, shape (q,)
         The part inside the region as a share of the whole area, from 0 to 1.
     drawn : list of dict, length q
-        GeoJSON geometries in degrees: the part inside the region if there is one, or the whole.
+        GeoJSON geometries in degrees: the part of a polygon inside the region, or the whole
+        polygon if no part is inside.
     """
 
     frame: "gpd.GeoDataFrame | gpd.GeoSeries"
@@ -160,7 +161,7 @@ class Districts:
         frame: "gpd.GeoDataFrame | gpd.GeoSeries",
         label: Hashable | None = None,
     ) -> "Districts":
-        """Return a frame's polygons clipped to a region; ``label`` is the column of their names."""
+        """Return a frame's polygons clipped to a region, named by the column ``label``."""
         names = _names(frame, label)
         shapes = polygons_in(region, frame)
         inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
@@ -184,7 +185,7 @@ class Districts:
         release : Release
             The release that counts the polygons.
         m : folium.Map, optional
-            The map to which they are added; by default a new one of the release's region.
+            The map to which the polygons are added; by default a new map of the release's region.
         """
         counts, errors = self.answers(release)
         overlay = self.overlay(counts, errors, self.scale([counts]), release.method)
@@ -195,7 +196,7 @@ class Districts:
 
     @property
     def titles(self) -> list[str]:
-        """Names of the polygons, marked where a part or all of one is not counted."""
+        """Names of the polygons, with a mark if a part or all of a polygon is not counted."""
         said = np.select(
             [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
         )
@@ -263,7 +264,7 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
 
 
 def _lines(count: float, error: float, density: float, share: float) -> list[str]:
-    """Return the lines of a tooltip below the name."""
+    """Return the lines of a polygon's tooltip that stand below the name."""
     if share <= 0:
         return ["outside the region: not counted"]
     known = "" if np.isnan(error) else f" ± {error:,.1f} (standard error of the noise)"

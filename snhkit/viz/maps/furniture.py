@@ -1,4 +1,4 @@
-"""What every map has: land, a graticule, a legend, and the styles and functions for them."""
+"""The parts that every map has: land, a graticule and a legend, with styles and functions."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ _HERE = Path(__file__).parent
 
 
 class Furniture(MacroElement):
-    """Land, graticule and legend of a map, and the styles and functions of every page that has one.
+    """Land, graticule and legend of a map, and the styles and functions that its page needs.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Furniture(MacroElement):
         self.bounds, self.land = bounds, land
 
     def render(self, **kwargs: Any) -> None:
-        """Add the styles and functions to the page, once, and the calls for this map."""
+        """Add the calls for this map to the page, and the styles and functions once per page."""
         figure: Any = self.get_root()
         css = (_HERE / "furniture.css").read_text(encoding="utf-8")
         js = (_HERE / "furniture.js").read_text(encoding="utf-8")

@@ -49,8 +49,8 @@ def base_map(
 
     By default the map loads nothing from the network; coasts, borders and names are coarse (see
     ``snhkit.viz.maps.land``). With ``folium-offline`` installed (the extra
-    ``offline``) the page holds all it needs; otherwise a browser loads Leaflet from the network
-    when it shows the map.
+    ``offline``), the page contains all its scripts and styles; otherwise a browser loads Leaflet
+    from the network when it shows the map.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def base_map(
     m : folium.Map, optional
         An existing map, to which the outline and the graticule are added; its view stays.
     tiles, attr : str or folium.TileLayer, optional
-        The background of a new map, as ``folium.Map`` takes it: its name, or the address of a
-        tile server with the attribution that the server asks for. The server learns which part of
-        the world is looked at.
+        The background of a new map, as for ``folium.Map``: the name of a tile set, or the address
+        of a tile server with the attribution that the server asks for. The server learns which
+        part of the world is shown.
 
     Returns
     -------
@@ -116,8 +116,8 @@ def compare_map(
     releases : mapping of str to Release
         At least one release, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Boxes to draw; a tooltip shows the count of every release. Boxes that were laid around
-        private records reveal where these are: draw such boxes for the owner only.
+        Boxes to draw; a tooltip shows the count of every release. Boxes that were placed around
+        private records reveal the places of these records: show such a map to the owner only.
     m : folium.Map, optional
         An existing map, to which the layers are added; its view stays.
     cell_m : float, optional
@@ -207,7 +207,7 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Return whether a map's page holds all it shows: made by ``folium-offline``, without tiles.
+    """Return whether a map is made by ``folium-offline`` without tiles, so needs no network.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
 
 
 def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
-    """Refuse names that layers of a map have already, and hide the layers of earlier releases."""
+    """Raise InputError if a layer has a release's name already, and hide earlier layers."""
     folium_of(m)
     layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
     taken = {layer.layer_name for layer in layers}
@@ -292,7 +292,7 @@ def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
 
 
 def _control_last(module: ModuleType, m: folium.Map) -> None:
-    """Add the layer control, or move it to the end: its script names every layer above it."""
+    """Add the layer control, or move it to the end, since its script names all earlier layers."""
     for name, child in m._children.items():
         if type(child).__name__ == "LayerControl":
             m._children.move_to_end(name)
@@ -318,6 +318,6 @@ def _add_boxes(
 
 
 def _snake(style: dict[str, Any]) -> dict[str, Any]:
-    """Return options of Leaflet, renamed as folium's functions name them."""
+    """Return Leaflet's style options under the names that folium's functions use."""
     spelt = {"fillOpacity": "fill_opacity", "className": "class_name"}
     return {spelt.get(name, name): value for name, value in style.items()} | {"fill": True}

@@ -82,16 +82,16 @@ class Surface:
 
     @classmethod
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts to draw: as ``of``, but cells of a coarse grid keep their edges.
+        """Return the counts to draw: like ``of``, but with the cell edges of a coarse grid.
 
-        A cell that is shown has the density of the release's own cell at its centre, if the
-        release's own cells are equal and wider. Otherwise a shown cell across an edge would have a
-        mixed colour.
+        If the release's own cells are equal and wider than the cells of the surface, each cell of
+        the surface gets the density of the release's cell at its centre. With ``of``, a cell that
+        crosses an edge would have a mixed colour.
 
         Parameters
         ----------
         release, cell_m
-            As for ``of``.
+            The same parameters as those of ``of``.
         """
         grid = Grid.of_width(release.region, cell_m or display_cell_m(release.region))
         cells = getattr(getattr(release, "model", release), "cells", None)
