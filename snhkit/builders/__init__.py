@@ -1,4 +1,4 @@
-"""The methods that need no neural network, one per module, each a ``Builder`` of releases."""
+"""The methods that need no neural network: one ``Builder`` of releases per module."""
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder

@@ -36,8 +36,8 @@ class AdaptiveGrid:
     alpha : float
         The share of epsilon that buys the coarse counts, between 0 and 1.
     c : float
-        The constant of the rule for the coarse grid, greater than 0; the rule for the pieces uses
-        c / 2 (the paper's c2).
+        The constant of the rule for the number of coarse cells, greater than 0. A larger constant
+        gives fewer cells. The rule for the pieces uses c / 2 (the paper's c2).
 
     Raises
     ------
@@ -54,8 +54,8 @@ class AdaptiveGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, Sec. 4.2.
-    Standard errors take the pieces as given. Because the pieces depend on the coarse noise, the
-    true errors are about 1 % larger.
+    Standard errors are computed as if the pieces had been fixed in advance. Because the pieces
+    depend on the coarse noise, the true errors are about 1 % larger.
     """
 
     alpha: float = 0.5
@@ -180,9 +180,9 @@ def consistent_noise(
     Notes
     -----
     Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of k pieces, and
-    let w be the weight of the cell's coarse count. In the answer the noise of piece i has the
-    factor f_i - w F, the noise of the coarse count has the factor w F, and the f_i of the cell add
-    up to k F.
+    let w be the weight of the cell's coarse count. In the answer for the box, the noise of piece i
+    is multiplied by f_i - w F, and the noise of the coarse count by w F. The fractions f_i of the
+    cell's pieces add up to k F.
     """
     weight = _coarse_weight(pieces**2, alpha)
     return CellNoise(
@@ -192,7 +192,15 @@ def consistent_noise(
 
 
 def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
-    """Return the weight of a coarse count in its mean with the sum of ``parts`` fine counts."""
+    """Return the weight of coarse counts in their weighted means with the sums of their pieces.
+
+    Parameters
+    ----------
+    parts : ndarray of int
+        The number of pieces of each coarse cell.
+    alpha : Fraction
+        The share of epsilon that bought the coarse counts.
+    """
     # A coarse count has the variance 1 / alpha^2, the sum of its parts parts / (1 - alpha)^2, in
     # the same unit; weights are inversely proportional to variances.
     coarse = float(alpha) ** 2 * parts

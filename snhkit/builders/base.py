@@ -73,9 +73,18 @@ class Extra:
 
 
 def publish(builder: Builder, private: Measurements, model: Model, **shown: Any) -> Release:
-    """Return the release of a builder's model, and of what its measurements cost.
+    """Return a release of a builder's model, with the costs of the measurements.
 
-    The release shows the builder's hyperparameters, or ``shown`` in their place.
+    Parameters
+    ----------
+    builder : Builder
+        The builder, whose class name is the release's method.
+    private : Measurements
+        The measurements that the builder made of the records.
+    model : Model
+        The model that answers queries.
+    **shown
+        The hyperparameters that the release shows. By default they are all of the builder's.
     """
     return Release(
         method=type(builder).__name__,
@@ -90,14 +99,17 @@ def publish(builder: Builder, private: Measurements, model: Model, **shown: Any)
 
 
 def hyperparameters(builder: Any) -> dict[str, Any]:
-    """Return the hyperparameters of a builder, or of a part of one, as JSON values by name."""
+    """Return the fields of a builder, or of a dataclass in a builder, as JSON values by name."""
     return _plain(asdict(builder))
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
-    """Return query sizes (l, u) in metres as floats; InputError unless 0 < l <= u < infinity.
+    """Return query sizes (l, u) in metres as floats.
 
-    ``but_for`` names another value that the caller accepts, for the message.
+    InputError is raised unless 0 < l <= u < infinity.
+
+    If the caller also accepts a value that is no pair of sizes, ``but_for`` names this value for
+    the error message.
     """
     low, high = sizes_m
     if not 0 < low <= high < math.inf:
@@ -106,7 +118,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in JSON types, so that a file gives back what was stored."""
+    """Return a value in JSON types, so that storing and loading it does not change its type."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):

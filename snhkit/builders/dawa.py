@@ -47,19 +47,21 @@ class DAWA:
     ratio : float
         The share of epsilon that chooses the buckets, between 0 and 1.
     order : int, optional
-        The grid has 2^order cells per side; from 0 to 11. By default the cells are about as wide as
-        the smallest squares, relatively narrower for squares above 80 m, and wider for a small n
-        epsilon if n is public.
+        The grid has 2^order cells per side; from 0 to 11. By default, the cells are about as wide
+        as the smallest squares of ``sizes_m``. They are narrower than these if the squares are
+        wider than 80 m, and wider if n is public and the product of n and epsilon is small.
     block : int
-        The number of cells of the shortest part of the line with a bucket length of its own, a
-        power of four. A small block adapts better but follows more of the noise.
+        The number of cells in the smallest block, a power of four. The line is divided into blocks,
+        and all buckets of a block have the same length. Small blocks adapt better to the records,
+        but also to the noise.
     sizes_m : (float, float)
         The smallest and the largest side of the expected squares, in metres. The squares are
         expected near the public points, or anywhere in the region if there are none.
     caution : float, optional
-        The price of a part of the line, in noise scales. A small number adapts better, and a large
-        one follows less of the noise. By default the price grows with the number of cells in the
-        expected squares, whose noise adds up.
+        The price of a block, in noise scales: dividing the line into more blocks must reduce the
+        cost of its buckets by more than the price. A low price adapts better to the records, but
+        also to the noise. By default, the price grows with the number of cells in the expected
+        squares, because the noise of these cells adds up.
 
     Raises
     ------
@@ -80,11 +82,12 @@ class DAWA:
     Li, Hay, Miklau and Wang, "A Data- and Workload-Aware Algorithm for Range Queries Under
     Differential Privacy", PVLDB 7, 2014. This implementation differs in three ways:
 
-    - The deviation of a bucket is taken twice from its median, an integer between one and two times
-      the deviation from the mean.
-    - The buckets of a block have equal lengths, and the noise is what the proof requires. The free
-      choice of each bucket (Sec. 3.3) selects buckets whose noise happens to be low.
-    - The weights of the tree's levels (Sec. 4) are optimal, instead of found by a greedy search.
+    - The cost of a bucket contains twice the deviation from the median. This number is an integer,
+      and lies between one and two times the deviation from the mean.
+    - The buckets of a block have equal lengths, and the noise is as large as the privacy proof
+      requires. The paper chooses each bucket freely (Sec. 3.3), which favours buckets whose noise
+      happens to be low.
+    - The weights of the tree's levels (Sec. 4) are optimal; the paper searches them greedily.
     """
 
     ratio: float = 0.25
@@ -107,13 +110,13 @@ class DAWA:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms | Measurements) -> tuple[Fraction, Fraction, Fraction]:
-        """Return epsilon for the buckets, epsilon for the counts, and the price of a bucket."""
+        """Return the epsilons of buckets and of counts, and the price of a bucket in records."""
         bucket_epsilon = terms.epsilon * exact(self.ratio)
         count_epsilon = terms.epsilon - bucket_epsilon
         return bucket_epsilon, count_epsilon, terms.unit.sensitivity / count_epsilon
 
     def order_for(self, side_m: float, n_epsilon: float | None = None) -> int:
-        """Return the order of the grid.
+        """Return the order of the grid, which has 2^order cells per side.
 
         Parameters
         ----------
@@ -131,7 +134,7 @@ class DAWA:
         return int(np.clip(round(math.log2(side_m / cell_m)), 0, _MAX_ORDER))
 
     def caution_for(self, cell_m: float) -> float:
-        """Return the price of a part of the line for cells of a width in metres."""
+        """Return the price of a block in noise scales, for cells that are ``cell_m`` wide."""
         if self.caution is not None:
             return self.caution
         covered = max(sum(self.sizes_m) / 2 / cell_m, 1) ** 2
@@ -158,7 +161,7 @@ class DAWA:
         Returns
         -------
         RangeQueries
-            From 4 to 4,096 squares, the same for the same input.
+            From 4 to 4,096 squares. Equal arguments give equal squares.
         """
         near = public if public is not None and len(public) else grid.region
         covered = (np.mean(self.sizes_m) / grid.cell_m + 1) ** 2
@@ -179,7 +182,7 @@ class DAWA:
         BucketCosts.of(grid.m**2, price, bucket_epsilon, sensitivity, block_price)
 
     def _block_price(self, grid: Grid, terms: Terms | Measurements) -> Fraction:
-        """Return the price of a part of the line in records."""
+        """Return the price of a block in records."""
         bucket_epsilon, _, _ = self._budget(terms)
         caution = Fraction(str(round(self.caution_for(grid.cell_m), 3)))
         return caution * noise_scale(bucket_epsilon, 2 * terms.unit.sensitivity)

@@ -30,21 +30,21 @@ _MAX_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a s
 class HDMM:
     """Noisy weighted sums of cells, optimised for the expected sizes of boxes.
 
-    Before any record is used, an optimiser searches for weighted sums of cells along an axis, the
-    strategy, whose noisy values give the least error for intervals of the expected sizes. The
-    strategy is measured along both axes with noise, and least squares gives the counts of cells.
-    For small boxes the optimum is the cells themselves, for large boxes it is similar to a
-    hierarchy.
+    Before any record is used, an optimiser searches for a strategy: weighted sums of cells along an
+    axis, whose noisy values give the least error for intervals of the expected sizes. The strategy
+    is measured along both axes with noise, and least squares gives the counts of cells.
+    For small boxes, the best strategy measures the cells themselves; for large boxes, the best
+    strategy is similar to a hierarchy.
 
     Parameters
     ----------
     cell_m : float, optional
         The cell width in metres, made a little smaller so that whole cells fill the region; at most
-        1,024 cells per side. By default ``width`` gives it.
+        1,024 cells per side. By default, the method ``width`` chooses the width.
     sizes_m : (float, float) or None
         The smallest and the largest side of the expected boxes, in metres. Sides are taken to be
-        uniform between the two, and positions uniform in the region. None takes all boxes of whole
-        cells to be equally probable.
+        uniform between the two, and positions uniform in the region. With None, all boxes of whole
+        cells are taken to be equally probable.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class HDMM:
         return max(default_cell_width(n, epsilon, expected), side_m / _MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if boxes are wider than the region, or the cells are too many."""
+        """Raise InputError if expected boxes are wider than the region, or cells are too many."""
         if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
@@ -108,7 +108,7 @@ class HDMM:
             )
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of the counts that fit the noisy weighted sums best."""
+        """Return a release of the least-squares counts of cells, given the noisy weighted sums."""
         width = self.cell_m
         if width is None:
             n = private.number()
@@ -124,7 +124,8 @@ class HDMM:
         """Return the strategy along an axis as integer weights.
 
         The columns of the optimised strategy are scaled to sums of about 2^15 and rounded to
-        integers. The sums are smaller if epsilon is so small that the noise could not be drawn.
+        integers. The sums are smaller if epsilon is so small that the noise for sums of 2^15 would
+        be too large to draw.
 
         Parameters
         ----------
@@ -149,9 +150,10 @@ class HDMM:
 
 
 def covariance(weights: csr_array) -> NDArray[np.float64]:
-    """Return the covariance of least-squares estimates along an axis, shape (m, m).
+    """Return the covariance of least-squares estimates of cells along an axis, shape (m, m).
 
-    The unit is the variance of the noise in one measured sum.
+    The covariance is in units of the variance of the noise in one measured sum. ``weights`` is the
+    strategy that ``HDMM.weights`` returns.
     """
     real = weights.astype(np.float64)
     with one_thread():

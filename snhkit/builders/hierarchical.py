@@ -37,14 +37,15 @@ class HierarchicalGrid:
     ----------
     cell_m : float, "bought", "auto" or None
         The width of the finest cells in metres, made a little smaller so that the grids are nested.
-        "bought", "auto" and None are as for ``Identity``, for a quarter of epsilon.
+        "bought", "auto" and None choose the width as in ``Identity``, but for a grid that gets a
+        quarter of epsilon.
     b : int, optional
         The branching factor, at least 2. By default the best one is used.
 
     Raises
     ------
     InputError
-        If ``cell_m`` is none of these, or ``b`` is not a whole number of at least 2.
+        If ``cell_m`` is not one of these values, or ``b`` is not a whole number of at least 2.
 
     Examples
     --------
@@ -58,9 +59,9 @@ class HierarchicalGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Understanding Hierarchical Methods for Differentially Private
-    Histograms", PVLDB 2013: equal shares of epsilon, no count of the whole region, and b chosen for
-    the least average variance (Sec. 4). Here the average variance is exact: in two dimensions, and
-    after least squares.
+    Histograms", PVLDB 2013: equal shares of epsilon, no count of the whole region, and the b of the
+    least average variance (Sec. 4). This implementation computes the average variance exactly, in
+    two dimensions and after least squares.
     """
 
     cell_m: Width = None
@@ -110,12 +111,13 @@ def average_variance(sides: tuple[int, ...]) -> float:
     Parameters
     ----------
     sides : tuple of int
-        Cells per side of nested grids, from the coarsest, which share epsilon equally.
+        The cells per side of nested grids, from the coarsest to the finest. The grids share
+        epsilon equally.
 
     Returns
     -------
     float
-        The mean variance, in units of a cell's variance if one grid got all of epsilon.
+        The mean variance. The unit is the variance of a cell's count that gets all of epsilon.
 
     Examples
     --------
@@ -131,10 +133,17 @@ def average_variance(sides: tuple[int, ...]) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean of ``BlockNoise``'s X_b over all intervals of the m cells along an axis.
+    """Return the mean, over all intervals of the m cells along an axis, of ``BlockNoise``'s X_b.
 
-    The sum over intervals is taken block by block: intervals that cover the block, that have one
-    end inside, and that have both ends inside.
+    For each block, the intervals that cover the block, those with one end inside and those with
+    both ends inside are summed separately.
+
+    Parameters
+    ----------
+    m : int
+        The number of cells along the axis.
+    blocks : int
+        The number of equal blocks into which the cells are divided.
     """
     g = m // blocks
     before = np.arange(blocks) * float(g)

@@ -18,21 +18,23 @@ class Identity:
     """Noisy counts of a grid of a given cell width, without any further processing.
 
     Each cell gets independent noise, and the answer for a box is the sum over the cells that it
-    covers. Narrow cells resolve streets but add much noise to large boxes; wide cells blur. With a
-    well-chosen width the method is accurate for small boxes. The width must follow from public
-    knowledge: comparing widths on the private records would reveal something about them.
+    covers. Narrow cells resolve streets, but large boxes then sum the noise of many cells. Wide
+    cells blur the positions of records. With a well-chosen width, the method is accurate for small
+    boxes. A width given in metres must follow from public knowledge: comparing widths on the
+    private records would reveal something about these records.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width in metres, made a little smaller so that whole cells fill the region.
-        "bought" chooses a width for up to 3 % of epsilon, as ``DenoisedGrid`` does; "auto" takes
-        the width from ``ParamSelect``; None takes it from ``default_cell_width``.
+        With "bought", up to 3 % of epsilon is spent on choosing a width that suits the records, as
+        in ``DenoisedGrid``. With "auto", ``ParamSelect`` predicts the width. With None,
+        ``default_cell_width`` gives the width.
 
     Raises
     ------
     InputError
-        If ``cell_m`` is none of these.
+        If ``cell_m`` is not one of these values.
 
     Examples
     --------
@@ -47,8 +49,8 @@ class Identity:
     Notes
     -----
     The Laplace mechanism on a histogram: Dwork, McSherry, Nissim and Smith, "Calibrating noise to
-    sensitivity in private data analysis", TCC 2006; the collection step of SNH (Zeighami et al.,
-    PVLDB 2022, Sec. 4.1).
+    sensitivity in private data analysis", TCC 2006. SNH collects its counts in the same way
+    (Zeighami et al., PVLDB 2022, Sec. 4.1).
     """
 
     cell_m: Width = None

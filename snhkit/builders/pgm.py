@@ -30,21 +30,21 @@ _STD_EXPONENT = 1 / 4  # the sum of k by k cells is weighted as if its deviation
 class PGM:
     """The non-negative counts with sum n that fit a noisy grid and the sums of its blocks best.
 
-    Noisy counts may be negative and need not add up to n. The probability distribution over the
-    cells that fits the noisy counts best has neither fault, so fitting it removes some of the
-    noise; as post-processing it costs no privacy. The sums of blocks of cells are fitted as well:
-    otherwise raising negative cells to zero would move mass from dense districts to empty ones.
+    Noisy counts may be negative and need not add up to n. Fitting a probability distribution over
+    the cells to the noisy counts removes both faults, and thereby some of the noise. The fit is
+    post-processing, so it costs no epsilon. The sums of blocks of cells are fitted as well, because
+    raising negative cells to zero would otherwise move counts from dense districts to empty ones.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width in metres, made a little smaller so that whole blocks fill the region; at
-        most 1,024 cells per side. "bought", "auto" and None are as for ``Identity``.
+        most 1,024 cells per side. "bought", "auto" and None choose the width as in ``Identity``.
 
     Raises
     ------
     InputError
-        If ``cell_m`` is none of these.
+        If ``cell_m`` is not one of these values.
 
     Examples
     --------
@@ -55,11 +55,12 @@ class PGM:
     -----
     McKenna, Sheldon and Miklau, "Graphical-model based estimation and inference for differential
     privacy", ICML 2019, with the authors' package ``mbi`` (the extra ``pgm``): mirror descent
-    (Algorithm 1) on the L2 loss. The attributes of a cell are its block, its block inside that
-    block, and so on, and the sums of blocks are marginals over the first attributes. Because they
-    are sums of the same noisy cells, their weights are free: the standard deviation of a sum of k
-    by k cells is taken to be k^(1/4) times that of a cell, which did well on San Francisco's taxis.
-    The counts add up to n if it is known, else to the sum of the noisy counts.
+    (Algorithm 1) on the L2 loss. The attributes of a cell are its widest block, the next narrower
+    block inside this one, and so on, and the sums of blocks are marginals over the first
+    attributes. The sums are not new measurements but sums of the same noisy cells, so their weights
+    can be chosen freely. The standard deviation of a sum of k by k cells is taken to be k^(1/4)
+    times that of a cell, a choice that did well on San Francisco's taxis. The counts add up to n if
+    n is known, else to the sum of the noisy counts.
     """
 
     cell_m: Width = None
@@ -107,7 +108,7 @@ class PGM:
 
 
 def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[np.float64]:
-    """Return the counts closest to noisy ones that are non-negative and add up to ``total``.
+    """Return the non-negative counts that add up to ``total`` and fit noisy counts best.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
 
 
 def _mbi() -> ModuleType:
-    """Import mbi without its warning about jax's default settings."""
+    """Import and return mbi, without the warning about jax's default settings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import mbi

@@ -34,13 +34,14 @@ class Privelet:
     A coefficient is the difference between the counts in the two halves of an interval, for
     intervals of every length 2^j in both directions. A large box is a combination of few
     coefficients instead of thousands of cells, so its noise is much smaller. The noise of a small
-    box is larger, because a record changes many coefficients, and all of them are paid for.
+    box is larger than that of independent cells, because a record changes many coefficients, and
+    epsilon is divided among all of them.
 
     Parameters
     ----------
     cell_m : float, optional
         The cell width in metres, made smaller so that 2^k cells per side fill the region. By
-        default it follows from ``default_cell_width``, for a 200th of epsilon.
+        default, the width is about what ``default_cell_width`` gives for a 200th of epsilon.
 
     Raises
     ------
@@ -57,7 +58,7 @@ class Privelet:
     Xiao, Wang and Gehrke, "Differential Privacy via Wavelet Transforms", TKDE 2011: Haar wavelets
     (Sec. 4) in two dimensions by the standard decomposition (Sec. 6). The paper's noise is
     inversely proportional to a coefficient's weight. Here coefficients are multiplied by their
-    weights, which makes them differences of counts, and all get the same noise.
+    weights, which makes them differences of counts, and all of them get the same noise.
     """
 
     cell_m: float | None = None
@@ -67,7 +68,7 @@ class Privelet:
             positive("cell_m", self.cell_m)
 
     def halvings(self, side_m: float, n: int, epsilon: float) -> int:
-        """Return how many times the region is halved, the k of 2^k cells per side.
+        """Return the number k of times that the region is halved, which gives 2^k cells per side.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class Privelet:
             Grid(region, 2 ** self.halvings(region.side_m, 0, 1))
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of the counts whose coefficients are the noisy ones."""
+        """Return a release of the counts that have the noisy coefficients."""
         n = private.number() if self.cell_m is None else 0
         k = self.halvings(private.region.side_m, n, private.record_epsilon)
         grid, haar = Grid(private.region, 2**k), haar_matrix(k)
@@ -143,10 +144,10 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
 
     Notes
     -----
-    Along an axis, let w hold the share of each of the m cells that a box covers. The coefficients
-    of intervals of s cells contribute w (P - Q) w / s to the variance of w's answer, where P and Q
-    average over the halves of these intervals and over the intervals. The total contributes
-    w P w / m, where P averages over all cells.
+    Along an axis, let the vector w hold the share of each of the m cells that a box covers. The
+    coefficients of intervals of s cells contribute w (P - Q) w / s to the variance of the answer
+    for w, where P averages w within each half of these intervals, and Q within each whole interval.
+    The total of all cells contributes w P w / m, where P averages w over all cells.
     """
     m = 2**k
     parts = np.concatenate([[1], 2 ** np.arange(k)]) / m
@@ -158,7 +159,9 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
 
 
 def inverted(haar: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the counts whose transform along both axes is ``sums``, shape (m, m).
+    """Return the counts, shape (m, m), whose transform along both axes is ``sums``.
+
+    ``haar`` is the result of ``haar_matrix``, and ``sums`` has the shape (m, m).
 
     Examples
     --------

@@ -50,7 +50,8 @@ class QuadTree:
     Notes
     -----
     Cormode, Procopiuc, Srivastava, Shen and Yu, "Differentially Private Spatial Decompositions",
-    ICDE 2012: geometric budget (Sec. 4.2) and ordinary least squares (Sec. 5).
+    ICDE 2012: shares of epsilon that grow geometrically with depth (Sec. 4.2), and ordinary least
+    squares (Sec. 5).
     """
 
     height: int | None = None
@@ -60,7 +61,7 @@ class QuadTree:
             whole("height", self.height, least=0, most=_MAX_HEIGHT)
 
     def height_for(self, side_m: float, n: int, epsilon: float) -> int:
-        """Return the height of the tree.
+        """Return the height of the tree, which is the number of times that the region is halved.
 
         Parameters
         ----------
@@ -84,7 +85,7 @@ class QuadTree:
 
     @staticmethod
     def shares(height: int) -> list[Fraction]:
-        """Return the share of epsilon of each level.
+        """Return each level's share of epsilon.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Tessellation: districts known in advance, counted as they are."""
+"""Tessellation: one noisy count for each of the districts that the user declares."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,24 +20,24 @@ __all__ = ["Tessellation"]
 class Tessellation:
     """One noisy count for each of declared, disjoint districts.
 
-    Where the table to publish is by ward, census block or H3 cell, and nothing else will be
-    asked, each district gets a count of its own: the least noise that a count can have. All
-    counts together cost epsilon once, since every record is in one district only. Other boxes
-    and polygons are answered by area, as if records were spread evenly inside each district, so
-    a district should not be much larger than the boxes that will be asked.
+    This method suits a table of counts by ward, census block or H3 cell, if no other queries are
+    expected. Each district is measured directly, so its count has the least noise that a count
+    can have. All counts together cost epsilon once, since every record is in one district only.
+    Other boxes and polygons are answered by area, as if records were spread evenly inside each
+    district. If such queries are expected, the districts should not be much larger than these.
 
-    A record on a border belongs to the first district, by order, that the border bounds. Records
-    outside all districts are one more noisy count, which the release's card tells. A district
-    that reaches out of the region is counted inside the region only.
+    A record on a border belongs to the first of the districts that meet there, in the given
+    order. The records outside all districts get one more noisy count, which the release's card
+    shows. Only the part of a district inside the region is counted.
 
     Parameters
     ----------
     districts : GeoDataFrame, GeoSeries or Polygons
-        Declared, public polygons in any coordinate reference system that do not overlap. They
-        must not have been drawn after looking at the records. The builder keeps the polygons as
-        a value that cannot change, and not the frame.
+        Public polygons that do not overlap, in any coordinate reference system. They must not
+        have been drawn after looking at the records. The builder keeps an immutable copy of the
+        polygons instead of the frame.
     label : str, optional
-        Column of the districts' names; the frame's index by default.
+        The column that holds the districts' names. By default, the frame's index names them.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Tessellation:
     Raises
     ------
     InputError
-        If the frame has no rows or no CRS, names a label twice, or holds a shape that is not a
-        valid polygon; when records are released also if two districts overlap, or none lies in
-        the region. Nothing is spent then.
+        If the frame has no rows or no coordinate reference system, if two districts have the
+        same label, or if a shape is not a valid polygon. At a release, also if two districts
+        overlap, or no district lies in the region; then no epsilon is spent.
 
     See Also
     --------
@@ -69,8 +69,8 @@ class Tessellation:
     Notes
     -----
     The Laplace mechanism on a histogram whose cells are the districts (Dwork et al. 2006). In a
-    comparison a tessellation takes part by a title of its own, in ``Plan.builders``: no short
-    name can stand for it, since districts are needed.
+    comparison, a tessellation has no short name, because its districts must be given: add the
+    builder to ``Plan.builders`` under a title of your choice.
     """
 
     districts: Polygons
@@ -87,7 +87,7 @@ class Tessellation:
         _partition(region, self.districts)
 
     def build(self, private: Measurements) -> Release:
-        """Count the records of each district and add noise, for all of epsilon."""
+        """Return a release of the districts' noisy counts, for all of epsilon."""
         from snhkit.release.polygon_model import PolygonModel
 
         partition = _partition(private.region, self.districts)
@@ -99,7 +99,10 @@ class Tessellation:
 
 @lru_cache(maxsize=4)
 def _partition(region: Region, districts: Polygons) -> "PolygonPartition":
-    """Return the districts cut to a region, proven to be disjoint; the last few are kept."""
+    """Return districts cut to a region, after a check that they are disjoint.
+
+    The last few results are cached.
+    """
     from snhkit.release.polygon_partition import PolygonPartition
 
     return PolygonPartition.of(region, districts)

@@ -18,15 +18,15 @@ __all__ = ["UniformGrid"]
 class UniformGrid:
     """Noisy counts of an m by m grid with m = sqrt(n epsilon / c).
 
-    More records or a larger epsilon give smaller cells. The rule balances the noise of the cells
-    inside a box against the error of the assumption that records are uniform within the cells at
-    the box's border. The rule does not know how clustered the records are, and the cells are too
-    large for small boxes.
+    More records or a larger epsilon give smaller cells. The rule balances two errors: the noise of
+    the cells inside a box, and the error from assuming that records are uniform within the cells at
+    the box's border. The rule ignores how clustered the records are, and its cells are too large
+    for small boxes.
 
     Parameters
     ----------
     c : float
-        The constant of the rule, greater than 0.
+        The constant of the rule, greater than 0. A larger constant gives fewer cells.
 
     Raises
     ------

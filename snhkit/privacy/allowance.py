@@ -11,7 +11,7 @@ __all__ = ["Allowance"]
 
 
 class Allowance:
-    """The epsilon that the measurements of one build may spend, which only falls.
+    """The epsilon that the measurements of one build may still spend; it never grows.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Allowance:
         return total(self._spends)
 
     def take(self, what: str, epsilon: Epsilon) -> Fraction:
-        """Take the cost of a measurement before anything is counted, and return it exactly.
+        """Reserve the cost of a measurement before anything is counted, and return the exact cost.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Allowance:
         Raises
         ------
         BudgetExceeded
-            If less is left; nothing is taken then.
+            If less than ``epsilon`` is left; then the allowance stays as it was.
         InputError
             If epsilon is not a positive, finite number, or the build has ended.
         """

@@ -23,19 +23,18 @@ _MAX_THRESHOLDS = 200
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit: the promised epsilon, and what each pair of neighbours has shown.
+    """The result of an audit: the promised epsilon, and a lower bound for each pair of neighbours.
 
     Parameters
     ----------
     promised : float
         The epsilon that is claimed.
     shown : mapping of str to float
-        A lower bound on epsilon for each pair of neighbours. All bounds hold together with the
-        probability ``confidence``.
+        A lower bound on epsilon for each pair of neighbours, by the name of the pair.
     runs : int
         The number of runs on each input.
     confidence : float
-        Between 0 and 1.
+        The probability, between 0 and 1, with which all bounds hold together.
 
     Examples
     --------
@@ -55,7 +54,7 @@ class Audit:
 
     @property
     def refuted(self) -> bool:
-        """Whether the promise is broken: a bound is above what was promised."""
+        """True if the promise is broken, because a lower bound is above the promised epsilon."""
         return self.largest > self.promised
 
     def __str__(self) -> str:
@@ -76,15 +75,15 @@ def audit_mechanism(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> Audit:
-    """Audit a mechanism on several pairs of neighbours, and return what each pair has shown.
+    """Return an audit of a mechanism: lower bounds on its epsilon from several pairs of neighbours.
 
     Parameters
     ----------
     mechanism : callable
         A function of one input that returns the published numbers, always equally many.
     pairs : mapping of str to (any, any)
-        Pairs of inputs that differ in one unit of privacy, by name. Choose worst cases, since a
-        fault may concern few inputs.
+        Pairs of inputs that differ in one unit of privacy, by name. Choose worst cases, since an
+        error in the mechanism may show on few inputs only.
     promised : float
         The epsilon that is claimed.
     runs : int
@@ -118,7 +117,7 @@ def audit_mechanism(
 
     Notes
     -----
-    The error is shared among the pairs (Bonferroni).
+    The permitted error, 1 - ``confidence``, is divided among the pairs (Bonferroni correction).
     """
     if not pairs:
         raise InputError("audit: give at least one pair of neighbours.")
@@ -181,7 +180,8 @@ def audited_epsilon(
     Notes
     -----
     After Jagielski, Ullman and Oprea, "Auditing Differentially Private Machine Learning", NeurIPS
-    2020: an event chosen on some runs, and Clopper-Pearson bounds from the others.
+    2020: some runs select an event, and the other runs give Clopper-Pearson bounds on the event's
+    probabilities.
     """
     a, b, thresholds, half = projected(mechanism, one, other, runs)
     estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
@@ -192,7 +192,26 @@ def audited_epsilon(
 def projected(
     mechanism: Callable[[Any], ArrayLike], one: Any, other: Any, runs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return one number for each run on each input, thresholds, and how many runs chose both."""
+    """Return the outputs for two inputs, projected on the direction that separates them best.
+
+    Parameters
+    ----------
+    mechanism : callable
+        A function of one input that returns the published numbers.
+    one, other : any
+        The two inputs.
+    runs : int
+        The number of runs on each input, at least 4.
+
+    Returns
+    -------
+    a, b : ndarray, shape (runs,)
+        One number for each run on ``one`` and on ``other``.
+    thresholds : ndarray, shape (t,)
+        Candidate thresholds for these numbers.
+    half : int
+        The number of first runs on each input that chose the direction and the thresholds.
+    """
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
     seen = [[], []]
@@ -215,7 +234,7 @@ def epsilon_lower_bound(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the smallest epsilon that is compatible with how often events occurred.
+    """Return the smallest epsilon that is compatible with the observed frequencies of events.
 
     Parameters
     ----------
@@ -255,7 +274,7 @@ def epsilon_lower_bound(
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return thresholds halfway between neighbouring values, where rounding cannot matter."""
+    """Return thresholds halfway between neighbouring values, so that rounding cannot matter."""
     values = np.unique(values)
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
     return middles[:: max(len(middles) // _MAX_THRESHOLDS, 1)]
@@ -268,9 +287,11 @@ def _bounds(
     confidence: float,
     delta: float,
 ) -> NDArray[np.float64]:
-    """Return bounds from the events above and below each threshold, shape (4, t).
+    """Return lower bounds on epsilon from the events above and below each threshold, shape (4, t).
 
-    Rows: above and likelier for a, above and likelier for b, then the same for below.
+    The first two rows are for numbers above the threshold: row 0 takes this event to be more
+    probable for ``a``, and row 1 for ``b``. The last two rows are the same for numbers that are not
+    above the threshold.
     """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]

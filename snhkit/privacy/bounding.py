@@ -1,4 +1,4 @@
-"""The choice of the records that are kept of each person, the same however records are read."""
+"""The choice of each person's records to keep, which does not depend on the records' order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,21 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def kept_records(
     person: NDArray[np.int64], xy: NDArray[np.float64], most: int, key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Return the positions of at most ``most`` records of each person, ascending.
+    """Return the positions of at most ``most`` records of each person, in ascending order.
 
-    Every record gets a number that follows from its place and a secret key, and the records with
-    the smallest numbers are kept: a uniformly random choice for everyone who does not know the key.
-    The choice does not depend on the order of the records, nor on the records of other people.
+    Every record gets a number that is computed from its place and a secret key, and the records
+    with each person's smallest numbers are kept. Without knowledge of the key, this choice is
+    uniformly random. The choice does not depend on the order of the records, nor on the records of
+    other people.
 
     Parameters
     ----------
     person : ndarray of int, shape (n,)
-        A number for the person, or the person and the time, that each record belongs to.
+        A number for the person, or the person and the window of time, that each record belongs to.
     xy : ndarray, shape (n, 2)
         Places in metres.
     most : int
-        The number of records that are kept.
+        The largest number of records to keep of each person.
     key : ndarray of uint64, shape (2,)
         Secret random words.
 
@@ -54,7 +55,10 @@ def kept_records(
 
 
 def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the place of each item in its run, from 0; ``new`` says where runs begin but first."""
+    """Return the position of each item inside its run of items, counted from 0.
+
+    ``new`` has one value for each item but the first, which is True if the item begins a new run.
+    """
     place = np.arange(new.size + 1)
     first = np.concatenate([[True], new])
     rank = place - np.maximum.accumulate(np.where(first, place, 0))
@@ -62,10 +66,10 @@ def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return words whose every bit depends on all bits of the given ones, shape (n,).
+    """Return mixed words, shape (n,), whose every bit depends on all bits of the given word.
 
-    The finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-    generators", OOPSLA 2014).
+    The function is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
+    pseudorandom number generators", OOPSLA 2014).
     """
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -23,7 +23,7 @@ _MAX_BITS = 20  # a record has at most 2^20 units
 class BucketCosts:
     """The costs by which ``noisy_buckets`` compares partitions, as integers.
 
-    Costs are integer multiples of a unit, a fraction of one record, so that sums are exact.
+    Costs are integer multiples of a unit, which is a fraction of one record, so sums are exact.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class BucketCosts:
     scale : Fraction
         The scale of the noise on deviations, in records.
     block_cost : int
-        The cost of each block apart from those of its buckets, in units.
+        The cost of each block in addition to those of its buckets, in units.
 
     Examples
     --------
@@ -56,22 +56,20 @@ class BucketCosts:
         sensitivity: int,
         block_price: Fraction = Fraction(0),
     ) -> "BucketCosts":
-        """Return costs with the smallest unit for which no sum of costs can overflow.
-
-        The unit is at least 2^-20 records.
+        """Return costs in the smallest unit, at least 2^-20 records, in which no sum can overflow.
 
         Parameters
         ----------
         cells : int
             The number of cells on the line.
         price : Fraction
-            The cost of a bucket, in records.
+            The cost of a bucket apart from its deviation, in records.
         epsilon : Fraction
-            The cost of the private partition.
+            The epsilon that the private partition costs.
         sensitivity : int
             The number of records of one unit of privacy.
         block_price : Fraction
-            The cost of a block apart from those of its buckets, in records.
+            The cost of a block in addition to those of its buckets, in records.
 
         Returns
         -------
@@ -111,12 +109,13 @@ def noisy_buckets(
     entropy: Entropy,
     block_price: Fraction = Fraction(0),
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Partition a line of cells privately into buckets of least total cost.
+    """Return a private partition of a line of cells into buckets of least total noisy cost.
 
-    The cost of a bucket is its price and twice its deviation, the sum of abs(count - median) over
-    its cells; the deviation gets noise. The line is divided into blocks, and each block into equal
-    buckets. The lengths of buckets are powers of two, those of blocks the smallest one times powers
-    of four, and each begins at a multiple of its length.
+    The cost of a bucket is its price plus twice its deviation, which is the sum over its cells of
+    abs(count - median). Noise is added to the deviations. The line is divided into blocks, and each
+    block into buckets of equal length. The length of a bucket is a power of two, and that of a
+    block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
+    length.
 
     Parameters
     ----------
@@ -137,8 +136,9 @@ def noisy_buckets(
     entropy : Entropy
         The source of randomness.
     block_price : Fraction
-        The cost of a block apart from those of its buckets, in records. Among many blocks some have
-        low noise; a price of several noise scales keeps a partition from following these.
+        The cost of a block in addition to those of its buckets, in records. Some of many candidate
+        blocks have low noise by chance; a price of several noise scales keeps the partition from
+        following this noise.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def noisy_buckets(
 
 
 def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]:
-    """Return the deviation of every block that a partition may use, for each bucket length.
+    """Return the deviations of all blocks that a partition may use, for each bucket length.
 
     A block has four times as many cells as the next smaller one.
 

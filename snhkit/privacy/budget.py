@@ -23,13 +23,13 @@ _MAX_EXPONENT = 40  # decimal
 
 
 def exact(epsilon: Epsilon) -> Fraction:
-    """Return an epsilon as the exact fraction that was written.
+    """Return epsilon as the exact fraction that the user wrote, so 0.1 is one tenth.
 
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        A positive number. A float stands for the shortest decimal that prints it, so 0.1 is one
-        tenth. A str is a decimal such as "0.1" or a fraction such as "1/3".
+        A positive number. A float stands for the decimal that Python prints for it. A str is a
+        decimal such as "0.1" or a fraction such as "1/3".
 
     Returns
     -------
@@ -56,7 +56,7 @@ def exact(epsilon: Epsilon) -> Fraction:
 
 
 def epsilon_share(epsilon: Epsilon) -> Fraction:
-    """Return epsilon as an exact fraction, where a positive Fraction may have any length.
+    """Return epsilon as an exact fraction; a positive Fraction may have any number of digits.
 
     A share of a user's epsilon can have more digits than ``exact`` accepts.
     """
@@ -64,7 +64,7 @@ def epsilon_share(epsilon: Epsilon) -> Fraction:
 
 
 def _fraction(epsilon: object) -> Fraction:
-    """Return any number, or text that is one, as a fraction."""
+    """Return a number, or a text that holds a number, as a fraction."""
     if isinstance(epsilon, (bool, np.bool_)):
         raise InputError(f"epsilon must be a number, not {epsilon}.")
     if isinstance(epsilon, Rational):
@@ -81,7 +81,7 @@ def _fraction(epsilon: object) -> Fraction:
 
 
 def _from_text(text: str) -> Fraction:
-    """Read a decimal or a fraction."""
+    """Return a text such as "0.1" or "1/3" as a fraction."""
     if len(text) > _MAX_TEXT:
         raise _too_many_digits(text)
     try:
@@ -97,7 +97,7 @@ def _from_text(text: str) -> Fraction:
 
 
 def _from_decimal(value: Decimal, given: object) -> Fraction:
-    """Return a decimal as a fraction; ``given`` is what the message quotes."""
+    """Return a decimal as a fraction; error messages quote ``given``, the user's value."""
     if not value.is_finite():
         raise InputError(f"epsilon must be finite, not {_short(given)}.")
     # Checked on the decimal: as a fraction, 1e999999999 would fill the memory.
@@ -120,7 +120,7 @@ def _short(given: object) -> str:
 
 
 def written(value: Fraction) -> str:
-    """Return a fraction as a decimal if that is exact, and as "p/q" otherwise.
+    """Return a fraction as text: a decimal if the decimal is exact, and "p/q" otherwise.
 
     Parameters
     ----------

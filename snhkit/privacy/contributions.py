@@ -1,4 +1,4 @@
-"""The choice of the number of records that are kept of each person, on public data."""
+"""The choice of ``max_per_user``, the number of records to keep of each person, on public data."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ __all__ = ["contributions"]
 def contributions(
     public: Points, kind: str = "user", *, epsilon: Epsilon, count: float
 ) -> "pd.DataFrame":
-    """Return what each choice of ``max_per_user`` drops and how much noise it makes.
+    """Return the share of dropped records and the noise for each choice of ``max_per_user``.
 
     A small number drops records, which makes every count too small; a large one makes more noise.
     Only public or invented points with users may be used: the private records would reveal how many
@@ -34,22 +34,23 @@ def contributions(
     kind : str
         The unit of privacy, as for ``PrivacyUnit``; not "record".
     epsilon : int, float, str, Decimal or Fraction
-        Epsilon of a release whose whole epsilon buys one count of each cell.
+        The epsilon of a release that spends all of it on one noisy count of each cell.
     count : float
-        The number of records in a usual box, for the error.
+        The number of records in a usual box, from which ``error`` is computed.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each power of two up to the most records of one person: ``max_per_user``;
-        ``dropped``, the share of records that are not kept; ``noise``, the standard deviation of a
-        count; and ``error``, of a box with ``count`` records in one cell: the square root of the
-        squares of both.
+        One row for each power of two, up to the first at which nothing is dropped. The columns are
+        ``max_per_user``; ``dropped``, the share of records that are not kept; ``noise``, the
+        standard deviation of a count; and ``error``, the expected error for a box with ``count``
+        records in one cell: the square root of (``dropped`` ``count``)^2 + ``noise``^2.
 
     Raises
     ------
     InputError
-        If there are no points, users or days that are needed, or an argument is out of its range.
+        If there are no points, if users or days are needed and missing, or if an argument is out of
+        its range.
 
     Examples
     --------

@@ -17,9 +17,9 @@ __all__ = ["CountSource", "PointSource"]
 class CountSource(Protocol):
     """The interface of private records that can only be counted.
 
-    All records of the unit of privacy are bounded before a source is made: no unit has more
-    records in it than ``PrivacyUnit.sensitivity``. Everything but ``region`` and ``max_depth`` is
-    private, so only ``Measurements`` reads a source.
+    The records are bounded before a source is made, so no unit of privacy has more records in it
+    than ``PrivacyUnit.sensitivity``. Everything but ``region`` and ``max_depth`` is private, so
+    only ``Measurements`` reads a source.
 
     See Also
     --------
@@ -46,7 +46,8 @@ class CountSource(Protocol):
         Parameters
         ----------
         cells : Grid, Partition or PolygonPartition
-            The cells, in the records' region. The histogram's ``partition`` is this object.
+            The cells, in the records' region. The returned histogram's ``partition`` is this
+            object.
 
         Raises
         ------
@@ -57,7 +58,7 @@ class CountSource(Protocol):
         ...
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a quadtree's depth that hold records, and their counts.
+        """Return the squares that hold records at one depth of a quadtree, and their counts.
 
         Parameters
         ----------
@@ -122,7 +123,7 @@ class PointSource:
         return cells.count(self._points)
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a quadtree's depth that hold records, and their counts."""
+        """Return the squares that hold records at one depth of a quadtree, and their counts."""
         return np.unique(square_of(self._points, depth), return_counts=True)
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Sources of random words: the operating system's, and one that a seed repeats."""
+"""Sources of random words: the operating system's entropy, and a seeded generator."""
 
 import os
 from typing import Protocol

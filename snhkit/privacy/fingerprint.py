@@ -1,4 +1,4 @@
-"""Keyed fingerprints, by which a stored ledger recognises its dataset without revealing it."""
+"""Keyed fingerprints, by which a stored ledger recognises its dataset but does not reveal it."""
 
 import hashlib
 import hmac
@@ -15,9 +15,10 @@ _DEPTH = 12  # of the squares whose counts are hashed
 
 
 def secret_key(path: Path, *, create: bool) -> bytes:
-    """Return the secret key in a file, and create the file if it is missing and this is allowed.
+    """Return the secret key in a file; with ``create``, a missing file is created.
 
-    To be called under the lock of the ledger, since two processes must not both create the file.
+    Call this function only under the lock of the ledger, since two processes must not both create
+    the file.
 
     Parameters
     ----------
@@ -62,10 +63,10 @@ def secret_key(path: Path, *, create: bool) -> bytes:
 
 
 def fingerprint(records: CountSource, key: bytes) -> str:
-    """Return a keyed hash (HMAC-SHA-256) of records, the same however they are stored and read.
+    """Return a keyed hash (HMAC-SHA-256) of records, which does not depend on how they are stored.
 
     The region and the counts of its 4,096 by 4,096 squares are hashed. Without the key, the hash
-    reveals nothing about the records, and guesses cannot be tested.
+    reveals nothing about the records, and nobody can test a guess of the records against the hash.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Sums of clipped gradients with Gaussian noise, the mechanism of DP-SGD, for demonstrations only.
 
-Releases that use it must not be published: the noise is drawn in floating point.
+Releases that use this mechanism must not be published: the noise is drawn in floating point.
 """
 
 from fractions import Fraction
@@ -20,11 +20,18 @@ __all__ = ["NoisyGradients", "clipped_sum", "gradient_noise", "noise_multiplier"
 
 @cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the standard deviation, over the sensitivity, of ``steps`` private Gaussian sums.
+    """Return the standard deviation of the noise of Gaussian sums, divided by the sensitivity.
 
-    With this noise all sums together are (epsilon, delta)-differentially private, even if each sum
-    is chosen after seeing the ones before. There is no amplification by subsampling, because every
+    With this noise, all sums together are (epsilon, delta)-differentially private, even if each sum
+    is chosen after seeing the sums before. There is no amplification by subsampling, because every
     step uses every record.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The cost of all sums together.
+    steps : int
+        The number of sums.
 
     Raises
     ------
@@ -57,7 +64,7 @@ def gradient_noise(
     delta: Fraction,
     entropy: Entropy,
 ) -> tuple[NDArray[np.float32], Spend]:
-    """Draw the Gaussian noise of a number of gradient sums, and return the sums' cost.
+    """Return Gaussian noise for a number of gradient sums, and the cost of all sums.
 
     Parameters
     ----------
@@ -108,7 +115,7 @@ def gradient_noise(
 
 
 def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
-    """Return a sum of clipped gradients with noise added, the only gradient training may use.
+    """Return a sum of clipped gradients with noise added, which is all that training may use.
 
     Parameters
     ----------
@@ -131,10 +138,12 @@ def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
 
 
 def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
-    """Return the sum, shape (p,), of gradients, shape (s, p), each clipped to an L2 norm.
+    """Return the sum of gradients, each clipped to the L2 norm ``clip``, shape (p,).
 
-    Whatever one unit of privacy changes, each term changes by at most 2 ``clip``, and the sum
-    therefore by at most 2 s ``clip``.
+    ``gradients`` holds s gradients, shape (s, p).
+
+    However large the effect of one unit of privacy is, each clipped gradient changes by at most
+    2 ``clip``, and the sum therefore by at most 2 s ``clip``.
 
     Examples
     --------
@@ -149,9 +158,9 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
 
 
 class NoisyGradients:
-    """Noisy sums of the gradients of squared errors, which ``Measurements.gradients`` makes.
+    """Noisy sums of the gradients of squared errors, which ``Measurements.gradients`` returns.
 
-    The labels, which are exact counts, stay inside.
+    The labels are exact counts, so this object never returns them.
 
     Parameters
     ----------
@@ -201,7 +210,7 @@ class NoisyGradients:
         Raises
         ------
         BudgetExceeded
-            If all sums that were paid for are used up.
+            If all ``steps`` sums, whose cost was charged in advance, are used up.
         InputError
             If there are more boxes than ``batch``.
         """

@@ -1,4 +1,4 @@
-"""An append-only, checksummed file of events that processes can share."""
+"""An append-only, checksummed file of events that several processes can share."""
 
 import contextlib
 import hashlib
@@ -54,7 +54,7 @@ class Journal:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[list[dict[str, Any]]]:
-        """Lock the file in a with statement, and yield the events added since the last lock."""
+        """Return a context manager that locks the file, and yields events since the last lock."""
         try:
             import fcntl
         except ImportError:  # Windows has no such lock
@@ -75,7 +75,7 @@ class Journal:
             self._descriptor = None
 
     def append(self, event: dict[str, Any]) -> None:
-        """Write one event to the disk; to be called inside ``locked`` only."""
+        """Write one event to the disk; only for use inside a with statement of ``locked``."""
         if self._descriptor is None:
             raise RuntimeError("append must be called inside a with statement of locked()")
         text = json.dumps(event)
@@ -96,7 +96,10 @@ class Journal:
         self._read, self._checksum = before + len(line), checksum
 
     def _new_events(self) -> list[dict[str, Any]]:
-        """Read and check the lines that were added, and remove an incomplete last line."""
+        """Return the events of the lines that were added since the last read.
+
+        Each line's checksum is verified, and an incomplete last line is removed.
+        """
         assert self._descriptor is not None  # noqa: S101
         size = os.fstat(self._descriptor).st_size
         if size < self._read:
@@ -113,7 +116,7 @@ class Journal:
         return [self._checked(line) for line in data[:complete].splitlines()]
 
     def _checked(self, line: bytes) -> dict[str, Any]:
-        """Return the event of a line whose checksum is right."""
+        """Return the event of a line, after a check of the line's checksum."""
         try:
             checksum, _, text = line.decode().partition(" ")
             event = json.loads(text)

@@ -127,7 +127,7 @@ class Ledger:
         return entry
 
     def settle(self, entry: Entry, spends: Iterable[Spend], checksum: str = "") -> Entry:
-        """Record the breakdown of a charge after a successful build.
+        """Record the breakdown of a charge after a successful build; return the settled entry.
 
         Parameters
         ----------
@@ -164,9 +164,9 @@ class Ledger:
         return self._close(entry, replace(entry, state="settled", spends=spends, checksum=checksum))
 
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:
-        """Record that the build of a charge failed; the charge stays spent.
+        """Record that the build of a charge failed, and return the failed entry.
 
-        Noise may have been drawn before the failure, so nothing is refunded.
+        The charge stays spent, because noise may have been drawn before the failure.
 
         Parameters
         ----------
@@ -206,12 +206,12 @@ class Ledger:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Lock the ledger, so that no other thread or process changes it meanwhile."""
+        """Return a context manager that locks the ledger against other threads and processes."""
         with self._lock:
             yield
 
     def _store(self, entry: Entry) -> None:
-        """Make an entry durable before it takes effect; a ledger in memory stores nothing."""
+        """Make an entry durable before the entry takes effect; in memory, nothing is stored."""
 
     @property
     def summary(self) -> str:
@@ -224,8 +224,8 @@ class Ledger:
         Returns
         -------
         pandas.DataFrame
-            Columns number, when, who, epsilon, delta, state, replayable, bought and reason; epsilon
-            and delta as floats.
+            The columns are number, when, who, epsilon, delta, state, replayable, bought and reason.
+            Epsilon and delta are floats.
         """
         return ledger_table.as_frame(self.entries)
 

@@ -61,7 +61,7 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
 
 
 def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
-    """Return the line that says how much of the budget is spent and left."""
+    """Return one line of text with the budget, the epsilon spent and the epsilon left."""
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     left = written(budget.epsilon - spent)
     delta = sum((entry.delta for entry in entries), Fraction(0))
@@ -70,14 +70,14 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def _hidden(unit: PrivacyUnit) -> str:
-    """Return the line that says what each epsilon hides."""
+    """Return one line of text that says which unit of privacy each entry hides."""
     if unit.n_public:
         return f"n is public: at twice its epsilon, each entry hides {unit.sentence}"
     return f"Each entry hides {unit.sentence}"
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    """Return the text of an entry's cells, one for each of ``_COLUMNS``."""
+    """Return the texts of an entry's table cells, one for each of ``_COLUMNS``."""
     state = entry.state + (f" ({entry.reason})" if entry.reason else "")
     return (
         str(entry.number),
@@ -90,7 +90,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _html_cells(entry: Entry) -> str:
-    """Return an entry's cells as HTML, escaped."""
+    """Return an entry's table cells as escaped HTML."""
     number, when, who, epsilon, state, bought = map(escape, _cells(entry))
     if entry.replayable:
         state = state.removesuffix(", replayable") + f' <strong style="{_RED}">replayable</strong>'
@@ -99,5 +99,5 @@ def _html_cells(entry: Entry) -> str:
 
 
 def _bought(entry: Entry) -> str:
-    """Return the breakdown of an entry in one line."""
+    """Return the costs of an entry's measurements in one line of text."""
     return "; ".join(map(str, entry.spends))

@@ -1,4 +1,4 @@
-"""The only access that a method has to private records: noisy measurements, paid for one by one."""
+"""The only access of a method to private records: noisy measurements that cost epsilon."""
 
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ N_SHARE = Fraction(1, 20)
 
 
 class Measurements:
-    """The measurements that a method may make of private records, each of which it pays for.
+    """Noisy measurements of private records, each of which spends part of a given epsilon.
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
     gives it to ``Builder.build``. A measurement counts, draws noise for the unit of privacy, and
@@ -48,7 +48,7 @@ class Measurements:
     Raises
     ------
     BudgetExceeded
-        By every measurement that costs more than is left; nothing is counted then.
+        By every measurement that costs more epsilon than is left; then no record is counted.
 
     Examples
     --------
@@ -63,8 +63,8 @@ class Measurements:
 
     Notes
     -----
-    Like OpenDP's queryables and Tumult Analytics' sessions, the object holds the records, answers
-    with noise, and refuses when nothing is left.
+    The object is similar to OpenDP's queryables and Tumult Analytics' sessions: it holds the
+    records, answers with noise, and refuses to answer when too little epsilon is left.
     """
 
     def __init__(self, source: CountSource, terms: Terms, entropy: Entropy) -> None:
@@ -89,7 +89,7 @@ class Measurements:
 
     @property
     def n(self) -> int | None:
-        """The number of records, if it is public or was bought; else None."""
+        """The number of records if it is public or ``number`` has measured it, else None."""
         return self._n
 
     @property
@@ -118,17 +118,17 @@ class Measurements:
         return self._allowance.spent
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the number of records: the public one, or a noisy one that is bought once.
+        """Return the public number of records, or a noisy one that only the first call pays for.
 
         Parameters
         ----------
         share : Fraction
-            The share of the epsilon that is left, which buys the number if it is not public.
+            The share of the remaining epsilon that a noisy number costs.
 
         Returns
         -------
         int
-            The number, 0 or more, which ``n`` shows from now on.
+            The number, 0 or more. From now on, ``n`` is this number.
         """
         if self._n is None:
             price = self._allowance.take("number", self.epsilon * share)
@@ -143,7 +143,7 @@ class Measurements:
         Parameters
         ----------
         cells : Grid, Partition, PolygonPartition or Merged
-            Cells in the records' region, which may depend on records through noise only.
+            Cells in the records' region. They may depend on the records through noisy results only.
         epsilon : int, float, str, Decimal or Fraction
             The cost.
 
@@ -163,9 +163,9 @@ class Measurements:
         return self._noisy(noisy, spend, self.unit.sensitivity)
 
     def capped_sum(self, grid: Grid, most: int, epsilon: Epsilon) -> int:
-        """Return the noisy number of records left if each cell keeps at most ``most``.
+        """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
-        One record changes the true number by at most 1, as it changes the number of records.
+        One record changes the true number by at most 1, so the number's sensitivity is that of n.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Measurements:
         return self._count(kept, price, what)
 
     def products(self, grid: Grid, weights: NDArray[np.int64] | sparray, epsilon: Epsilon) -> Noisy:
-        """Return the noisy weighted sums A X A^T of a grid's counts X, as ``noisy_products``.
+        """Return the noisy weighted sums A X A^T of a grid's counts X (see ``noisy_products``).
 
         Parameters
         ----------
@@ -216,12 +216,13 @@ class Measurements:
     def splits(
         self, max_depth: int, max_squares: int, epsilon: Epsilon
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the leaf squares of a private quadtree (PrivTree), as ``noisy_splits``.
+        """Return the leaf squares of a private quadtree, PrivTree (see ``noisy_splits``).
 
         Parameters
         ----------
         max_depth : int
-            The depth at which squares are no longer split; the records may set a lower limit.
+            The depth at which squares are no longer split. The ``max_depth`` of the source of
+            records may be lower, and then holds instead.
         max_squares : int
             The largest number of leaf squares.
         epsilon : int, float, str, Decimal or Fraction
@@ -249,7 +250,7 @@ class Measurements:
         epsilon: Epsilon,
         block_price: Fraction = Fraction(0),
     ) -> NDArray[np.int64]:
-        """Return a private partition of a line of cells into buckets (DAWA), as ``noisy_buckets``.
+        """Return a private partition of a line of cells into buckets, DAWA (see ``noisy_buckets``).
 
         Parameters
         ----------
@@ -264,7 +265,7 @@ class Measurements:
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
         block_price : Fraction
-            The cost of a block apart from those of its buckets, in records.
+            The cost of a block in addition to those of its buckets, in records.
 
         Returns
         -------
@@ -300,11 +301,14 @@ class Measurements:
             Public boxes, whose true counts in units of ``scale`` are the labels.
         scale : float
             The number of records that a label of 1 stands for, a public number.
-        steps, size : int
-            The numbers of sums and of parameters.
-        batch, clip : int, float
-            The largest number of boxes in a sum, and the L2 norm to which their gradients are
-            clipped.
+        steps : int
+            The number of sums.
+        size : int
+            The number of parameters, which is the number of components of a gradient.
+        batch : int
+            The largest number of boxes in a sum.
+        clip : float
+            The L2 norm to which the gradient of each box is clipped.
         epsilon : int, float, str, Decimal or Fraction
             The cost.
 
@@ -326,7 +330,7 @@ class Measurements:
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Count cells; the last partition is kept, since methods measure unions of its cells."""
+        """Return exact counts, cached for the last partition, whose cells may be merged next."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

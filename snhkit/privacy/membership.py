@@ -1,4 +1,4 @@
-"""Membership inference: how often an attacker tells whether a unit was among the records."""
+"""Membership inference: the accuracy with which an attacker tells if a unit is in the records."""
 
 import math
 from collections.abc import Callable
@@ -22,8 +22,9 @@ def membership_accuracy(
 ) -> tuple[float, float]:
     """Return how often an attacker tells two inputs apart, and a lower bound on that probability.
 
-    The attacker knows both inputs, is shown what one of them published, each in half of the cases,
-    and says which it was. ``largest_accuracy`` is what epsilon allows any attacker.
+    The attacker knows both inputs, sees the output for one of them, and guesses which input it was.
+    Each input is used in half of the cases. ``largest_accuracy`` returns the largest accuracy that
+    a given epsilon allows any attacker.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ def membership_accuracy(
     one, other : any
         Two inputs, for instance with and without a person.
     runs : int
-        The number of runs on each input, at least 4. The attacker learns from one half.
+        The number of runs on each input, at least 4. The attacker learns from one half of the runs,
+        and is tested on the other half.
     confidence : float
         The probability with which the bound holds.
 
@@ -41,7 +43,7 @@ def membership_accuracy(
     accuracy : float
         The share of right guesses.
     least : float
-        The lower bound.
+        The lower bound on the probability of a right guess.
 
     Raises
     ------

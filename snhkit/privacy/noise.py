@@ -132,7 +132,7 @@ def noisy_count(
 def discrete_laplace(
     shape: int | tuple[int, ...], scale: Fraction, entropy: Entropy
 ) -> NDArray[np.int64]:
-    """Draw integers x with probability exactly proportional to exp(-abs(x) / scale).
+    """Return random integers x with probability exactly proportional to exp(-abs(x) / scale).
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def discrete_laplace(
 
 
 def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
-    """Run Algorithm 2 on ``count`` candidates and return the draws that it accepts."""
+    """Return the draws that Algorithm 2 accepts among ``count`` candidates."""
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
     u = u[_bernoulli_exp(u, t, entropy)]
@@ -213,7 +213,7 @@ def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64
 
 
 def _bernoulli_exp(u: NDArray[np.int64], t: int, entropy: Entropy) -> NDArray[np.bool_]:
-    """Draw True with probability exp(-u / t) for each 0 <= u <= t (Algorithm 1)."""
+    """Return draws that are True with probability exp(-u / t), for 0 <= u <= t (Algorithm 1)."""
     accepted = np.empty(u.size, np.bool_)
     alive = np.arange(u.size)
     for k in range(1, _MAX_ROUNDS):
@@ -230,7 +230,7 @@ def _bernoulli_exp(u: NDArray[np.int64], t: int, entropy: Entropy) -> NDArray[np
 
 
 def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw integers that are uniform on 0 .. n - 1, without modulo bias, shape (count,).
+    """Return random integers, shape (count,), exactly uniform on 0 .. n - 1.
 
     ``n`` must lie between 1 and 2**62.
 
@@ -254,9 +254,10 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
 
 
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
-    """Draw normal numbers in floating point, for demonstrations whose results are not published.
+    """Return normal draws in floating point, for demonstrations whose results are not published.
 
-    The rounding of floating-point noise can reveal what it should hide (Mironov 2012).
+    The rounding of floating-point noise can reveal the values that the noise should hide (Mironov
+    2012).
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDAr
 
     Notes
     -----
-    The transform of Box and Muller (1958), which makes two normal numbers of two uniform ones.
+    The Box-Muller transform (1958) makes two normal numbers from two uniform ones.
     """
     words = entropy.words(2 * math.ceil(count / 2)) >> np.uint64(11)
     even, turn = ((words + np.uint64(1)).astype(np.float64) * 2.0**-53).reshape(2, -1)
@@ -291,10 +292,10 @@ def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDAr
 
 
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Return sensitivity / epsilon as a fraction that 64-bit integers hold.
+    """Return sensitivity / epsilon as a fraction whose parts fit into 64-bit integers.
 
     A quotient of too many digits is rounded up by about one part in 2**40, so the noise is never
-    smaller than what was paid for.
+    smaller than epsilon requires.
     """
     scale = whole("sensitivity", sensitivity, least=1) / epsilon
     if max(scale.numerator, scale.denominator) < MAX_PART:

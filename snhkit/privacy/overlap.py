@@ -16,9 +16,9 @@ _DEVIATIONS = 5  # of a binomial count above its mean: by chance once in three m
 
 
 def shares_records(source: CountSource, public: Points) -> bool:
-    """Return whether public points share records with the private ones, by their places.
+    """Return whether public points share records with private ones, judged by their places.
 
-    The result depends on private records, so it is for their owner only.
+    The result depends on private records, so only the owner of the records may see the result.
 
     Parameters
     ----------
@@ -39,12 +39,13 @@ def shares_records(source: CountSource, public: Points) -> bool:
 
     Notes
     -----
-    Compared are squares of the finest quadtree, 2^24 along a side for records in memory. Of the
-    squares with one public point, some have exactly one private record. Where the two datasets are
-    independent, that happens with a probability of at most 1/e in each square, however dense the
-    places are and however coarsely they were rounded, since k e^-k is at most 1/e. The datasets
-    share records if many more squares have exactly one of each. A public dataset of fewer than 15
-    points, or one of which less than half was copied, can pass.
+    The test compares the smallest squares of a quadtree, which has 2^24 squares along a side for
+    records in memory. Consider the squares with exactly one public point, and among these the ones
+    with exactly one private record. If the two datasets are independent, a square is among the
+    latter with a probability of at most 1/e, since k e^-k is at most 1/e for every mean k; this
+    holds however dense the places are and however coarsely they were rounded. The datasets are said
+    to share records if many more squares have exactly one of each. The test may miss copied records
+    in a public dataset of fewer than 15 points, or if less than half of the dataset was copied.
     """
     depth = source.max_depth
     held, counts = source.squares(depth)

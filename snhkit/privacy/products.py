@@ -1,4 +1,4 @@
-"""Noisy weighted sums of a grid's counts, for methods that measure other queries than cells."""
+"""Noisy weighted sums of a grid's counts, for methods that measure more than single cells."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def noisy_products(
         The true counts X, shape (m, m), made by ``Grid.count``.
     weights : array of int, or sparse array of int, shape (r, m)
         The public matrix A, with entries of at most 2**15 in absolute value. The caller rounds real
-        weights to integers, and uses the rounded ones in what follows.
+        weights to integers, and must use the rounded weights in all further computations.
     epsilon : int, float, str, Decimal or Fraction
         The cost of all sums together.
     sensitivity : int

@@ -20,12 +20,13 @@ class Spend:
     epsilon : Fraction
         The cost of the whole call.
     what : str
-        A description of what was bought, which must not depend on private records.
+        A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
         "parallel" if each record is in one of the noisy numbers only, so that all of them cost
         epsilon once. Only ``noisy_histogram`` claims it.
     delta : Fraction
-        The delta of the call; 0 for pure differential privacy, which only Gaussian noise lacks.
+        The delta of the call: above 0 for Gaussian noise, and 0 for all other noise, which gives
+        pure differential privacy.
 
     Raises
     ------
@@ -63,7 +64,7 @@ class Spend:
 
 
 def total(spends: Iterable[Spend]) -> Fraction:
-    """Return the epsilon of several calls on the same records, their sum.
+    """Return the sum of the epsilons of several calls on the same records.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def total(spends: Iterable[Spend]) -> Fraction:
 
 
 def total_delta(spends: Iterable[Spend]) -> Fraction:
-    """Return the delta of several calls on the same records, their sum.
+    """Return the sum of the deltas of several calls on the same records.
 
     Parameters
     ----------

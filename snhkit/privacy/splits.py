@@ -24,7 +24,7 @@ _LN_4 = Fraction(13863, 10000)  # rounded up
 
 @dataclass(frozen=True)
 class Lattice:
-    """The constants of PrivTree as integer multiples of a unit, a fraction of one record.
+    """The constants of PrivTree as integer multiples of a unit, which is a fraction of a record.
 
     Parameters
     ----------
@@ -42,9 +42,16 @@ class Lattice:
 
     @classmethod
     def of(cls, epsilon: Fraction, sensitivity: int) -> "Lattice":
-        """Return the constants with the smallest unit whose noise can be drawn.
+        """Return the constants in the smallest unit whose noise can be drawn.
 
         The unit is at least 2^-20 records.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            The cost of the whole tree.
+        sensitivity : int
+            The number of records of one unit of privacy.
 
         Raises
         ------
@@ -69,7 +76,10 @@ class Lattice:
         )
 
     def biased(self, counts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-        """Return the biased counts of squares at one depth, in units (the paper's b(v))."""
+        """Return the biased counts of squares at one depth, in units (the paper's b(v)).
+
+        A count is lowered by ``decay`` for each depth, but not below -``decay``.
+        """
         return np.maximum(counts * self.step - depth * self.decay, -self.decay)
 
 
@@ -81,11 +91,12 @@ def noisy_splits(
     sensitivity: int,
     entropy: Entropy,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Spend]:
-    """Build a private quadtree and return its leaf squares, at one cost for all depths.
+    """Return the leaf squares of a private quadtree, whose cost does not depend on its depth.
 
-    A square is split if its count, lowered by a bias and with noise, is above 0. The bias grows
-    with depth, so the privacy loss of a record along its path from the root stays bounded. The root
-    is always split, which depends on no record, and the bias begins at its quarters.
+    The count of each square is lowered by a bias, noise is added, and the square is split if the
+    result is above 0. The bias grows with depth, so the privacy loss of a record along its path
+    from the root stays bounded. The root is always split, which depends on no record, and the bias
+    begins at the quarters of the root.
 
     Parameters
     ----------
@@ -94,8 +105,8 @@ def noisy_splits(
     max_depth : int
         The depth at which squares are no longer split, at most ``source.max_depth``.
     max_squares : int
-        The largest number of leaf squares. No squares of a depth are split if splitting all of them
-        would exceed it.
+        The largest number of leaf squares. If splitting all squares of a depth would exceed this
+        number, none of them is split.
     epsilon : int, float, str, Decimal or Fraction
         The cost of the whole tree.
     sensitivity : int

@@ -24,10 +24,10 @@ _FORMAT = 1
 
 
 class StoredLedger(Ledger):
-    """A ledger in a file, where every charge is on the disk before it takes effect.
+    """A ledger in a file, which holds every charge on the disk before the charge takes effect.
 
-    All notebooks and processes that open the same file share one budget, also after a restart. A
-    charge that a killed process left open stays spent.
+    All notebooks and processes that open the same file share one budget, also after a restart. If a
+    process is killed while a charge is open, the charge stays spent.
 
     Parameters
     ----------

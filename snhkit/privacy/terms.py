@@ -43,5 +43,5 @@ class Terms:
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon per record: epsilon / sensitivity, the inverse of the noise scale of a count."""
+        """Epsilon divided by the sensitivity, the inverse of the noise scale of a count."""
         return float(self.epsilon / self.unit.sensitivity)

@@ -1,4 +1,4 @@
-"""The unit of privacy: one record, or records of one person, all or those in a window of days."""
+"""The unit of privacy: one record, or one person's records, all or those of a window of days."""
 
 import re
 from collections.abc import Mapping
@@ -26,30 +26,30 @@ _MAX_NAME = 40  # characters
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """The unit of privacy, and what it means to be a neighbour.
+    """The unit of privacy, which defines the neighbouring datasets of differential privacy.
 
-    Two datasets are neighbours if one is the other with one unit added or removed. If the number of
-    records is public, neighbours have equally many records: one unit is replaced by another. To
-    replace is to remove and to add, so every epsilon of added or removed units counts twice.
+    Two datasets are neighbours if adding or removing one unit makes one of them the other. If the
+    number of records is public, neighbours have equally many records, so one unit is replaced by
+    another instead. A replacement is a removal and an addition, so each epsilon counts twice.
 
     Parameters
     ----------
     kind : str
         "record" for one record; "user" for all records of one person; "user-day", "user-week" or
-        "user-N-days" for all records of one person in one window of N days. Windows follow each
-        other from a Monday.
+        "user-N-days" for all records of one person in one window of N days. Windows follow
+        each other without gaps, counted from a fixed Monday.
     max_per_user : int, optional
         The largest number of records of a person, or of a person in a window, that are kept, at
-        least 1; not allowed for "record", else required.
+        least 1. The argument is required for all kinds but "record", where it is not allowed.
     whose : str
-        The word for whoever a user id stands for, such as "household"; for people only.
+        The word for what a user id stands for, such as "household". Only descriptions use the word.
     n_public : bool
         Whether the number of records is public.
 
     Raises
     ------
     InputError
-        If ``kind`` is another word, if ``max_per_user`` is missing or not allowed, or is not a
+        If ``kind`` is not one of these words, if ``max_per_user`` is missing, not allowed or not a
         whole number of at least 1, or if ``whose`` is not a short printable text.
 
     Examples
@@ -109,13 +109,13 @@ class PrivacyUnit:
         Raises
         ------
         InputError
-            If the arguments do not describe a unit, as for the class.
+            If the arguments do not describe a unit (see ``PrivacyUnit``).
         """
         return cls(unit, max_per_user)
 
     @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
-        """Return the unit that ``to_dict`` described in a file, which may come from anyone."""
+        """Return the unit that ``to_dict`` wrote to a file; untrusted values are checked."""
         unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
         if unknown or "kind" not in values:
             wrong = f"has an unknown {unknown[0]!r}" if unknown else "has no 'kind'"
@@ -148,7 +148,7 @@ class PrivacyUnit:
 
     @property
     def sentence(self) -> str:
-        """A description of what may be added, removed or replaced, for people."""
+        """A readable description of the unit that may be added, removed or replaced."""
         if self.max_per_user is None:
             return f"one record {'replaced by another' if self.n_public else 'added or removed'}"
         windows = {None: "", 1: " in one day", 7: " in one week"}
@@ -158,12 +158,12 @@ class PrivacyUnit:
         return f"{text} replaced by as many others" if self.n_public else text
 
     def promise(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> str:
-        """Return the sentence that says what an epsilon hides.
+        """Return a sentence with epsilon for neighbouring datasets and the unit that it hides.
 
         Parameters
         ----------
         epsilon, delta : Fraction
-            The cost, for one unit added or removed.
+            The cost for adding or removing one unit, as charged to the ledger.
         """
         told = f"epsilon = {written(self.factor * epsilon)}"
         if self.n_public:
@@ -175,10 +175,10 @@ class PrivacyUnit:
         return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"
 
     def bound(self, points: Points, entropy: Entropy) -> Points:
-        """Return the points with at most ``max_per_user`` records of each person and window.
+        """Return the points, with at most ``max_per_user`` records of each person and window.
 
-        The records that are kept are a uniformly random choice (``kept_records``), in the given
-        order.
+        The choice of records is uniformly random (see ``kept_records``), and their order stays the
+        same.
 
         Parameters
         ----------
@@ -213,7 +213,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return the number of each record's person, or person and window, from 0, shape (n,).
+        """Return a number, from 0, for each record's person, or person and window, shape (n,).
 
         Raises
         ------
@@ -239,7 +239,7 @@ class PrivacyUnit:
 
 
 def _days(kind: object) -> int | None:
-    """Return the days of a window in the name of a unit of people; None for all days."""
+    """Return the number of days in a window for a kind of unit; None if the unit has all days."""
     if kind == "user":
         return None
     if isinstance(kind, str) and kind in _NAMED:

@@ -1,4 +1,4 @@
-"""The variance of the noise, which is public; no noise is drawn here."""
+"""The variance of noise, a public number; this module draws no noise."""
 
 import math
 from fractions import Fraction

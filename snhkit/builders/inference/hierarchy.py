@@ -16,12 +16,12 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Count nested grids for all of epsilon, and return a model of the finest grid.
+    """Measure nested grids for all of epsilon, and return a model of the finest grid.
 
     Parameters
     ----------
     private : Measurements
-        The measurements of the records; all of their epsilon is spent.
+        The access to the records; all of the remaining epsilon is spent.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction

@@ -17,10 +17,11 @@ _CHUNK_CELLS = 2**20  # pairs of a box and a cell that are held in memory at a t
 def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the energy of boxes in each level of the Haar decomposition over the leaves.
 
-    A box is a row vector over the line of leaves: the share of each leaf's area that it covers. The
-    row is a sum of orthogonal components: the differences between the two leaves of a pair, between
-    the two halves of four leaves, of eight leaves and so on, and the mean. The energy of a level is
-    the sum of the squares of its component over all boxes.
+    A box is a row vector over the line of leaves, whose entries are the shares of the leaves' areas
+    that the box covers. This vector is a sum of orthogonal components, one for each level: the
+    differences between the two leaves of a pair, between the two halves of four leaves, of eight
+    leaves and so on, and at last the mean. The energy of a level is the sum of the squares of its
+    component over all boxes.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     Returns
     -------
     ndarray, shape (levels,)
-        The energies, from differences of pairs to the mean.
+        The energies, in the order from the differences of pairs to the mean.
 
     Examples
     --------
@@ -63,9 +64,9 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
 def _covered(
     boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return each pair of a box and a cell that it covers: box, leaf and covered share of the cell.
+    """Return the box, the leaf and the covered share of the cell, for each cell that a box covers.
 
-    The pairs are sorted by box, then by leaf.
+    The three arrays are sorted by box, then by leaf.
     """
     low = np.clip(np.stack([boxes.x, boxes.y]) / grid.cell_m, 0, grid.m)
     high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
@@ -97,8 +98,9 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 
     Notes
     -----
-    The component that differs between the halves of 2^j leaves is known with the precision
-    sum over k < j of w_k^2 2^k, because nodes of more than half of these leaves do not measure it.
+    Consider the component of the differences between the halves of 2^j leaves. Only nodes of at
+    most 2^(j - 1) leaves measure this component, so its precision is the sum of w_k^2 2^k over
+    k < j.
     """
     precision = np.cumsum(weights**2 * 2.0 ** np.arange(len(weights)))
     nonzero = energies > 0
@@ -125,10 +127,10 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Notes
     -----
-    Li et al. search greedily, from the leaves up (Sec. 4). Since the error times the squared sum of
-    the weights does not depend on their scale, the same shares minimise the error plus the sum of
-    the weights. That is a shortest path through the precisions of the levels, which is found by
-    dynamic programming on a lattice of precisions and then polished.
+    Li et al. (DAWA) search greedily, from the leaves up (Sec. 4). The error times the squared sum
+    of the weights does not depend on the weights' scale, so the same shares minimise the error plus
+    the sum of the weights. The latter problem is a shortest path through the precisions of the
+    levels. Dynamic programming on a lattice of precisions finds the path, which is then polished.
     """
     if not energies.any():
         return np.eye(len(energies))[0]
@@ -150,7 +152,7 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Improve weights between the lattice points, until all levels have the same marginal gain."""
+    """Return weights refined beyond the lattice, until all levels have the same marginal gain."""
     for _ in range(100):
         weights = weights / weights.sum()
         twos = 2.0 ** np.arange(len(weights))

@@ -19,9 +19,9 @@ _START_STEPS, _FINAL_STEPS = 25, 75  # of L-BFGS, from each start and from the b
 
 
 def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the identity matrix over extra rows, with each column scaled to the sum 1.
+    """Return an identity matrix stacked on extra rows, with each column scaled to the sum 1.
 
-    A record therefore changes all measured sums by 1 in total.
+    Because of the scaling, one record changes all measured sums by 1 in total.
 
     Parameters
     ----------
@@ -45,13 +45,16 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def one_thread() -> AbstractContextManager:
-    """Limit BLAS to one thread in a with statement; threads wait long on a busy machine."""
+    """Return a context manager that limits BLAS to one thread.
+
+    On a busy machine, several threads would spend much time waiting for each other.
+    """
     return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return a controller of the loaded BLAS libraries, which are searched for only once."""
+    """Return a controller of the loaded BLAS libraries; they are searched for only once."""
     return ThreadpoolController()
 
 
@@ -77,7 +80,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
     -----
     McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical
     queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5) with p = m / 16 as in the paper,
-    but at most 32 rows. L-BFGS makes a few steps from each of some random starts, and more steps
+    but at most 32 rows. L-BFGS takes a few steps from each of several random starts, and continues
     from the best result.
     """
     gram = interval_gram(m, lengths)
@@ -150,7 +153,7 @@ def loss_and_gradient(
 
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the mean of w w^T over intervals, where w is the share of each cell that lies inside.
+    """Return the mean of w w^T over intervals, where w holds each cell's share inside the interval.
 
     Parameters
     ----------

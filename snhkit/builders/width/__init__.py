@@ -1,1 +1,1 @@
-"""The cell width of a grid: from public numbers, or from a number that was bought."""
+"""The cell width of a grid, chosen from public numbers or from a noisy measurement."""

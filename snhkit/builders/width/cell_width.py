@@ -1,4 +1,4 @@
-"""Cell widths from public numbers, or from a bought number."""
+"""Cell widths chosen from public numbers, or from noisy measurements that cost epsilon."""
 
 import math
 from typing import TYPE_CHECKING, Literal
@@ -28,12 +28,12 @@ def default_cell_width(
 ) -> float:
     """Return a cell width in metres that suits squares of the given sizes, from 5 to 2,000 m.
 
-    The width depends on n and epsilon by their product only, since counts grow with n and the noise
-    with 1 / epsilon. The exponent is that of epsilon in the 45 widths that the paper's authors
-    found best on nine cities; the constant was chosen on public and synthetic cities
-    (``benchmarks/cell_width.py`` prints both). The width also grows with the square root of the
-    mean side of the squares: a large square sums more noise, and less of its error comes from its
-    border.
+    The width depends only on the product of n and epsilon, since counts grow with n and the noise
+    with 1 / epsilon. The exponent of the product was fitted to the dependence on epsilon of the 45
+    widths that the paper's authors found best on nine cities. The constant was chosen on public and
+    synthetic cities (``benchmarks/cell_width.py`` prints both). The width also grows with the
+    square root of the mean side of the squares, because a large square sums more noise, and less of
+    its error comes from its border.
 
     Parameters
     ----------
@@ -59,11 +59,12 @@ _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 def narrowing(
     n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 ) -> float:
-    """Return the factor for the default width that suits how evenly the records are spread.
+    """Return the factor by which to multiply the default width, given the records' evenness.
 
-    The factor's logarithm is linear in evenness and log(n epsilon). It was fitted for the least
-    error of ``DenoisedGrid`` on public and synthetic cities (``benchmarks/denoised_widths.py``).
-    For larger squares than usual it is nearer to 1, since the positions inside a cell matter less.
+    The factor's logarithm is linear in evenness and log(n epsilon). The coefficients were fitted
+    for the least error of ``DenoisedGrid`` on public and synthetic cities
+    (``benchmarks/denoised_widths.py``). For squares larger than the default sizes, the factor is
+    nearer to 1, since the positions inside a cell matter less.
 
     Parameters
     ----------
@@ -72,9 +73,9 @@ def narrowing(
     epsilon : float
         Epsilon per record.
     evenness : float
-        Evenness, from 0 to 1, in cells half as wide as the default for usual sizes.
+        Evenness, from 0 to 1, measured in cells half as wide as the default for the default sizes.
     sizes_m : (float, float)
-        Sides of the squares in metres.
+        Smallest and largest side of the squares in metres.
 
     Examples
     --------
@@ -101,7 +102,10 @@ def check_width(cell_m: Width) -> None:
 
 
 def given_grid(region: Region, cell_m: Width) -> Grid | None:
-    """Return the grid of a given width, else None; InputError if it has too many cells."""
+    """Return the grid of a width given in metres, or None if the width is still to be chosen.
+
+    A grid of too many cells raises InputError.
+    """
     return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
 
 
@@ -114,13 +118,13 @@ def chosen_grid(
     least_m: float = 0.0,
     wider: float = 1.0,
 ) -> Grid:
-    """Return the grid of a given or chosen width, and buy n and evenness if the choice needs them.
+    """Return the grid of a given or chosen width; n and evenness are measured if they are needed.
 
     Parameters
     ----------
     private : Measurements
-        The measurements of the records. n is bought if it is not public, and evenness if
-        ``cell_m`` is "bought".
+        The access to the records. If a width is chosen, part of the remaining epsilon buys n unless
+        n is public, and evenness if ``cell_m`` is "bought".
     cell_m : float, "auto", "bought" or None
         The width in metres, or the way to choose it (see ``Width``).
     share : float

@@ -16,17 +16,17 @@ _PRIOR_STD = 0.2  # standard deviation of evenness among cities, roughly
 
 
 def bought_evenness(private: Measurements, grid: Grid) -> float:
-    """Return a noisy evenness: the share of records left after large counts are capped.
+    """Return a noisy evenness: the share of records that remain if each cell's count is capped.
 
-    The cap is the larger of the noise scale and three times the mean count, so evenness is near 1
-    where records are everywhere, and near 0 where most are at a few spots. The result is shrunk
-    towards 1, the more the noisier it is. It costs from 0.3 to 3 % of epsilon, the less the more
-    records there are.
+    The cap is the larger of the noise scale and three times the mean count. Evenness is near 1 if
+    records are everywhere, and near 0 if most of them are at a few spots. A noisy result is shrunk
+    towards 1, and the more noise it has, the more it is shrunk. The cost is from 0.3 to 3 % of
+    epsilon; it is lower if there are more records.
 
     Parameters
     ----------
     private : Measurements
-        The measurements of the records, with n, public or bought.
+        The access to the records. Its number ``n`` must be known, either public or measured before.
     grid : Grid
         Public cells in the records' region.
 
