@@ -1,4 +1,4 @@
-"""Windows of days: the parts of time in which the records of a person are one unit."""
+"""Windows of days: the records of a person in one window are one unit of privacy."""
 
 import numpy as np
 from numpy.typing import NDArray

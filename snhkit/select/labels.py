@@ -119,7 +119,7 @@ def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[lis
     try:
         lines = list(csv.reader(text.splitlines(), strict=True))
     except csv.Error as error:
-        raise InputError(f"{source}: it is not a table ({error}).") from None
+        raise InputError(f"{source}: it is not valid CSV ({error}).") from None
     if not lines or len(lines) > MAX_ROWS + 1:
         raise InputError(f"{source}: it must have a header and at most {MAX_ROWS:,} rows.")
     header, *rows = lines

@@ -54,7 +54,7 @@ def test_a_width_stays_a_float(tmp_path):
         (GOOD + "b,10,0.1,2.5,-3\n", "row 1 .* is invalid"),
         (GOOD + "b\x1b[2J,10,0.1,2.5,3\n", "row 1 .* is invalid"),
         (GOOD.replace("cell_m", "cell m"), "and the parameter's name"),
-        (GOOD + '"b,10,0.1,2.5,30\n', "not a table"),
+        (GOOD + '"b,10,0.1,2.5,30\n', "not valid CSV"),
         (GOOD + f"b,{'9' * 30},0.1,2.5,3\n", "row 3: n = '9999"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Exact counts of records that are read from files for every count."""
+"""Exact counts of records in files, which are read again where counts in memory do not suffice."""
 
 from abc import ABC, abstractmethod
 

@@ -31,7 +31,8 @@ class MethodStyle:
         Values for matplotlib. Colours repeat after seven methods, and lines are dashed from
         there on; markers repeat after fifteen, hatches after seventeen.
     hollow : bool
-        Whether the marker is an outline: of a further release by the same method.
+        Whether the marker is drawn as an outline, as for the second and later releases by one
+        method.
     """
 
     colour: str
