@@ -42,7 +42,7 @@ def reproduce(names, quick, data, out) -> None:
     \b
     Examples:
       snhkit reproduce --quick
-      snhkit reproduce --figure rho --data ../shared/data
+      snhkit reproduce --figure rho --data FOLDER
     """
     from snhkit.experiment.reproduction import FIGURES, figure
     from snhkit.viz.figures.reproduction import reproduction_figure

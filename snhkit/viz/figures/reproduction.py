@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from snhkit.experiment.reproduction import PaperFigure
+from snhkit.viz.figures.style import method_styles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
         The points, as ``snhkit.experiment.reproduction.figure`` returns them.
     """
     names = list(dict.fromkeys(table["data"]))
+    styles = method_styles(str(line) for line in table["line"])
     drawn = Figure(figsize=(4.6 * len(names) + 1.6, 3.6), layout="constrained")
     axes = drawn.subplots(1, len(names), squeeze=False)[0]
     for axis, name in zip(axes, names, strict=True):
@@ -32,8 +34,10 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
         lines: Any = part.groupby("line", sort=False)
         for line, unordered in lines:
             points = unordered.sort_values("x")
-            joined = "" if told.axis.startswith("0:") else "-"
-            axis.plot(points["x"], points["value"], joined, marker="o", label=str(line))
+            style = dict(styles[str(line)].line)
+            if told.axis.startswith("0:"):
+                style["linestyle"] = ""
+            axis.plot(points["x"], points["value"], label=str(line), **style)
         if told.axis in ("epsilon", "n", "k"):
             axis.set_xscale("log")
         ticks = sorted(set(part["x"]))
