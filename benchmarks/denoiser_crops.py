@@ -18,14 +18,13 @@ from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEnt
 SIDE_M = 13_200.0
 CELLS = 96
 SMALL, LARGE = 26, 10  # blocks along a side of a crop, at most
-GROUPS = {
+GROUPS = {  # of boxes; errors are relative unless they are in records
     "small squares on records": 288,
     "small squares anywhere, in records": 128,
     "100 to 300 m": 160,
     "300 to 700 m anywhere, in records": 128,
     "800 m and more anywhere": 128,
 }
-"""Boxes of a crop; the errors are relative unless they are in records."""
 
 PLACES = {
     "chicago_assaults.parquet": [(41.88, -87.70), (41.75, -87.62)],
@@ -176,14 +175,10 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
 
 
 def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
-    """Return a cell width in metres near the one that "bought" would choose.
-
-    ``xy`` is in metres from the centre of the city.
-    """
-    records = inside_city(xy)
+    """Return a cell width near the one that "bought" would choose; lengths are in metres."""
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
-    private = Measurements(PointSource(records), terms, entropy)
+    private = Measurements(PointSource(inside_city(xy)), terms, entropy)
     bought = chosen_grid(private, "bought").cell_m * np.exp(rng.normal(-0.04, 0.3))
     return float(np.clip(bought, 6, 350))
 

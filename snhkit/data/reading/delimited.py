@@ -242,7 +242,7 @@ class Watched(io.RawIOBase):
         self.lines = 0
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True, since bytes can be read from the stream."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
