@@ -132,6 +132,15 @@ class Page:
             f"() => {{ {MAP} const at = map.getCenter(); return [at.lat, at.lng, map.getZoom()]; }}"
         )
 
+    def settle(self) -> None:
+        """Wait until the map fills its place and has stopped to move."""
+        self.frame.wait_for_function(
+            f"() => {{ {MAP} const now = JSON.stringify([map.getCenter(), map.getZoom(), size]);"
+            " const settled = now === window.before && size.x === map.getContainer().clientWidth;"
+            " window.before = now; return settled; }",
+            polling=500,
+        )
+
     def act(self, text: str) -> None:
         links = self.frame.locator(".leaflet-draw-actions a", has_text=text)
         links.locator("visible=true").first.click()
@@ -212,6 +221,7 @@ def test_the_story_of_a_user(notebook, ask):
     page.frame.wait_for_function(
         "() => document.querySelectorAll('.leaflet-container').length === 1"
     )
+    page.settle()
 
     for count, corners in enumerate((((0.35, 0.3), (0.5, 0.6)), ((0.55, 0.5), (0.6, 0.6))), 1):
         page.draw(*corners)
