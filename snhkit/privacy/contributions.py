@@ -44,7 +44,7 @@ def contributions(
         One row for each power of two, up to the first at which nothing is dropped. The columns are
         ``max_per_user``; ``dropped``, the share of records that are not kept; ``noise``, the
         standard deviation of a count; and ``error``, the expected error for a box with ``count``
-        records in one cell: the square root of (``dropped`` ``count``)^2 + ``noise``^2.
+        records in one cell: ``sqrt((dropped * count)**2 + noise**2)``.
 
     Raises
     ------
