@@ -7,9 +7,16 @@ import click
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.explore import explore_command
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
-from snhkit.cli.records import read, records_options, refuse_same_file, region_sentence, synthetic
-from snhkit.cli.types import SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
-from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
+from snhkit.cli.records import (
+    read,
+    records_options,
+    refuse_same_file,
+    region_sentence,
+    sizes_option,
+    synthetic,
+)
+from snhkit.cli.types import Epsilons, Methods, OutputFile
+from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS
 
 __all__ = ["compare"]
 
@@ -40,13 +47,7 @@ __all__ = ["compare"]
     show_default=True,
     help="Number of square queries.",
 )
-@click.option(
-    "--sizes-m",
-    type=Range(),
-    default=DEFAULT_SIZES_M,
-    show_default=SIZES_SHOWN,
-    help="Smallest and largest side of the squares, in metres.",
-)
+@sizes_option("squares")
 @click.option(
     "--seed",
     type=click.IntRange(0),

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import place_options, refuse_same_file
-from snhkit.cli.types import INPUT_FILE, Epsilons, OutputFile
+from snhkit.cli.records import account_options, place_options, refuse_same_file
+from snhkit.cli.types import INPUT_FILE
 
 __all__ = ["explore", "explore_command"]
 
@@ -26,17 +26,7 @@ _COLUMNS = 76  # of a terminal, less the end of a line that goes on
     help="With --user: number of records kept of each user, chosen at random.",
 )
 @click.option("--n-public", is_flag=True, help="Declare the number of records public.")
-@click.option(
-    "--budget",
-    type=Epsilons(),
-    metavar="E",
-    help="All the epsilon that may ever be spent on --data; needed once.",
-)
-@click.option(
-    "--ledger",
-    type=OutputFile(),
-    help="The account of --data [default: the path of --data, with .ledger added].",
-)
+@account_options
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),

@@ -3,9 +3,9 @@
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import declared_region, read_file
-from snhkit.cli.types import INPUT_FILE, SIZES_SHOWN, Epsilons, LatLon, Range
-from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_SIZES_M
+from snhkit.cli.records import declared_region, read_file, sizes_option
+from snhkit.cli.types import INPUT_FILE, Epsilons, LatLon
+from snhkit.defaults import DEFAULT_EPSILON
 
 __all__ = ["plan"]
 
@@ -22,13 +22,7 @@ __all__ = ["plan"]
     show_default=True,
     help="Short names of methods, or all that were measured.",
 )
-@click.option(
-    "--sizes-m",
-    type=Range(),
-    default=DEFAULT_SIZES_M,
-    show_default=SIZES_SHOWN,
-    help="Smallest and largest side of the squares, in metres.",
-)
+@sizes_option("squares")
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),

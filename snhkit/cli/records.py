@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.types import INPUT_FILE, CellWidth, LatLon
+from snhkit.cli.types import (
+    INPUT_FILE,
+    SIZES_SHOWN,
+    CellWidth,
+    Epsilons,
+    LatLon,
+    OutputFile,
+    Range,
+)
+from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     from snhkit.geometry import Points, Region
 
 __all__ = [
+    "account_options",
     "declared_region",
     "named_as_options",
     "place_options",
@@ -24,6 +34,7 @@ __all__ = [
     "records_options",
     "refuse_same_file",
     "region_sentence",
+    "sizes_option",
     "synthetic",
     "tell",
 ]
@@ -53,6 +64,33 @@ def place_options(command):
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def account_options(command):
+    """Add the options for the budget of --data and the file that keeps its ledger."""
+    budget = click.option(
+        "--budget",
+        type=Epsilons(),
+        metavar="E",
+        help="All the epsilon that may ever be spent on --data; needed once.",
+    )
+    ledger = click.option(
+        "--ledger",
+        type=OutputFile(),
+        help="The account of --data [default: the path of --data, with .ledger added].",
+    )
+    return budget(ledger(command))
+
+
+def sizes_option(what: str):
+    """Return a decorator that adds --sizes-m, the smallest and the largest side of ``what``."""
+    return click.option(
+        "--sizes-m",
+        type=Range(),
+        default=DEFAULT_SIZES_M,
+        show_default=SIZES_SHOWN,
+        help=f"Smallest and largest side of the {what}, in metres.",
+    )
 
 
 def records_options(command):

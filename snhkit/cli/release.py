@@ -6,10 +6,9 @@ import click
 
 from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
-from snhkit.cli.records import records_options, refuse_same_file
+from snhkit.cli.records import account_options, records_options, refuse_same_file, sizes_option
 from snhkit.cli.scanning import opened, scan_options
-from snhkit.cli.types import INPUT_FILE, SIZES_SHOWN, Epsilons, Methods, OutputFile, Range
-from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile
 from snhkit.files import refuse_unwritable, write_whole
 
 __all__ = ["release"]
@@ -22,13 +21,7 @@ __all__ = ["release"]
 @click.option(
     "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
 )
-@click.option(
-    "--sizes-m",
-    type=Range(),
-    default=DEFAULT_SIZES_M,
-    show_default=SIZES_SHOWN,
-    help="Smallest and largest side of the boxes to prepare for, in metres.",
-)
+@sizes_option("boxes to prepare for")
 @click.option(
     "--n-public",
     is_flag=True,
@@ -59,17 +52,7 @@ __all__ = ["release"]
     help="The word for whoever an id of --user stands for, such as household.",
 )
 @scan_options
-@click.option(
-    "--budget",
-    type=Epsilons(),
-    metavar="E",
-    help="All the epsilon that may ever be spent on these records; needed once.",
-)
-@click.option(
-    "--ledger",
-    type=OutputFile(),
-    help="The account of these records [default: the path of --data, with .ledger added].",
-)
+@account_options
 @click.option(
     "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
 )
