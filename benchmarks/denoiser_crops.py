@@ -5,19 +5,32 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from denoiser_blocks import (
+    CELLS,
+    Sums,
+    axis_blocks,
+    estimated,
+    held_by_blocks,
+    laplace,
+    noisy_parts,
+)
 from numpy.typing import NDArray
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import chosen_grid
+from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser.denoiser import peaks
+from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact
 
 SIDE_M = 13_200.0
-CELLS = 96
 SMALL, LARGE = 26, 10  # blocks along a side of a crop, at most
+GROUPED_FROM, OF_A_GROUP = 1_500.0, (0.2, 1.0)
+"""n times epsilon from which cells are counted in groups, which is lower than in a release since
+these cities have fewer records; and the least and the most records of a group, in scales of the
+noise."""
 GROUPS = {  # of boxes; errors are relative unless they are in records
     "small squares on records": 288,
     "small squares anywhere, in records": 128,
@@ -131,9 +144,13 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
     inside = np.zeros_like(counts)
     (i, j), (k, m) = low.astype(int), high.astype(int)
     inside[i:k, j:m] = 1
-    noisy = (counts + laplace(rng, 1 / left, counts.shape)) * inside * left
     wide = float(np.clip(400 / cell_m * np.exp(rng.normal(0, 0.25)), 3.5, 40))
     (si, li), (sj, lj) = axis_blocks(rng, wide), axis_blocks(rng, wide)
+    enough = 0.0
+    if share and n * left > GROUPED_FROM and cell_m > 0.9 * default_cell_width(n, left):
+        enough = np.exp(rng.uniform(*np.log(OF_A_GROUP)))
+        # ``merged_groups`` takes blocks that begin at the same cells along both axes.
+        sj, lj = si, li
     if max(si.max(), sj.max()) >= SMALL or max(li.max(), lj.max()) >= LARGE:
         return None
     small, large = Sums(si, sj, SMALL), Sums(li, lj, LARGE)
@@ -144,7 +161,12 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
             true = blocks.of(counts)
             counted = (true + laplace(rng, 1 / paid, true.shape)) * left
             bought.append((counted, 2 * (left / paid) ** 2))
-    sums = estimated(noisy, inside, small, large, *(bought or (None, None)))
+    group = np.arange(CELLS**2).reshape(CELLS, CELLS)
+    if enough:
+        held = held_by_blocks(small, large, *bought)
+        group = merged_groups(CELLS, np.unique(si, return_index=True)[1], held, enough)
+    noisy, number = noisy_parts(rng, counts, inside, group, left)
+    sums = estimated(noisy, number, small, large, *(bought or (None, None)))
     cells = small.of(inside), large.of(inside)
     known = [noisy]
     for blocks, many, (values, variance) in zip((small, large), cells, sums, strict=True):
@@ -187,73 +209,6 @@ def inside_city(xy: NDArray[np.float64]) -> snh.Points:
     """Return the points inside the city's square; ``xy`` is in metres from its centre."""
     kept = xy[np.abs(xy).max(axis=1) < SIDE_M / 2]
     return snh.Points(snh.Region.around(0, 0, SIDE_M), kept + SIDE_M / 2)
-
-
-class Sums(NamedTuple):
-    """Blocks of a crop's cells, by the number of the block of each column and row."""
-
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
-    many: int
-
-    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sums of values over blocks, shape (many, many); 0 for blocks without cells."""
-        found = np.zeros((self.many, self.many))
-        np.add.at(found, (self.i[:, None], self.j), values)
-        return found
-
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each cell the value of its block."""
-        return values[self.i[:, None], self.j]
-
-
-def estimated(
-    noisy: NDArray[np.float64],
-    inside: NDArray[np.float64],
-    small: Sums,
-    large: Sums,
-    of_small: tuple[NDArray[np.float64], float] | None,
-    of_large: tuple[NDArray[np.float64], float] | None,
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return estimated sums of small and large blocks and their variances, as ``estimates`` does.
-
-    A block at the border of the crop counts as the part inside the crop.
-    """
-    sums, variance = _weighed(small.of(noisy), 2.0 * small.of(inside), of_small)
-    up_i, up_j = np.zeros(small.many, int), np.zeros(small.many, int)
-    up_i[small.i], up_j[small.j] = large.i, large.j
-    inner = Sums(up_i, up_j, large.many)
-    wide, before = inner.of(sums), inner.of(variance)
-    wide_sums, after = _weighed(wide, before, of_large)
-    some = np.where(before > 0, before, 1)
-    part = variance / inner.spread(some)
-    sums = sums + part * inner.spread(wide_sums - wide)
-    variance = variance * (1 - part * (1 - inner.spread(after / some)))
-    return [(sums, variance), (wide_sums, after)]
-
-
-def _weighed(sums, variance, other):
-    if other is None:
-        return sums, variance
-    counts, theirs = other
-    total = variance + theirs
-    return (sums * theirs + counts * variance) / total, variance * theirs / total
-
-
-def laplace(rng: np.random.Generator, scale: float, shape) -> NDArray[np.int64]:
-    """Return discrete Laplace noise from a seeded generator, for public data only."""
-    stop = 1 - np.exp(-1 / scale)
-    return rng.geometric(stop, shape) - rng.geometric(stop, shape)
-
-
-def axis_blocks(
-    rng: np.random.Generator, side: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of the small and of the large block of each cell along an axis."""
-    edges = np.floor(rng.uniform(-3 * side, 0) + side * np.arange(int(CELLS / side) + 6))
-    small = np.searchsorted(edges, np.arange(CELLS), side="right") - 1
-    large = small // 3
-    return small - small.min(), large - large.min()
 
 
 def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.bool_]:

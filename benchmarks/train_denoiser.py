@@ -33,7 +33,7 @@ from snhkit.neural.denoiser.levels import blocks, estimates
 from snhkit.neural.denoiser.reconcile import LEAST, reconciled
 
 BATCH = 6
-IMPORTANCE = (2.0, 0.25, 0.4, 0.35, 0.35)  # of the groups
+IMPORTANCE = (3.0, 0.2, 0.4, 0.3, 0.3)  # of the groups
 IN_RECORDS = (1, 3)  # groups of which the error is not relative
 _ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam(b2=0.99))
 _STEEPEST = 80.0  # a step with a steeper slope is left out

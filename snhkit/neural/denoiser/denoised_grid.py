@@ -61,7 +61,7 @@ class DenoisedGrid:
     >>> DenoisedGrid(cell_m=30).cell_m
     30
     >>> DenoisedGrid(coarse=0.1).prior.turns
-    8
+    2
 
     Notes
     -----

@@ -214,7 +214,7 @@ class TestTurns:
             found = prior._by_tiles(seen, TOLD, count, 2)[0]
             np.testing.assert_allclose(found, np.mean(one[:count], axis=0), rtol=1e-3, atol=1e-3)
 
-    @pytest.mark.parametrize(("m", "turns"), [(30, 8), (560, 8), (792, 4), (1_056, 2), (4_000, 1)])
+    @pytest.mark.parametrize(("m", "turns"), [(30, 8), (512, 8), (724, 4), (1_024, 2), (4_000, 1)])
     def test_large_grids_are_turned_less(self, m, turns, monkeypatch):
         asked = []
 
