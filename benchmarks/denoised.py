@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from cabs import EPSILONS, cabs
+from cabs import CITY, EPSILONS, cabs
 from places import OTHER_CITIES, PLACES, Place, records_of, sweep
 from tqdm.auto import tqdm
 
@@ -22,13 +22,13 @@ from snhkit.experiment import relative_errors
 from snhkit.geometry import Grid
 
 OTHERS = ("ug", "ag", "privtree", "dawa")
-METHODS = (*OTHERS, "identity", "denoised")
+METHODS = (*OTHERS, "identity", "snh", "denoised")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
 FACTORS = (0.7, 0.9, 1.0, 1.2)
-TILES_M = (25, 100, 400)
+TILES_M = (25, 50, 100, 400)
 COLUMNS = (
     "on records", "anywhere, records", "100-300 on", "100-300", "300-1,000", "1-5 km",
-    "508 m, records", "25 m", "100 m", "400 m",
+    "508 m, records", "25 m", "50 m", "100 m", "400 m",
 )  # fmt: skip
 WAYS = tuple(COLUMNS[:7])
 
@@ -77,9 +77,16 @@ def row(name: str, epsilon: float, numbers: Sequence[float]) -> None:
     tqdm.write(f"| {name} | {epsilon} | " + " | ".join(shown) + " |")
 
 
-def mean(task: Task, data: snh.PrivateDataset, builder: Builder, epsilon: float, draws: int):
+def mean(
+    task: Task,
+    data: snh.PrivateDataset,
+    builder: Builder,
+    epsilon: float,
+    draws: int,
+    public: snh.Points | None = None,
+):
     """Return the columns of a builder, averaged over several draws of the noise."""
-    releases = (data.release(builder, epsilon=epsilon) for _ in range(draws))
+    releases = (data.release(builder, epsilon=epsilon, public=public) for _ in range(draws))
     return np.mean([task.measured(release) for release in releases], axis=0)
 
 
@@ -87,11 +94,14 @@ def cabs_table(folder: Path, draws: int) -> None:
     """Print the errors of each method on San Francisco's taxis."""
     records = cabs(folder)
     task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     header("method")
     for epsilon in EPSILONS:
         for key in METHODS:
             method = snh.METHODS[key]
-            row(method.title, epsilon, mean(task, data, method.builder(), epsilon, draws))
+            # SNH learns the squares around these public points; the others have no use for them.
+            near = public if key == "snh" else None
+            row(method.title, epsilon, mean(task, data, method.builder(), epsilon, draws, near))
         row("Identity, bought", epsilon, mean(task, data, snh.Identity("bought"), epsilon, draws))
 
 

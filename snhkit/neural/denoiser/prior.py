@@ -148,7 +148,7 @@ def _drawn(
 
 def _by_tiles(
     planes: Float32[np.ndarray, "m m 5"], told: Float32[np.ndarray, " 8"], turns: int, split: int
-) -> tuple[Float64[np.ndarray, "{split}*m {split}*m"], Float64[np.ndarray, "m m 3"]]:
+) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
     """Return counts, shape (s m, s m), and the network's other outputs, shape (m, m, 3).
 
     The grid is processed in tiles of one shape, so that memory does not grow with the grid.
@@ -160,8 +160,8 @@ def _by_tiles(
     around[_EDGE : _EDGE + m, _EDGE : _EDGE + m] = planes
     side = _tile_side(padded)
     starts = _starts(padded, side)
-    counts = np.empty((split * padded,) * 2)
-    opinion = np.empty((padded, padded, 3))
+    counts = np.empty((split * padded,) * 2, np.float32)
+    opinion = np.empty((padded, padded, 3), np.float32)
     with steps(len(starts) ** 2, "denoising the grid", "tile") as advance:
         for i in starts:
             for j in starts:

@@ -127,11 +127,17 @@ def settled(
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)
     between = target + (1 - evenness) * np.maximum(sums - target, 0)
+    # In place where possible: a fine grid has tens of megabytes.
     if (sums > between).any():
-        values = np.maximum(values - spread(_surplus(values, first, sums, between), cells), 0.0)
-    values = values + LEAST
-    # Shares, not factors: no share overflows.
-    return values / spread(block_sums(values, first), cells) * spread(target, cells)
+        off = _surplus(values, first, sums, between)
+        values = values - spread(off, cells)
+        np.maximum(values, 0.0, out=values)
+        values += LEAST
+    else:
+        values = np.add(values, LEAST, dtype=float)
+    values /= spread(block_sums(values, first), cells)  # shares, not factors: no share overflows
+    values *= spread(target, cells)
+    return values
 
 
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
@@ -154,9 +160,8 @@ def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np
             excess = max(float(np.mean(off**2)) - 2, 0)
             target[alike] += excess / (excess + 2) * (told - have)[alike]
     # Every cell of a group keeps its share; in a group of nothing they are equal.
-    share = (ours + _FLOOR) / (have + _FLOOR * cells)[group]
-    target = np.maximum(target, 0)[group] * share
-    return settled(clean, first, target, np.ones_like(target))
+    share = (np.maximum(target, 0) / (have + _FLOOR * cells))[group]
+    return settled(clean, first, (ours + _FLOOR) * share, np.ones((m, m)))
 
 
 def _trusted(
@@ -192,10 +197,12 @@ def _surplus(
     """Return the amount to subtract from each value of a block, found by Newton's method."""
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
+    above = np.empty(values.shape)
     for _ in range(_STEPS):
         off = off + np.maximum(left - target, 0) / np.maximum(many, 1)
-        above = values - spread(off, cells)
-        left, many = block_sums(np.maximum(above, 0), first), block_sums(above > 0, first)
+        np.subtract(values, spread(off, cells), out=above)
+        np.maximum(above, 0, out=above)
+        left, many = block_sums(above, first), block_sums(above > 0, first)
         if (left - target <= _CLOSE * target).all():
             break
     return off
