@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from snhkit.cli.output import say
+from snhkit.cli.records import declared_region, read_file
+from snhkit.cli.types import INPUT_FILE, LatLon
 from snhkit.files import write_whole
 
 __all__ = ["reproduce"]
@@ -28,31 +30,54 @@ _QUICK = (
     help="A folder with the public data sets; without it synthetic cities stand in.",
 )
 @click.option(
+    "--records",
+    type=INPUT_FILE,
+    help="Your own records, in place of the paper's proprietary ones, as the first data set. The "
+    "tables show their true errors: for you alone.",
+)
+@click.option("--center", type=LatLon(), help="Centre of the region of --records, in degrees.")
+@click.option("--side-km", type=click.FloatRange(0, min_open=True), metavar="KM", help="Its side.")
+@click.option("--public", type=INPUT_FILE, help="Public points in the region of --records.")
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
     help="A folder for reproduction.md, tables and figures.",
 )
-def reproduce(names, quick, data, out) -> None:
+def reproduce(names, quick, data, records, center, side_km, public, out) -> None:
     """Measure the figures of the paper's evaluation (Sec. 6) again.
 
-    Each is written as a table and a figure, with what the paper found and whether this run agrees.
+    Each figure is written as a table and a picture, with what the paper found and whether this run
+    agrees. An interrupted run goes on where it was: the folder "points" keeps measured points.
 
     \b
     Examples:
       snhkit reproduce --quick
       snhkit reproduce --figure rho --data FOLDER
+      snhkit reproduce --records trips.csv --center 37.76,-122.43 --side-km 13.2
     """
+    from snhkit.experiment import Place
     from snhkit.experiment.reproduction import FIGURES, figure
     from snhkit.viz.figures.reproduction import reproduction_figure
 
-    places = _places(data)
-    (out / "figures").mkdir(parents=True, exist_ok=True)
+    if (records is None) != (center is None) or (records is None) != (side_km is None):
+        raise click.UsageError("--records, --center and --side-km go together.")
+    if public is not None and records is None:
+        raise click.UsageError("--public needs --records.")
+    places = {}
+    if records is not None:
+        region = declared_region(center, side_km)
+        beside = None if public is None else read_file(public, region)
+        places[records.name] = Place(read_file(records, region), beside)
+    places |= _places(data)
+    for folder in ("figures", "points"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
     for name in names or FIGURES:
         file = out / f"{name}.csv"
         say(f"{name} ...", err=True)
-        table = figure(name, places, quick=quick)
+        kept = out / "points" / f"{name}-{'quick' if quick else 'full'}.jsonl"
+        table = figure(name, places, quick=quick, out=kept)
         write_whole(file, table.to_csv(index=False, lineterminator="\n"))
         drawn = BytesIO()
         reproduction_figure(FIGURES[name], table).savefig(drawn, format="png", dpi=90)

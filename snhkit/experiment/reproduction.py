@@ -1,8 +1,12 @@
 """The figures of the paper's evaluation (Sec. 6), measured again."""
 
+import json
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +17,7 @@ from snhkit.builders import PGM, Identity, UniformGrid
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
+from snhkit.experiment.done import DoneCells
 from snhkit.experiment.effort import Effort
 from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.places import Place, thinned
@@ -51,7 +56,18 @@ class Row:
     value: float
 
 
-Measure = Callable[[Mapping[str, Place], Effort], list[Row]]
+@dataclass(frozen=True)
+class Point:
+    """One point of a figure that is yet to be measured, with the function that measures it."""
+
+    data: str
+    line: str
+    x: float
+    epsilon: str
+    measure: Callable[[], float]
+
+
+Planned = Callable[[Mapping[str, Place], Effort], list[Point]]
 Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 
@@ -67,8 +83,8 @@ class PaperFigure:
         Name of the axis.
     said : str
         What the paper found.
-    measure : callable
-        Returns the points, from places and an effort.
+    points : callable
+        Returns the points to measure, from places and an effort.
     judge : callable
         Returns whether the points agree with the paper, and a sentence with the numbers.
     value : str
@@ -78,7 +94,7 @@ class PaperFigure:
     heading: str
     axis: str
     said: str
-    measure: Measure
+    points: Planned
     judge: Judge
     value: str = "mean relative error"
 
@@ -98,14 +114,6 @@ def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked
     return float(np.mean(found))
 
 
-def _rows(jobs: Sequence[tuple]) -> list[Row]:
-    """Measure jobs of (data, line, x, epsilon, function without arguments)."""
-    return [
-        Row(data, line, x, float(epsilon), measure())
-        for data, line, x, epsilon, measure in tqdm(jobs, unit="build", leave=False)
-    ]
-
-
 def _first(places: Mapping[str, Place]) -> tuple[str, Place]:
     return next(iter(places.items()))
 
@@ -113,80 +121,68 @@ def _first(places: Mapping[str, Place]) -> tuple[str, Place]:
 _COMPARED = ("ug", "ag", "privtree", "dawa", "identity", "snh", "denoised")
 
 
-def _budget(places: Mapping[str, Place], effort: Effort) -> list[Row]:
-    return _rows(
-        [
-            (name, title(key), float(e), e,
+def _budget(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+    return [
+            Point(name, title(key), float(e), e,
              lambda p=place, k=key, e=e: _error(p, METHODS[k].builder(), e, effort))
             for name, place in places.items() for key in _COMPARED for e in effort.epsilons
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
     most = min(len(place.records), effort.most)
-    return _rows(
-        [
-            (name, title(key), n, "0.2",
+    return [
+            Point(name, title(key), n, "0.2",
              lambda k=key, n=n: _error(place, METHODS[k].builder(), "0.2", effort, n=n))
             for key in _COMPARED for n in (most // 16, most // 4, most)
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, title(key), side, "0.2",
+    return [
+            Point(name, title(key), side, "0.2",
              lambda k=key, s=side: _error(
                  place, METHODS[k].builder(), "0.2", effort, sizes_m=(s, s)))
             for key in _COMPARED for side in (25.0, 50.0, 75.0, 100.0)
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
     lines = {"SNH": SNH("auto"), "Identity@ParamSelect": Identity("auto")}
     if PGM.extra.installed:
         lines["PGM@ParamSelect"] = PGM("auto")
-    return _rows(
-        [
-            (name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
+    return [
+            Point(name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
             for line, builder in lines.items() for e in effort.epsilons
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
 def _with_k(k: int, scaling: str = "area") -> SNH:
     return SNH(networks=replace(Networks(), k=k, scaling=scaling))  # type: ignore[arg-type]
 
 
-def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
     lines = {"SNH": "area", "SNH+QS": "learned"}
     network = MLP(depth=5, width=80)
-    return _rows(
-        [
-            (name, line, k, "0.2",
+    return [
+            Point(name, line, k, "0.2",
              lambda k=k, s=scaling: _error(
                  place, SNH.paper(k=k, scaling=s, network=network, steps=effort.steps),
                  "0.2", effort))
             for line, scaling in lines.items() for k in (1, 4)
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
+    return [
+            Point(name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
             for e in ("0.2", "0.8") for k in (1, 2, 8)
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
 def _ug_width(place: Place, epsilon: str, effort: Effort) -> float:
@@ -194,23 +190,21 @@ def _ug_width(place: Place, epsilon: str, effort: Effort) -> float:
     return place.records.region.side_m / UniformGrid().cells_per_side(n, float(epsilon))
 
 
-def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, line, float(e), e,
+    return [
+            Point(name, line, float(e), e,
              lambda w=width, e=e: _error(
                  place, SNH(w if w == "auto" else _ug_width(place, e, effort)), e, effort))
             for line, width in (("SNH@ParamSelect", "auto"), ("SNH@UG", "ug"))
             for e in effort.epsilons
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _rho(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _rho(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
     n = min(len(place.records), effort.most)
-    jobs = []
+    points = []
     for e in ("0.2", "0.8"):
         usual = default_cell_width(n, float(e))
         chosen = ParamSelect.pretrained().cell_width(n, float(e), place.public)
@@ -218,33 +212,32 @@ def _rho(places: Mapping[str, Place], effort: Effort) -> list[Row]:
             (f"epsilon {e}", [round(usual * f, 1) for f in (0.5, 0.75, 1.0, 1.5, 3.0)]),
             (f"ParamSelect, epsilon {e}", [round(float(chosen), 1)]),
         ):
-            jobs += [
-                (name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
+            points += [
+                Point(name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
                 for w in widths
             ]
-    return _rows(jobs)
+    return points
 
 
-def _depth(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _depth(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, "epsilon 0.2", depth, "0.2",
+    return [
+            Point(name, "epsilon 0.2", depth, "0.2",
              lambda d=depth: _error(
                  place, SNH.paper(k=2, network=MLP(depth=d, width=80), steps=effort.steps),
                  "0.2", effort))
             for depth in (2, 5, 10, 20)
-        ]
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
-def _costs(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _costs(places: Mapping[str, Place], effort: Effort) -> list[Point]:
     name, place = _first(places)
-    records = thinned(place.records, min(len(place.records), effort.most))
-    data = PrivateDataset(records, 10**6, unit="record", n="public")
-    boxes = RangeQueries.sample(records, 5_000)
-    found = []
-    for key in ("identity", "snh", "denoised"):
+
+    @cache
+    def measured(key: str) -> tuple[float, float, float]:
+        records = thinned(place.records, min(len(place.records), effort.most))
+        data = PrivateDataset(records, 10**6, unit="record", n="public")
+        boxes = RangeQueries.sample(records, 5_000)
         start = time.perf_counter()
         release = data.release(METHODS[key].builder(), epsilon="0.2", public=place.public, seed=0)
         build = time.perf_counter() - start
@@ -252,9 +245,12 @@ def _costs(places: Mapping[str, Place], effort: Effort) -> list[Row]:
         start = time.perf_counter()
         release.answer(boxes)
         query = (time.perf_counter() - start) / len(boxes)
-        for x, value in ((0, build), (1, 1e6 * query), (2, len(release.to_bytes()) / 1e6)):
-            found.append(Row(name, title(key), x, 0.2, value))
-    return found
+        return build, 1e6 * query, len(release.to_bytes()) / 1e6
+
+    return [
+        Point(name, title(key), x, "0.2", lambda k=key, x=x: measured(k)[x])
+        for key in ("identity", "snh", "denoised") for x in range(3)
+    ]  # fmt: skip
 
 
 FIGURES: dict[str, PaperFigure] = {
@@ -301,7 +297,13 @@ FIGURES: dict[str, PaperFigure] = {
 """The figures of the paper's evaluation by short name."""
 
 
-def figure(name: str, places: Mapping[str, Place], *, quick: bool) -> "pd.DataFrame":
+def figure(
+    name: str,
+    places: Mapping[str, Place],
+    *,
+    quick: bool,
+    out: str | os.PathLike[str] | None = None,
+) -> "pd.DataFrame":
     """Return the points of a figure, measured on places.
 
     Parameters
@@ -312,6 +314,9 @@ def figure(name: str, places: Mapping[str, Place], *, quick: bool) -> "pd.DataFr
         Data sets by the name to show; figures of one data set take the first.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
+    out : path, optional
+        A file of measured points. Points that the file holds are not measured again, so an
+        interrupted run goes on where it was.
 
     Returns
     -------
@@ -321,11 +326,21 @@ def figure(name: str, places: Mapping[str, Place], *, quick: bool) -> "pd.DataFr
     Raises
     ------
     InputError
-        If there is no such figure.
+        If there is no such figure, or the file was begun with other settings.
     """
     import pandas as pd
 
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
-    rows = FIGURES[name].measure(places, Effort.of(quick))
+    effort = Effort.of(quick)
+    settings = {"figure": name, "version": version("snhkit"), "effort": asdict(effort)}
+    done = DoneCells.open(out, settings | {"bands_m": [_SIZES_M], "measures": ["value"]})
+    digests = {data: place.digest for data, place in places.items()}
+    rows = []
+    for point in tqdm(FIGURES[name].points(places, effort), unit="build", leave=False):
+        at = Row(point.data, point.line, point.x, float(point.epsilon), 0.0)
+        key, digest = json.dumps([at.line, at.x, at.epsilon]), digests[point.data]
+        if (key, digest) not in done.rows:
+            done.add(key, digest, [[point.measure()]])
+        rows.append(replace(at, value=done.rows[key, digest][0][0]))
     return pd.DataFrame([vars(row) for row in rows])

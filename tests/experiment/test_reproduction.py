@@ -64,6 +64,30 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
     assert "| Impact of data cardinality | The error of all methods falls with n" in page
 
 
+def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_COMPARED", ("ug", "identity"))
+    places = {"Fargo": Place(snh.synthetic_points("fargo", 3_000))}
+    whole = figure("cardinality", places, quick=True)
+    measured, kept, calls = module._error, tmp_path / "points.jsonl", []
+
+    def until_the_fourth(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return measured(*args, **kwargs)
+
+    monkeypatch.setattr(module, "_error", until_the_fourth)
+    with pytest.raises(KeyboardInterrupt):
+        figure("cardinality", places, quick=True, out=kept)
+    again = figure("cardinality", places, quick=True, out=kept)
+    assert len(calls) == 4 + 3
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)
+    pd.testing.assert_frame_equal(figure("cardinality", places, quick=True, out=kept), whole)
+    assert len(calls) == 4 + 3
+    with pytest.raises(InputError, match="begun with other settings"):
+        figure("k", places, quick=True, out=kept)
+
+
 def test_an_unknown_figure_is_refused():
     with pytest.raises(InputError, match="there is no figure 'x'; there are budget"):
         figure("x", {}, quick=True)
