@@ -36,4 +36,4 @@ def test_public_points_narrow_the_range(tmp_path):
     file.write_text("lat,lon\n" + rows)
     words = ["--public", file, "--center", "45.02,7.02", "--side-km", "8"]
     assert "Identity" in run("--n", 50_000, *words)
-    assert "go together" in run("--n", 50_000, *words[:2])
+    assert "must be given together" in run("--n", 50_000, *words[:2])

@@ -61,9 +61,9 @@ def test_what_does_not_fit_is_told_in_one_line(run, tmp_path):
     (tmp_path / "b.snh").write_bytes(data.replace(b'"Identity', b'"IdentitY'))
     cases = {
         "verify a.snh": "give --key PUBLIC, --ledger LEDGER, or both",
-        "verify a.snh --key other.key.pub": "not a signature of this file",
+        "verify a.snh --key other.key.pub": "signature does not match",
         "verify a.snh --key owner.key": "not a public key",
-        "verify b.snh --key owner.key.pub --signature a.snh.sig": "not a signature of this file",
+        "verify b.snh --key owner.key.pub --signature a.snh.sig": "signature does not match",
         "verify b.snh --key owner.key.pub": "b.snh.sig: the signature cannot be read",
         "verify b.snh --ledger t.csv.ledger": "no release in the ledger has the checksum sha256:",
         "verify t.csv --key owner.key.pub": "not a safetensors file",

@@ -1,0 +1,132 @@
+"""`snhkit answer`: the boxes that it reads and the counts that it writes."""
+
+import json
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import snhkit as snh
+
+
+def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
+    text = 'id,South, west ,north,east,note\n007,43.03,-87.92,43.04,-87.91,"a, b"\n'
+    text += "8,43.038,-87.911,43.0385,-87.910,\n"
+    (tmp_path / "b.csv").write_text(text)
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert (code, err) == (0, "")
+    boxes = snh.RangeQueries.from_degrees(
+        released.region, [43.03, 43.038], [-87.92, -87.911], [43.04, 43.0385], [-87.91, -87.910]
+    )
+    a, b = np.round(released.answer(boxes), 3)
+    e, f = np.round(released.standard_error(boxes), 3)
+    assert out == (
+        "id,South, west ,north,east,note,count,standard_error\n"
+        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a},{e}\n'
+        f"8,43.038,-87.911,43.0385,-87.910,,{b},{f}\n"
+    )
+    assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
+    assert (tmp_path / "c.csv").read_text() == out
+
+
+def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
+    square = shapely.box(-87.92, 43.03, -87.91, 43.04)
+    feature = {
+        "type": "Feature", "id": "x1", "properties": {"n": 1, "gap": None},
+        "geometry": shapely.geometry.mapping(square),
+    }  # fmt: skip
+    other = feature | {"id": "x2", "properties": None}
+    document = {"type": "FeatureCollection", "name": "mine", "features": [feature, other]}
+    (tmp_path / "b.geojson").write_text(json.dumps(document))
+    code, out, err = run("answer", "t.snh", "--boxes", "b.geojson")
+    assert (code, err) == (0, "")
+    boxes = snh.RangeQueries.from_degrees(released.region, 43.03, -87.92, 43.04, -87.91)
+    count = round(float(released.answer(boxes)[0]), 3)
+    noise = round(float(released.standard_error(boxes)[0]), 3)
+    back = json.loads(out)
+    assert [f["properties"] for f in back["features"]] == [
+        {"n": 1, "gap": None, "count": count, "standard_error": noise},
+        {"count": count, "standard_error": noise},
+    ]
+    for f in back["features"]:
+        f["properties"].pop("count")
+        f["properties"].pop("standard_error")
+    other["properties"] = {}
+    assert back == json.loads(json.dumps(document))
+    assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.geojson") == (0, "", "")
+    assert (tmp_path / "c.geojson").read_text() == out
+    assert gpd.read_file(tmp_path / "c.geojson")["count"].tolist() == [count, count]
+    assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.csv")[0] == 0
+    table = pd.read_csv(tmp_path / "c.csv")
+    assert table["count"].tolist() == [count, count]
+    assert table[["south", "west", "north", "east"]].iloc[0].tolist() == [
+        43.03, -87.92, 43.04, -87.91,
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("released")
+def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
+    (tmp_path / "b.csv").write_text(
+        "south;west;north;east\n43.03;-87.92;43.04;-87.91\n10;10;11;11\n43;-89;43.04;-87.91\n"
+    )
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert code == 0
+    assert out.splitlines()[2] == "10,10,11,11,0.0,0.0"
+    assert " ".join(err.split()) == (
+        "b.csv: 1 of 3 boxes lie outside the region of 2000 m around (43.038, -87.91), so their "
+        "counts are 0 (boxes 1, counted from 0). 2 of 3 boxes or polygons reach outside the "
+        "region; the part outside counts as 0."
+    )
+    (tmp_path / "b.csv").write_text("south,west,north,east\n-87.92,43.03,-87.91,43.04\n")
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
+    assert (code, out) == (2, "")
+    assert "are latitude and longitude swapped?" in err
+
+
+BOXES = {
+    "column missing": ("south,west,north\n1,2,3\n", "no column east; it has south, west, north."),
+    "no number": (
+        "south,west,north,east\n43,-88,43.1,-87\n43,x,43.1,-87\n", "box 1: west = 'x'",
+    ),
+    "no number at all": (
+        "south,west,north,east\n43,-88,43.1,\n", "box 0: east = ''",
+    ),
+    "upside down": (
+        "south,west,north,east\n43,-88,43.1,-87\n43.2,-88,43.1,-87\n",
+        "box 1: south = 43.2, must be no greater than north",
+    ),
+    "no latitude": ("south,west,north,east\n-88,43,-87,43.1\n-98,43,-97,43.1\n", "south = -98"),
+    "a count already": ("south,west,north,east,count\n43,-88,43.1,-87,5\n", "a column 'count'"),
+    "not text": ("\x00\x01", "no column south"),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize(("text", "told"), BOXES.values(), ids=BOXES)
+def test_boxes_that_are_none_are_named(run, tmp_path, text, told, listed):
+    (tmp_path / "b.csv").write_text(text)
+    before = listed(tmp_path)
+    code, out, err = run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv")
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "b.csv: " in err
+    assert told in err
+    assert listed(tmp_path) == before
+
+
+def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
+    (tmp_path / "b.csv").write_text("south,west,north,east\n43.03,-87.92,43.04,-87.91\n")
+    code, out, _ = run("answer", "t.snh", "--boxes", "b.csv", "--json")
+    (row,) = json.loads(out)
+    assert code == 0
+    assert row["standard_error"] > 0
+    _, table, _ = run("answer", "t.snh", "--boxes", "b.csv")
+    head, line = table.splitlines()
+    assert head == "south,west,north,east,count,standard_error"
+    assert line.split(",")[-2:] == [str(row["count"]), str(row["standard_error"])]
+    _, out, _ = run("ledger", "t.csv.ledger", "--json")
+    assert json.loads(out)["entries"][0]["state"] == "settled"
+    _, out, _ = run("cities", "--json")
+    assert json.loads(out)[0]["key"] == "fargo"

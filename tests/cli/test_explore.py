@@ -1,0 +1,15 @@
+"""`snhkit explore` with a file of records."""
+
+
+def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    assert "--data needs --center" in run("explore", "--app", "--data", "t.csv")[2]
+    assert "Create it by adding --budget" in run("explore", "--app", *trips)[2]
+    assert "--budget needs --data" in run("explore", "--app", "--budget", 1)[2]
+    assert not opened
+    code, _, err = run("explore", "--app", *trips, "--budget", 1)
+    assert code == 0, err
+    assert opened[0]["file"].path == str(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv.ledger").exists()
+    assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget

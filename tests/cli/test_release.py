@@ -1,0 +1,88 @@
+"""`snhkit release`: what it prints and which files it writes."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import geopandas as gpd
+
+import snhkit as snh
+
+
+def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, tmp_path):
+    code, out, err = run(
+        "release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "u.snh"
+    )
+    card = str(snh.load(tmp_path / "u.snh"))
+    assert code == 0
+    assert out.split() == card.split()  # to publish: nothing else stands beside the card
+    told = [
+        "t.csv: 500 of 500 rows kept. For the eyes of the records' owner only.",
+        "Written to u.snh",
+        "Ledger t.csv.ledger: Privacy budget: epsilon 1, spent 1, left 0",
+    ]
+    assert err.split() == " ".join(told).split()  # long lines are broken between words
+    assert "0.05 for number of records" in card
+    assert "hides" in card
+    assert stat.S_IMODE((tmp_path / "u.snh").stat().st_mode) & 0o444
+
+
+def test_release_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
+    words = ["release", *trips, *wards, "--epsilon", "1", "--budget", "1", "--out", "d.snh"]
+    code, out, err = run(*words, "--label", "ward")
+    assert code == 0, err
+    assert "records lie in no district (a noisy count with standard error 1.36)" in out
+    made = snh.load(tmp_path / "d.snh")
+    assert made.method == "Tessellation"
+    frame = gpd.read_file(tmp_path / "w.geojson")
+    counts = made.answer(frame)
+    assert counts.tolist() == counts.round().tolist()
+    run("answer", "d.snh", "--boxes", "w.geojson", "--out", "c.geojson")
+    told = json.loads((tmp_path / "c.geojson").read_text())["features"]
+    assert [one["properties"]["count"] for one in told] == counts.tolist()
+
+
+def test_release_can_hide_users(run, trips, tmp_path):
+    words = [
+        "release",
+        *trips,
+        "--method",
+        "ug",
+        "--epsilon",
+        "1",
+        "--budget",
+        "1",
+        "--out",
+        "u.snh",
+    ]
+    code, _, err = run(*words, "--user", "user", "--max-per-user", 3)
+    assert code == 0, err
+    unit = snh.load(tmp_path / "u.snh").unit
+    assert (unit.kind, unit.max_per_user) == ("user", 3)
+
+
+def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "-"]
+    code = f"import sys; from snhkit.cli.main import main; sys.argv[1:] = {words}; main()"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path.parent)}
+    done = subprocess.run(  # the interpreter of this test
+        [sys.executable, "-c", code], capture_output=True, check=True, env=environment
+    )
+    (tmp_path / "piped.snh").write_bytes(done.stdout)
+    assert snh.load(tmp_path / "piped.snh").method == "UniformGrid"
+    assert not (tmp_path / "-").exists()
+
+
+def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
+    words = ["--method", "ug", "--epsilon", 1, "--budget", 2, "--out", "p.snh"]
+    code, out, _ = run("release", *trips, *words, "--page", "p.html", "--json")
+    assert code == 0
+    assert json.loads(out)["Method"] == "UniformGrid"
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "What was not measured" in page
+    code, _, err = run("release", *trips, *words, "--force", "--page", "p.html")
+    assert code == 0, err
+    code, _, err = run("release", *trips, *words[:-1], "q.snh", "--page", "p.html")
+    assert "--force replaces it. Nothing was spent" in err
