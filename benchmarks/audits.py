@@ -1,4 +1,4 @@
-"""What audits show of each method's epsilon: python benchmarks/audits.py [--help].
+"""Lower bounds on each method's epsilon from audits: python benchmarks/audits.py [--help].
 
 Builds every method again and again on pairs of neighbours that are chosen to be hard to hide, and
 prints, as Markdown, the promised epsilon and the lower bound that the releases have shown; then how
@@ -60,7 +60,7 @@ SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2,
 
 @dataclass(frozen=True)
 class Terms:
-    """What a data set is told, and pairs of neighbours under these terms."""
+    """The terms of releases, and pairs of neighbouring data sets under these terms."""
 
     said: dict[str, Any]
     pairs: dict[str, tuple[snh.Points, snh.Points]]
@@ -74,7 +74,7 @@ def points(*places: tuple[float, float], users: list[int] | None = None) -> snh.
 
 
 def crowd(count: int) -> list[tuple[float, float]]:
-    """Return places spread over the city, the same for the same count."""
+    """Return places spread over the city, which depend on nothing but their number."""
     return [(x, y) for x, y in np.random.default_rng(5).uniform(0, 400, (count, 2))]
 
 
@@ -118,7 +118,7 @@ def published(builder: Any, epsilon: Any, said: dict[str, Any], records: snh.Poi
 
 
 def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0) -> Audit:
-    """Return what a method shows on all pairs; it may be built for another epsilon."""
+    """Return the audits of a method on all pairs; the method may be built for another epsilon."""
     builder = METHODS[name]
     mechanism = partial(published, builder, built_for or epsilon, said.said)
     delta = float(getattr(builder, "delta", 0))

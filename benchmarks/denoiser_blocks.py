@@ -89,7 +89,7 @@ def held_by_blocks(
     of_small: tuple[NDArray[np.float64], float],
     of_large: tuple[NDArray[np.float64], float],
 ) -> NDArray[np.float64]:
-    """Return estimates of the small blocks' sums from noisy counts of blocks alone."""
+    """Return estimates of the small blocks' sums from noisy counts of blocks only."""
     inner = inside_blocks(small, large)
     there = np.zeros((small.many,) * 2)
     there[np.ix_(np.unique(small.i), np.unique(small.j))] = 1

@@ -1,4 +1,4 @@
-"""The baselines beside their authors' programs: python benchmarks/dpbench.py [--help].
+"""Errors of the baselines and of their authors' programs: python benchmarks/dpbench.py [--help].
 
 Needs a folder with DPBench's 256 x 256 histogram of San Francisco cabs, boxes in its cells, and the
 errors of the authors' own programs on them (Hay, Machanavajjhala, Miklau, Chen and Zhang, SIGMOD

@@ -196,7 +196,7 @@ def bombs() -> Iterator[tuple[str, bytes]]:
 
 
 def tried(data: bytes, path: Path) -> str:
-    """Return "refused" or "loaded" after all that a reader does with a file."""
+    """Return "refused" or "loaded" after loading a file, answering boxes and saving it again."""
     path.write_bytes(data)
     try:
         release = snh.load(path)

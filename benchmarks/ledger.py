@@ -1,4 +1,4 @@
-"""One ledger under kill -9, threads, processes and forks: python benchmarks/ledger.py [--help].
+"""One ledger with killed processes, threads and forks: python benchmarks/ledger.py [--help].
 
 Kills processes that spend from one ledger in a file, at random instants and at each of their
 system calls; and lets many threads of many processes spend from one budget. Prints, as Markdown,
@@ -155,7 +155,7 @@ def kills_at_every_call() -> dict[str, int]:
 
 
 def crowd(processes: int, threads: int, charges: int) -> dict[str, Any]:
-    """Let all threads spend from a budget that holds half of it; return what was granted."""
+    """Let all threads request twice the budget in total; return what was granted."""
     price = Fraction(1, processes * threads * charges)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crowd.ledger"

@@ -1,4 +1,4 @@
-"""Answers under load, and builds again and again: python benchmarks/load.py [--help].
+"""Rates of answers, and memory after repeated builds: python benchmarks/load.py [--help].
 
 Prints, as Markdown, how many boxes a second each kind of model answers, in small and in large
 questions, and how much memory a process gains over many answers and over many builds.
@@ -42,7 +42,7 @@ def dataset(count: int = 20_000) -> snh.PrivateDataset:
 
 
 def rate(release: snh.Release, boxes: snh.RangeQueries, seconds: float = 2.0) -> float:
-    """Return how many boxes are answered a second, if so many are asked together."""
+    """Return the number of boxes that a release answers per second, all boxes in each call."""
     release.answer(boxes)
     began, asked = time.perf_counter(), 0
     while (passed := time.perf_counter() - began) < seconds:

@@ -66,7 +66,7 @@ def faults() -> list[Fault]:
 
 
 def run(tests: tuple[str, ...], root: Path) -> int:
-    """Return the exit code of tests in a copy: 0 passed, 1 failed, another could not be run."""
+    """Return the exit code of tests in a copy: 0 passed, 1 failed, others not run."""
     words = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -106,7 +106,7 @@ def copy_to(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Print what became of each fault."""
+    """Print for each fault whether tests found it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="pattern of a fault's name or file")
     parser.add_argument("--workers", type=int, default=2)

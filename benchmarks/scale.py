@@ -37,7 +37,7 @@ def checksum(counts: Any) -> str:
 
 
 def silent(told: object) -> None:
-    """Take a report."""
+    """Ignore a report."""
 
 
 def by_snhkit(path: str, m: int) -> Any:
@@ -122,7 +122,7 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
 
 
 def kept_in_memory(path: str, unit: str) -> Any:
-    """Do what ``opened`` does with all records in memory."""
+    """Count a grid as ``opened`` does, but with all records in memory."""
     import pandas as pd
 
     from snhkit.privacy.bounding import kept_records
@@ -227,7 +227,7 @@ def run(task: str, *args: object) -> dict[str, Any]:
 
 
 def child(task: str, args: list[Any]) -> None:
-    """Print what a task took; the time of counting does not count imports."""
+    """Print the time and memory of a task; the time does not include imports."""
     if task in TOOLS:
         TASKS[task](str(Path(args[0]).with_name("warm.parquet")), *args[1:])
     start, busy = time.perf_counter(), time.process_time()

@@ -255,10 +255,14 @@ class PrivateDataset:
         price = exact(epsilon)
         if self.unit.sensitivity / price > _MAX_SCALE:
             raise InputError(
-                f"epsilon = {written(price)} is too small: its noise would exceed 64-bit integers."
+                f"epsilon = {written(price)} is too small, because its noise would exceed "
+                "64-bit integers; give a larger epsilon."
             )
         if public is not None and public.region != self.region:
-            raise InputError("public: the points lie in another region than the records.")
+            raise InputError(
+                "public: the points lie in another region than the records; read both "
+                "with one Region."
+            )
         self._refuse_own(public)
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
         n = self._source.n() if self.unit.n_public else None
@@ -287,8 +291,9 @@ class PrivateDataset:
             return
         if shares_records(self._source, public):
             raise InputError(
-                "public: many of the points are records of this dataset. Public points must come "
-                "from elsewhere, or what follows from them reveals the records. Nothing was spent."
+                "public: many of the points are records of this dataset. Public points "
+                "must come from another source; otherwise the release could reveal the "
+                "records. Nothing was spent."
             )
         self._foreign.add(public)
 

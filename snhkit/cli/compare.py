@@ -85,9 +85,11 @@ def compare(
         data=data, public=where["public"], districts=districts, json=json_path, report=report
     )
     if data is not None and city is not None:
-        raise click.UsageError("--city is a synthetic city; leave it out with --data.")
+        raise click.UsageError(
+            "--city selects a synthetic city; leave --city out when --data is given."
+        )
     if data is None and any(where[name] for name in ("center", "side_km", "public", "lat", "lon")):
-        raise click.UsageError("--center, --side-km, --public, --lat and --lon go with --data.")
+        raise click.UsageError("--center, --side-km, --public, --lat and --lon need --data.")
     from snhkit.experiment import OWNER_ONLY, thinned
     from snhkit.experiment.run import Plan, run
     from snhkit.geometry import RangeQueries

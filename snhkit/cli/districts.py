@@ -38,7 +38,7 @@ def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
     """
     if path is None:
         if label is not None:
-            raise click.UsageError("--label goes with --districts.")
+            raise click.UsageError("--label needs --districts.")
         return None
     from snhkit.builders import Tessellation
     from snhkit.data.polygons import read_polygons

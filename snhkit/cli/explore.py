@@ -96,14 +96,14 @@ def _file(
     if data is None:
         for option, value in others.items():
             if value is not None:
-                raise click.UsageError(f"{option} goes with --data FILE.")
+                raise click.UsageError(f"{option} needs --data FILE.")
         return None
     if center is None or side_km is None:
         raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
     if (user is None) != (max_per_user is None):
-        raise click.UsageError("--user and --max-per-user go together.")
+        raise click.UsageError("--user and --max-per-user must be given together.")
     if label is not None and districts is None:
-        raise click.UsageError("--label goes with --districts.")
+        raise click.UsageError("--label needs --districts.")
     if budget is not None and len(budget) != 1:
         raise click.UsageError(f"--budget takes one value here, not {len(budget)}.")
     refuse_same_file(data=data, public=public, districts=districts, ledger=ledger)
@@ -129,7 +129,8 @@ def _file(
     )
     if budget is None and not file.account.exists():
         raise click.UsageError(
-            f"The ledger {str(file.account)!r} does not exist yet. Set its total with --budget E: "
-            "the most epsilon that all releases of these records may spend."
+            f"The ledger {str(file.account)!r} does not exist yet. Create it by "
+            "adding --budget E, where E is the total epsilon of all releases of "
+            "these records."
         )
     return file

@@ -1,4 +1,4 @@
-"""The command that tells the errors to expect before epsilon is spent."""
+"""The command that prints the errors to expect before epsilon is spent."""
 
 import click
 
@@ -29,11 +29,20 @@ __all__ = ["plan"]
     metavar="E",
     help="Print the epsilon for this mean relative error, instead of errors.",
 )
-@click.option("--public", type=INPUT_FILE, help="Public points that crowd as the records do.")
+@click.option(
+    "--public",
+    type=INPUT_FILE,
+    help="Public points with about the same spatial distribution as the records.",
+)
 @click.option("--center", type=LatLon(), help="Centre of the region of --public, in degrees.")
-@click.option("--side-km", type=click.FloatRange(0, min_open=True), metavar="KM", help="Its side.")
+@click.option(
+    "--side-km",
+    type=click.FloatRange(0, min_open=True),
+    metavar="KM",
+    help="Side of the region of --public, in kilometres.",
+)
 def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
-    """Tell the errors to expect, or the epsilon for a wanted error.
+    """Print the errors to expect, or the epsilon that gives a wanted error.
 
     Reads no private records and spends nothing: the numbers come from a table that was measured on
     public cities.
@@ -45,7 +54,7 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
       snhkit plan --n 200000 --methods ug,denoised --error 0.1
     """
     if (public is None) != (center is None) or (public is None) != (side_km is None):
-        raise click.UsageError("--public, --center and --side-km go together.")
+        raise click.UsageError("--public, --center and --side-km must be given together.")
     from snhkit.errors import InputError
     from snhkit.experiment import epsilon_for, expected_error, plan_table, recommend, title
 

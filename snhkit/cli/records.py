@@ -53,7 +53,7 @@ def place_options(command):
             "--side-km",
             type=click.FloatRange(0, min_open=True),
             metavar="KM",
-            help="Side of the region.",
+            help="Side of the region, in kilometres.",
         ),
         click.option(
             "--public", type=INPUT_FILE, help="Public points: where queries are expected."
@@ -72,12 +72,12 @@ def account_options(command):
         "--budget",
         type=Epsilons(),
         metavar="E",
-        help="All the epsilon that may ever be spent on --data; needed once.",
+        help="The total epsilon of all releases of --data; needed with the first release only.",
     )
     ledger = click.option(
         "--ledger",
         type=OutputFile(),
-        help="The account of --data [default: the path of --data, with .ledger added].",
+        help="The ledger file of --data [default: the path of --data, with .ledger added].",
     )
     return budget(ledger(command))
 

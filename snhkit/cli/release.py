@@ -25,7 +25,8 @@ __all__ = ["release"]
 @click.option(
     "--n-public",
     is_flag=True,
-    help="Declare the number of records public; otherwise a method that needs it buys it.",
+    help="Declare the number of records public; otherwise a method that needs the "
+    "number spends epsilon on a noisy one.",
 )
 @click.option(
     "--user",
@@ -49,7 +50,7 @@ __all__ = ["release"]
     default="person",
     show_default=True,
     metavar="WORD",
-    help="The word for whoever an id of --user stands for, such as household.",
+    help="Word for what an id of --user identifies, such as household.",
 )
 @scan_options
 @account_options
@@ -99,13 +100,18 @@ def release(
     if data is None:
         raise click.UsageError("Missing option '--data'.")
     if (user is None) != (max_per_user is None):
-        raise click.UsageError("--user and --max-per-user go together.")
+        raise click.UsageError("--user and --max-per-user must be given together.")
     if unit is not None and user is None and unit != "record":
         raise click.UsageError(f"--unit {unit} needs --user COLUMN and --max-per-user N.")
     if ledger == STANDARD_OUTPUT:
-        raise click.UsageError("--ledger is read again later; it cannot be standard output.")
+        raise click.UsageError(
+            "--ledger cannot be standard output, because later commands read the "
+            "ledger; give the name of a file."
+        )
     if sign is not None and out == STANDARD_OUTPUT:
-        raise click.UsageError("--sign needs --out with the name of a file, not standard output.")
+        raise click.UsageError(
+            "--sign needs --out with the name of a file; standard output cannot be signed."
+        )
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
@@ -121,11 +127,12 @@ def release(
         )
     if budget is None and not ledger.exists():
         raise click.UsageError(
-            f"The ledger {str(ledger)!r} does not exist yet. Set its total with --budget E: the "
-            "most epsilon that all releases of these records may spend."
+            f"The ledger {str(ledger)!r} does not exist yet. Create it by adding "
+            "--budget E, where E is the total epsilon of all releases of these "
+            "records."
         )
     if page_districts is not None and page is None:
-        raise click.UsageError("--page-districts goes with --page.")
+        raise click.UsageError("--page-districts needs --page.")
     if page is not None and page.is_file() and not force:
         raise click.UsageError(f"{str(page)!r} exists; --force replaces it. Nothing was spent.")
     if out.is_file() and not force:

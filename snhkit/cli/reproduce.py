@@ -32,11 +32,17 @@ _QUICK = (
 @click.option(
     "--records",
     type=INPUT_FILE,
-    help="Your own records, in place of the paper's proprietary ones, as the first data set. The "
-    "tables show their true errors: for you alone.",
+    help="Your own records as the first data set, in place of the paper's "
+    "proprietary ones. The tables show true errors of these records: do not "
+    "publish them.",
 )
 @click.option("--center", type=LatLon(), help="Centre of the region of --records, in degrees.")
-@click.option("--side-km", type=click.FloatRange(0, min_open=True), metavar="KM", help="Its side.")
+@click.option(
+    "--side-km",
+    type=click.FloatRange(0, min_open=True),
+    metavar="KM",
+    help="Side of the region of --records, in kilometres.",
+)
 @click.option("--public", type=INPUT_FILE, help="Public points in the region of --records.")
 @click.option(
     "--out",
@@ -62,7 +68,7 @@ def reproduce(names, quick, data, records, center, side_km, public, out) -> None
     from snhkit.viz.figures.reproduction import reproduction_figure
 
     if (records is None) != (center is None) or (records is None) != (side_km is None):
-        raise click.UsageError("--records, --center and --side-km go together.")
+        raise click.UsageError("--records, --center and --side-km must be given together.")
     if public is not None and records is None:
         raise click.UsageError("--public needs --records.")
     places = {}

@@ -81,7 +81,9 @@ def opened(
     scan = {name: options[name] for name in _NAMES}
     where = {name: value for name, value in options.items() if name not in _NAMES}
     if scan["workers"] is not None and scan["scheduler"] is not None:
-        raise click.UsageError("--workers starts a cluster, --scheduler joins one: give either.")
+        raise click.UsageError(
+            "give either --workers, which starts a cluster, or --scheduler, which joins one."
+        )
     if not _streams(data, scan):
         records, public = read(data, user=user, **where)
         yield PrivateDataset(records, **terms), public

@@ -20,7 +20,9 @@ __all__ = ["verify"]
 @click.argument("file", type=INPUT_FILE)
 @click.option("--key", type=INPUT_FILE, help="Public key of whoever signed the release.")
 @click.option("--signature", type=INPUT_FILE, help="Signature of the file [default: FILE.sig].")
-@click.option("--ledger", type=INPUT_FILE, help="Ledger of the records, which the owner has.")
+@click.option(
+    "--ledger", type=INPUT_FILE, help="Ledger of the records; only the owner of the records has it."
+)
 def verify(file, key, signature, ledger) -> None:
     """Check that a release is what the owner of a key has signed, or a ledger has recorded.
 

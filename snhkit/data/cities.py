@@ -1,4 +1,4 @@
-"""The paper's twelve cities: their regions, and what its authors published about them."""
+"""The paper's twelve cities: their regions, and figures that the paper's authors published."""
 
 import difflib
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _BOX_M = 12_430.0
 
 @dataclass(frozen=True)
 class City:
-    """A city of the paper: its region, and what the paper's authors published about it.
+    """A city of the paper, with its region and figures that the paper's authors published.
 
     Parameters
     ----------

@@ -126,7 +126,10 @@ def read_polygons(path: str | os.PathLike[str], label: str | None = None) -> Pol
     if not path.is_file():
         raise InputError(f"{path}: there is no such file.")
     if (size := path.stat().st_size) > _MAX_BYTES:
-        raise InputError(f"{path.name}: it has {size:,} bytes; at most {_MAX_BYTES:,} are read.")
+        raise InputError(
+            f"{path.name}: the file has {size:,} bytes, more than the limit of "
+            f"{_MAX_BYTES:,}; simplify the shapes or split the file."
+        )
     try:
         return Polygons.of(_read_frame(path), label)
     except InputError as error:
@@ -172,8 +175,8 @@ def _refuse_other_frames(frame: object) -> None:
         raise InputError(_too_many(len(frame)))
     if frame.crs is None:
         raise InputError(
-            "the frame has no CRS, so its coordinates mean nothing; if they are degrees, "
-            "set it with frame.set_crs(4326)."
+            "the frame has no CRS, so the unit of its coordinates is unknown; if "
+            "they are degrees, set the CRS with frame.set_crs(4326)."
         )
 
 

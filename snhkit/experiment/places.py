@@ -14,7 +14,7 @@ __all__ = ["Place", "thinned"]
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Records that stand for private ones, and the public points of the same region.
+    """Records that are treated as private, and the public points of the same region.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the lowest point lies inside, near ParamSelect's, and the numbers."""
+    """Return whether errors are least at an inner width near ParamSelect's, and the numbers."""
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")
@@ -97,7 +97,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether depth helps, but not the greatest, and the numbers."""
+    """Return whether the error first falls and then rises with depth, and the numbers."""
     values = table.sort_values("x")["value"].to_numpy()
     told = ", ".join(f"{v:.3f} at {x:g}" for x, v in zip(sorted(table.x), values, strict=True))
     return bool(values[0] > values[1:].min() and values.argmin() < len(values) - 1), (

@@ -46,7 +46,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(f"{name} must hold numbers only.")
+    raise InputError(f"{name} must contain numbers only.")
 
 
 def frozen(array: NDArray) -> NDArray:

@@ -39,7 +39,10 @@ def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]
     array([1])
     """
     if points.region != queries.region:
-        raise InputError("exact_counts: the points lie in another region than the boxes.")
+        raise InputError(
+            "exact_counts: the points lie in another region than the boxes; make "
+            "both with one Region."
+        )
     return count_in_boxes(points.xy, queries.x, queries.y, queries.x1, queries.y1)
 
 

@@ -58,7 +58,10 @@ class DensityTable:
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " q"]:
         """Return the sum over each box, shape (q,); parts outside the region count as 0."""
         if queries.region != self.region:
-            raise InputError("the boxes lie in another region than the cells.")
+            raise InputError(
+                "the boxes lie in another region than the cells; make the boxes with the "
+                "region of the cells."
+            )
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 

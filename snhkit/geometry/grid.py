@@ -81,7 +81,10 @@ class Grid:
     def count(self, points: Points) -> Histogram:
         """Return the number of points in each cell."""
         if points.region != self.region:
-            raise InputError("Grid: the points lie in another region than the grid.")
+            raise InputError(
+                "Grid: the points lie in another region than the grid; make the grid "
+                "with points.region."
+            )
         flat = np.bincount(self.cell_numbers(points.xy), minlength=self.m * self.m)
         return Histogram(self, flat.reshape(self.m, self.m))
 
@@ -161,7 +164,9 @@ class SummedArea:
     def sums(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the sum over each box, shape (q,); parts outside the region count as 0."""
         if queries.region != self.grid.region:
-            raise InputError("the boxes lie in another region than the grid.")
+            raise InputError(
+                "the boxes lie in another region than the grid; make the boxes with grid.region."
+            )
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 

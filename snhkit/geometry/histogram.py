@@ -107,8 +107,8 @@ class Histogram:
         """
         if group.shape != self.counts.shape or group.dtype.kind not in "iu" or group.min() < 0:
             raise InputError(
-                f"merged: group must hold a whole number from 0 for each cell, in the shape "
-                f"{self.counts.shape}."
+                f"merged: group must have the shape {self.counts.shape} and contain a "
+                "whole number, at least 0, for each cell."
             )
         sums = np.zeros(int(group.max()) + 1, np.int64)
         np.add.at(sums, group.ravel(), self.counts.ravel())

@@ -76,7 +76,10 @@ class Partition:
         object.__setattr__(self, "region", region)
         flat = ~((self.x0 < self.x1) & (self.y0 < self.y1))
         if flat.any():
-            raise InputError(f"Partition: cell {np.flatnonzero(flat)[0]} has no area.")
+            raise InputError(
+                f"Partition: cell {np.flatnonzero(flat)[0]} (counted from 0) has zero "
+                "width or height; remove it."
+            )
         corners = _Corners(self)
         corners.prove_tiling(region.side_m)
         object.__setattr__(self, "_corners", corners)
@@ -177,7 +180,10 @@ class Partition:
     def count(self, points: Points) -> Histogram:
         """Return the number of points in each cell; each point is in exactly one."""
         if points.region != self.region:
-            raise InputError("Partition: the points lie in another region than the cells.")
+            raise InputError(
+                "Partition: the points lie in another region than the partition; make "
+                "the partition with points.region."
+            )
         counts = count_in_boxes(points.xy, self.x0, self.y0, self.x1, self.y1)
         return Histogram(self, counts)
 

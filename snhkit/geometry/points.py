@@ -70,8 +70,9 @@ class Points:
         outside = np.flatnonzero(~region.contains(places))
         if outside.size:
             raise InputError(
-                f"Points: row {outside[0]} is not inside the region "
-                f"(and {outside.size - 1} more); read_points drops such rows and counts them."
+                f"Points: row {outside[0]} (counted from 0) lies outside the region, and "
+                f"so do {outside.size - 1} more rows; remove these rows, or read the "
+                "records with read_points, which drops and counts them."
             )
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", places)

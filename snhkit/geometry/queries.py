@@ -187,7 +187,10 @@ class RangeQueries:
             corner = rng.uniform(size=(count, 2)) * (region.side_m - side)[:, None]
             return cls(region, corner[:, 0], corner[:, 1], side, side)
         if count and not len(near):
-            raise InputError("sample: there are no points to centre squares on; pass the region.")
+            raise InputError(
+                "sample: there are no points, so no squares can be centred on points; "
+                "pass the region instead."
+            )
         side = rng.uniform(low, high, count)
         centres = near.xy[rng.integers(len(near), size=count)] if count else np.empty((0, 2))
         return cls.squares(region, centres, side)
@@ -259,7 +262,10 @@ class RangeQueries:
             If the frame has no CRS, or a shape is not a box in degrees.
         """
         if frame.crs is None:
-            raise InputError("from_geodataframe: the frame has no CRS; set it with set_crs(4326).")
+            raise InputError(
+                "from_geodataframe: the frame has no CRS; if the coordinates are "
+                "degrees, set the CRS with set_crs(4326)."
+            )
         degrees = frame.geometry.to_crs(4326)
         for row in np.flatnonzero(~are_boxes(degrees))[:1]:
             raise InputError(

@@ -79,7 +79,9 @@ class CellNoise:
                 f"the variance of noise must be a finite number of at least 0, not {variance}."
             )
         if coarse is not None and not (coarse.ndim == 2 and 0 < len(coarse) == coarse.shape[1]):
-            raise InputError(f"the coarse weights of noise must be square, not {coarse.shape}.")
+            raise InputError(
+                f"the array 'coarse' of the noise must be square, not of shape {coarse.shape}."
+            )
         return cls(variance, coarse)
 
 

@@ -115,7 +115,10 @@ class PackedCounts:
             If the boxes are given in another region.
         """
         if queries.region != self.grid.region:
-            raise InputError("the boxes lie in another region than the cells.")
+            raise InputError(
+                "the boxes lie in another region than the cells; make the boxes with the "
+                "release's region."
+            )
         parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros(0)
 

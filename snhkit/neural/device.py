@@ -37,8 +37,9 @@ def require_jax(method: str) -> None:
     """
     if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
         raise InputError(
-            f"{method}: JAX ran in the parent of this forked process and would wait here for ever. "
-            "Start processes with multiprocessing.get_context('spawn'). Nothing was spent."
+            f"{method}: this process was forked from a process in which JAX had run, "
+            "so JAX would never return here. Start processes with "
+            "multiprocessing.get_context('spawn'). Nothing was spent."
         )
     try:
         # As builds do: a program is compiled, and numpy arrays move to the device.
@@ -51,13 +52,17 @@ def require_jax(method: str) -> None:
             "spent."
         ) from None
     if total != 4:
-        raise InputError(f"{method}: JAX computed 4 as {total:g}; its device is not usable.")
+        raise InputError(
+            f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
+            "is not usable; set JAX_PLATFORMS=cpu and start Python anew. Nothing was "
+            "spent."
+        )
     _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]
 
 
 @dataclass(frozen=True)
 class Found:
-    """The devices that JAX finds, and what keeps others from being used.
+    """The devices that JAX finds, and the reasons why other devices cannot be used.
 
     Parameters
     ----------

@@ -101,8 +101,9 @@ class SNH:
         low, high = self.sizes_m
         if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
-                f"SNH: sizes_m must lie between {region.side_m / MOST_TILES:g} m and the region's "
-                f"side of {region.side_m:g} m, not be {low:g} to {high:g} m."
+                f"SNH: sizes_m must be from {region.side_m / MOST_TILES:g} m to "
+                f"{region.side_m:g} m, the side of the region; {low:g} to {high:g} m is "
+                "out of range."
             )
         grid, networks = given_grid(region, self.cell_m), self.networks
         if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:
@@ -111,7 +112,7 @@ class SNH:
                 f"{_MOST_SQUARES:,} training squares; take wider cells or positions='scattered'."
             )
         if terms.public is not None and not len(terms.public):
-            raise InputError("SNH: public holds no points in this region; leave it out.")
+            raise InputError("SNH: public has no points in this region; leave public out.")
         require_jax("SNH")
 
     def build(self, private: Measurements) -> Release:

@@ -120,7 +120,9 @@ def audit_mechanism(
     The permitted error, 1 - ``confidence``, is divided among the pairs (Bonferroni correction).
     """
     if not pairs:
-        raise InputError("audit: give at least one pair of neighbours.")
+        raise InputError(
+            "audit: the list of pairs of neighbouring datasets is empty; give at least one pair."
+        )
     each = 1 - (1 - confidence) / len(pairs)
     shown = {
         name: audited_epsilon(mechanism, one, other, runs, confidence=each, delta=delta)

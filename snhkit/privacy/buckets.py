@@ -178,7 +178,10 @@ def noisy_buckets(
         )
     cells = histogram.counts.size
     if not np.array_equal(np.sort(along), np.arange(cells)):
-        raise InputError(f"noisy_buckets: along must hold each of 0 .. {cells - 1} once.")
+        raise InputError(
+            "noisy_buckets: along must contain each whole number from 0 to "
+            f"{cells - 1} - 1 exactly once."
+        )
     if not _is_power_of_two(cells) or not _is_power_of_two(block):
         raise InputError(
             "noisy_buckets: the number of cells and block must be powers of two, "

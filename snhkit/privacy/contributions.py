@@ -70,7 +70,7 @@ def contributions(
     if kind == "record":
         raise InputError("contributions: kind must be a unit of people such as 'user'.")
     if not len(public):
-        raise InputError("contributions: there are no points.")
+        raise InputError("contributions: there are no points; give at least one point.")
     per_owner = np.bincount(PrivacyUnit.of(kind, 1).owners(public))
     rows = []
     for most in 2 ** np.arange(int(per_owner.max() - 1).bit_length() + 1):

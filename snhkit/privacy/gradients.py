@@ -218,7 +218,10 @@ class NoisyGradients:
             raise InputError(f"gradients: at most {self._batch} boxes in a sum, not {len(chosen)}.")
         noise = next(self._noise, None)
         if noise is None:
-            raise BudgetExceeded("gradients: all sums that were paid for are used up.")
+            raise BudgetExceeded(
+                "gradients: all noisy sums that the spent epsilon covers are used up; "
+                "give a larger number of steps."
+            )
         errors = np.asarray(predicted, np.float32) - self._labels[chosen]
         gradients = 2 * errors[:, None] * np.asarray(slopes, np.float32)
         return noisy_gradient(clipped_sum(gradients, self._clip), noise)

@@ -94,7 +94,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
     if text is None:
         raise ReleaseFileError(f"{path}: a safetensors file, but not a release of snhkit.")
     if sum(map(text.count, ",[{")) > _MOST_VALUES:
-        raise ReleaseFileError(f"{path}: its description has more than {_MOST_VALUES:,} values.")
+        raise ReleaseFileError(
+            f"{path}: its description has more than {_MOST_VALUES:,} values, the "
+            "limit for a release."
+        )
     try:
         return json.loads(text), arrays
     except (ValueError, RecursionError) as error:

@@ -45,7 +45,7 @@ _ANY = "any"  # for methods that the table does not name
 
 
 class Asked:
-    """What is known of q queries before their true counts are.
+    """Public properties of q queries, from which the widths of their intervals follow.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Asked:
 
 
 def asked(release: "Release", queries: Any) -> Asked:
-    """Return what a release knows of boxes or polygons.
+    """Return the public properties of boxes or polygons that a release answers.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class PolygonModel:
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return what ``answer`` gives for the parts of boxes inside the region; 0 outside it."""
+        """Return ``answer`` of the parts of boxes inside the region; 0 for boxes outside it."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))

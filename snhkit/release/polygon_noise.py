@@ -1,4 +1,4 @@
-"""The variance of noise in polygons, where the noises of cells depend on each other."""
+"""The variance of the noise in counts of polygons, for correlated noise of cells."""
 
 from typing import Any
 

@@ -133,7 +133,10 @@ class PolygonPartition:
             If the points lie in another region.
         """
         if points.region != self.region:
-            raise InputError("the points lie in another region than the districts.")
+            raise InputError(
+                "the points lie in another region than the districts; read the points "
+                "with the districts' region."
+            )
         cell = np.full(len(points), len(self), np.int64)
         for start in range(0, len(points), _RECORDS):
             xy = points.xy[start : start + _RECORDS]

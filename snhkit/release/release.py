@@ -207,7 +207,8 @@ class Release:
     def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
         if queries.region != self.region:
             raise InputError(
-                f"{what}: the boxes are given in {queries.region}, the release is of {self.region}."
+                f"{what}: the boxes must have the region of the release, {self.region}, "
+                f"not {queries.region}."
             )
         return queries
 

@@ -59,7 +59,8 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     west, south, east, north = ring.total_bounds
     if not np.isfinite(ring.total_bounds).all():
         raise InputError(
-            f"answer: the frame's CRS does not cover {region}; convert the frame to another."
+            f"answer: the frame's CRS is not defined at {region}; convert the frame, "
+            "as in frame.to_crs(4326)."
         )
     pad_x, pad_y = (east - west) / 10, (north - south) / 10
     nearby = west - pad_x, south - pad_y, east + pad_x, north + pad_y
@@ -91,7 +92,10 @@ def _checked(frame: object) -> tuple[NDArray[Any], "CRS"]:
             f"not a {type(frame).__name__}."
         )
     if frame.crs is None:
-        raise InputError("answer: the frame has no CRS; set it, as in frame.set_crs(4326).")
+        raise InputError(
+            "answer: the frame has no CRS; if its coordinates are degrees, set the "
+            "CRS with frame.set_crs(4326)."
+        )
     shapes = frame.geometry.to_numpy().copy()
     mixed = shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION
     for row in np.flatnonzero(mixed):

@@ -46,7 +46,10 @@ def new_key(path: Path) -> Path:
     public = path.with_name(path.name + ".pub")
     for file in (path, public):
         if file.exists():
-            raise InputError(f"{file}: exists already; a key is never replaced.")
+            raise InputError(
+                f"{file}: the file exists already, and a key is never replaced; choose "
+                "another name."
+            )
         refuse_unwritable(file)
     key = from_key.Ed25519PrivateKey.generate()
     pem, pem_public = _pem(key)
@@ -57,7 +60,7 @@ def new_key(path: Path) -> Path:
 
 
 def sign(data: bytes, key: Path) -> bytes:
-    """Return the Ed25519 signature of bytes, itself 64 bytes long.
+    """Return the Ed25519 signature of bytes, 64 bytes long.
 
     Parameters
     ----------
@@ -99,8 +102,8 @@ def check_signature(data: bytes, signature: Path, key: Path) -> None:
         public.verify(_content(signature, "signature"), data)
     except InvalidSignature:
         raise InputError(
-            f"{signature}: not a signature of this file by the key {key}: the file was changed, or "
-            "someone else has signed."
+            f"{signature}: the signature does not match this file and the key {key}: "
+            "the file was changed, or the signature was made with another key."
         ) from None
 
 
@@ -114,7 +117,7 @@ def key_name(key: Path) -> str:
 
 
 def _library():
-    """Return the module of keys, which the base install does not have."""
+    """Return the Ed25519 module of the package ``cryptography``, an optional dependency."""
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:

@@ -46,7 +46,7 @@ def entropy(public: Points) -> float:
     The paper's h (Sec. 5.1).
     """
     if not len(public):
-        raise InputError("entropy: there are no points.")
+        raise InputError("entropy: there are no points; give at least one point.")
     counts = Grid(public.region, ENTROPY_CELLS).count(public).counts
     share = counts[counts > 0] / len(public)
     return abs(float(share @ np.log(share)))

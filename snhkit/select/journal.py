@@ -63,7 +63,7 @@ class Journal:
         found, _, table = text.partition("\n")
         if not found.startswith("# "):
             raise InputError(
-                f"{target.name}: it was not begun by ParamSelect.fit; name another file."
+                f"{target.name}: the file was not written by ParamSelect.fit; name another file."
             )
         if found + "\n" != first:
             raise InputError(
@@ -95,7 +95,10 @@ class Journal:
         """Return the experiments that have not been measured yet."""
         found = [experiment for experiment in wanted if experiment not in self.errors]
         if len(self.errors) + len(found) > MAX_ROWS:
-            raise InputError(f"fit: more than {MAX_ROWS:,} experiments; ask for fewer.")
+            raise InputError(
+                f"fit: more than {MAX_ROWS:,} experiments were requested; reduce the data "
+                "sets, the values of grid or repeats."
+            )
         return found
 
     def add(self, experiment: Experiment, error: float) -> None:

@@ -39,7 +39,7 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
             f"not {', '.join(header)[:200]!r}."
         )
     if not rows:
-        raise InputError(f"{source}: it holds no labels.")
+        raise InputError(f"{source}: the file has a header but no labels.")
     parsed = [
         (
             row[0],

@@ -33,7 +33,7 @@ Pretrained = Literal["published", "denoised"]
 
 
 class OutOfRangeWarning(UserWarning):
-    """ParamSelect was asked about a value outside the range of its labels."""
+    """Warning that a value given to ParamSelect lies outside the range of its labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -101,7 +101,7 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, the boxes that a release of it is asked, and their true counts."""
+    """A public data set, and boxes with true counts on which its releases are measured."""
 
     points: Points
     boxes: RangeQueries
@@ -146,7 +146,7 @@ def best_values(
     path: str | os.PathLike[str] | None,
     n_jobs: int,
 ) -> "pd.DataFrame":
-    """Return the table of labels that ``ParamSelect.fit`` learns from; see there."""
+    """Return the table of labels to which ``ParamSelect.fit`` fits its regression."""
     import pandas as pd
     from joblib import Parallel, delayed
 
@@ -206,7 +206,7 @@ def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequenc
         if not isinstance(name, str) or not name.isprintable():
             raise InputError(f"fit: a data set must have a printable name, not {name!r}.")
         if not len(points):
-            raise InputError(f"fit: the data set {name!r} holds no points.")
+            raise InputError(f"fit: the data set {name!r} has no points; leave it out.")
     for value in map(_plain, grid):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
             raise InputError(f"fit: grid must hold finite numbers, not {value!r}.")

@@ -4,7 +4,7 @@ __all__ = ["claim"]
 
 
 def claim(holds: bool, says: str, otherwise: str) -> None:
-    """Print a claim if it holds in this run, or else what is different and why.
+    """Print a claim if it is true in this run, or else the difference and its reason.
 
     A lecture's numbers change with the noise, the city and epsilon. This function takes the place
     of an assertion, which would stop the notebook when a student changes something.

@@ -1,4 +1,4 @@
-"""Other promises than pure epsilon: Gaussian noise, and noise that people add themselves.
+"""Guarantees other than pure epsilon-DP: Gaussian noise, and noise added by each person.
 
 The functions are demonstrations on invented records. Nothing is charged to a ledger, and the
 results are not for publication.

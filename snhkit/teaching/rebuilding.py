@@ -77,7 +77,10 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     boxes, wanted = csr_array(np.asarray(inside, float)), np.asarray(answers, float)
     rows, cells = np.shape(inside)
     if wanted.shape != (rows,):
-        raise InputError(f"rebuilt: {rows} boxes need as many answers, not {wanted.shape}.")
+        raise InputError(
+            f"rebuilt: answers must have one value for each of the {rows} boxes; its "
+            f"shape is {wanted.shape}."
+        )
     # The unknowns: the cells, then by how much each answer is missed, up or down.
     slack = eye_array(rows)
     limits: Any = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
@@ -128,6 +131,9 @@ def bounds_of_cells(
             cost[cell] = sign
             solved = cast(Any, linprog(cost, A_eq=sums, b_eq=wanted, bounds=(least, most)))
             if solved.x is None:
-                raise InputError("bounds_of_cells: no counts explain these sums.")
+                raise InputError(
+                    "bounds_of_cells: no counts explain these sums; the sums must be exact, "
+                    "without noise."
+                )
             ends[row, cell] = solved.x[cell]
     return ends[0].round(9) + 0.0, ends[1].round(9) + 0.0

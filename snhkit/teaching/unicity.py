@@ -65,10 +65,14 @@ class Traces:
 
     def __post_init__(self) -> None:
         if self.points.user is None:
-            raise InputError("Traces: the points have no users, so they are nobody's trace.")
+            raise InputError(
+                "Traces: the points have no users, so they cannot be grouped into "
+                "traces; give Points their user."
+            )
         if len(self.hours) != len(self.points):
             raise InputError(
-                f"Traces: {len(self.points):,} points need as many hours, not {len(self.hours):,}."
+                f"Traces: hours must have one value for each of the {len(self.points):,} "
+                f"points, not {len(self.hours):,} values."
             )
         grid = Grid.of_width(self.points.region, self.cell_m)
         cell = np.minimum((self.points.xy // grid.cell_m).astype(np.int64), grid.m - 1)
@@ -89,7 +93,10 @@ class Traces:
         rows = self._by_user  # pyright: ignore[reportAttributeAccessIssue]
         low, high = np.searchsorted(rows[:, 1], [user, user + 1])
         if high - low < known:
-            raise InputError(f"Traces: the person has {high - low} points, and {known} are asked.")
+            raise InputError(
+                f"Traces: known = {known} is more than the {high - low} points of this "
+                "person; give a smaller known."
+            )
         return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
 
     def who_fits(self, clues: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -118,6 +125,9 @@ class Traces:
         all_of_them = self.people(max(known, 5))
         tried = np.random.default_rng(seed).permutation(all_of_them)[:people]
         if not tried.size:
-            raise InputError(f"Traces: nobody has {max(known, 5)} different points.")
+            raise InputError(
+                f"Traces: no person has {max(known, 5)} different points; give a smaller "
+                "known, or traces with more points."
+            )
         alone = [self.who_fits(self.clues_of(one, known, seed)).size == 1 for one in tried]
         return float(np.mean(alone))

@@ -175,7 +175,7 @@ class Building:
 
 
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
-    """Return the exception for a cancelled build; its message says what stays spent."""
+    """Return the exception for a cancelled build, whose message names the spent epsilon."""
     title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
     if len(ledger.entries) == entries:
         return Cancelled(f"Cancelled before {title}: nothing was spent on it.")

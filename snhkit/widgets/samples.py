@@ -1,4 +1,4 @@
-"""Squares to count, sampled from public information only: sizes, public points, and releases."""
+"""Random squares to count, sampled from sizes, public points and releases only."""
 
 import warnings
 from collections.abc import Sequence

@@ -313,6 +313,8 @@ def title_of(release: Release) -> str:
     told = release.hyperparameters.get("networks")
     if release.method == "SNH" and told == hyperparameters(Networks.paper()):
         return METHODS["snh-paper"].title
+    if release.method == "SNH" and release.hyperparameters.get("prior"):
+        return f"{METHODS['snh'].title} (on a denoised grid)"
     kinds = {type(method.builder()).__name__: method.title for method in METHODS.values()}
     kinds["SNH"] = METHODS["snh"].title
     return kinds.get(release.method, release.method)

@@ -41,8 +41,8 @@ def refused(path, told):
 
 VRT = b"<OGRVRTDataSource><OGRVRTLayer name='a'><SrcDataSource>a.csv</SrcDataSource></OGRVRTLayer>"
 FILES = {
-    "empty.csv": (b"", "it is empty"),
-    "only_header.csv": (b"lat,lon\n", "it has no rows"),
+    "empty.csv": (b"", "file is empty"),
+    "only_header.csv": (b"lat,lon\n", "file has no rows"),
     "headless.csv": (ROW * 3, "add a first row such as lat,lon"),
     "wide.csv": (b"a," * 50_000 + b"\n" + ROW, "50,001 columns; at most 10,000"),
     "wider.csv": (b"a," * 2_000_000, "first row is longer"),
@@ -98,7 +98,7 @@ FILES = {
     "empty.geojson": (b"", "could not be read as GeoJSON"),
     "cut.geojson": (b'{"type":"FeatureCollection","features":[{"type":', "as GeoJSON"),
     "deep.geojson": (b'{"type":"FeatureCollection","features":' + b"[" * 99_999, "as GeoJSON"),
-    "none.geojson": (b'{"type":"FeatureCollection","features":[]}', "it has no rows"),
+    "none.geojson": (b'{"type":"FeatureCollection","features":[]}', "file has no rows"),
     "elsewhere.geojson": (VRT, "could not be read as GeoJSON"),
     "elsewhere.gpkg": (VRT, "not a GeoPackage"),
     "junk.gpkg": (b"SQLite format 3\0" + bytes(52) + b"GPKG" + bytes(999), "as GPKG"),

@@ -55,7 +55,7 @@ REFUSED = {
     "a frame of pandas": (pd.DataFrame({"a": [1]}), "not a DataFrame"),
     "no geometry": (gpd.GeoDataFrame({"a": [1]}), "choose one with frame.set_geometry"),
     "no row": (FRAME[:0], "has no rows; at least one polygon is needed"),
-    "no CRS": (gpd.GeoSeries(SQUARES), r"set it with frame.set_crs\(4326\)"),
+    "no CRS": (gpd.GeoSeries(SQUARES), r"set the CRS with frame.set_crs\(4326\)"),
     "missing": (with_shape(None), r"row 1 \(counted from 0\) has no shape, or an empty one"),
     "empty": (with_shape(shapely.Polygon()), "row 1 .* has no shape, or an empty one"),
     "a point": (with_shape(shapely.Point(1, 1)), "row 1 .* is a Point, not a polygon"),
@@ -135,7 +135,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         read_polygons(tmp_path / "none.geojson")
     for name, told in (
-        ("wards.gpkg", "not a GeoPackage, whatever its name says"),
+        ("wards.gpkg", "not a GeoPackage; rename the file"),
         ("wards.geojson", "could not be read as GeoJSON"),
         ("wards.shp", r"polygons come in a .geojson, .json, .gpkg or .parquet file; geopandas"),
     ):

@@ -172,7 +172,7 @@ class TestRefused:
 
     def test_no_crs(self):
         release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match=r"no CRS; set it, as in frame.set_crs\(4326\)"):
+        with pytest.raises(InputError, match=r"set the CRS with frame.set_crs\(4326\)"):
             release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1)]))
 
     def test_a_projection_without_the_region(self):

@@ -46,7 +46,7 @@ def test_whatever_is_changed_no_longer_fits(change, signature, public, tmp_path)
         signature.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
     else:
         signature.write_bytes(whole[:-1] if change == "shorter" else b"")
-    with pytest.raises(InputError, match="not a signature of this file by the key"):
+    with pytest.raises(InputError, match="does not match this file and the key"):
         check_signature(data, signature, public)
 
 

@@ -185,8 +185,8 @@ class TestResuming:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("", "not begun by ParamSelect"),
-            ("dataset,error\n", "not begun by ParamSelect"),
+            ("", "not written by ParamSelect"),
+            ("dataset,error\n", "not written by ParamSelect"),
             ("# {}\n", "other settings"),
         ],
     )

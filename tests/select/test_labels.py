@@ -40,7 +40,7 @@ def test_a_width_stays_a_float(tmp_path):
     ("text", "words"),
     [
         ("", "must have a header"),
-        (HEADER, "holds no labels"),
+        (HEADER, "but no labels"),
         ("n,epsilon\n1,2\n", "its columns must be dataset, n, epsilon, entropy and"),
         (GOOD + "b,10,0.1,2.5\n", "row 3 has 4 fields, the header 5"),
         (GOOD + "b,10.5,0.1,2.5,30\n", "row 3: n = '10.5' is out of range"),

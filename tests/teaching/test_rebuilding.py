@@ -38,5 +38,5 @@ def test_margins_bound_hidden_counts():
     assert high.tolist() == [3, 4, 4]
     with pytest.raises(InputError, match="no counts explain"):
         bounds_of_cells([[1, 1]], [9], least=1, most=4)
-    with pytest.raises(InputError, match="as many answers"):
+    with pytest.raises(InputError, match="answers must have one value for each"):
         rebuilt([[1, 1]], [1, 2])

@@ -35,7 +35,7 @@ def test_rounding_hides_and_more_clues_tell_more():
 def test_a_trace_needs_users_and_as_many_hours():
     with pytest.raises(InputError, match="no users"):
         Traces(Points(CITY, XY), HOURS)
-    with pytest.raises(InputError, match="7 points need as many hours"):
+    with pytest.raises(InputError, match="hours must have one value for each of the 7 points"):
         Traces(Points(CITY, XY, USER), HOURS[:3])
     with pytest.raises(InputError, match="has 1 points, and 4 are asked"):
         Traces(Points(CITY, XY, USER), HOURS).clues_of(2, 4)

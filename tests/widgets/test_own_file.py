@@ -1,14 +1,19 @@
 """A file of one's own: declared, opened under its ledger, and opened again."""
 
+import dataclasses
+
 import ipywidgets
 import numpy as np
 import pytest
 
+from snhkit.builders import Identity
 from snhkit.data import synthetic_points
+from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.session import title_of
 
 FARGO = synthetic_points("fargo", 10).region
 
@@ -123,3 +128,12 @@ def test_what_cannot_be_opened_is_said_in_words(path, texts, says):
     explorer._opener.fields["label"].value = "x"
     assert explorer._opener.message.value == ""
     assert isinstance(explorer._opener.button, ipywidgets.Button)
+
+
+def test_a_kept_release_says_that_its_networks_learned_from_a_denoised_grid():
+    records = synthetic_points("fargo", 2_003)
+    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    made = data.release(Identity(cell_m=500), epsilon=1)
+    for prior, title in (({"turns": 8}, "SNH (on a denoised grid)"), (None, "SNH")):
+        told = dataclasses.replace(made, method="SNH", hyperparameters={"prior": prior})
+        assert title_of(told) == title

@@ -199,11 +199,12 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
         The roles of the columns that were found.
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
-        raise InputError("since and until need the column of times: time=..., by name.")
+        raise InputError("since and until need the column of times; name the column with time=....")
     if rules.people and "user" not in found:
         raise InputError(
-            "unit='user' needs the user of each record, and no column is called as users usually "
-            "are: user=..., by name; or hide single records only, with unit='record'."
+            "unit='user' needs the user of each record, and no column has a usual "
+            "name for users; name the column with user=..., or protect single "
+            "records only, with unit='record'."
         )
     if rules.users is not None and "user" not in found:
-        raise InputError("users needs the column of user ids: user=..., by name.")
+        raise InputError("users needs the column of user ids; name the column with user=....")

@@ -1,4 +1,4 @@
-"""Counting on a Dask cluster: workers read and count, and only counts travel.
+"""Counting on a Dask cluster, whose workers read the records and send back counts only.
 
 Workers return exact counts, which are added up in a tree. Noise is drawn once, by the process that
 owns the ledger: noise of every worker would add up, a task that runs twice after a failure would
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """The counts of one task, and what became of its rows.
+    """The counts of one task, with its numbers of rows kept and left out.
 
     Only counts above 0 are kept, where this takes less memory.
 
@@ -103,11 +103,12 @@ class ClusterPasses:
         self._client = client
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.int64], Seen]:
-        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
+        """Return the flat array of counts, and the numbers of rows kept and left out."""
         if any(type(part).__name__ == "TablePart" for part in source.parts):
             raise InputError(
-                f"{source.name} is in this process only, so workers cannot read it; write files "
-                "that all workers can read, and pass their path."
+                f"{source.name} exists in this process only, so workers cannot read it; "
+                "write the records to files that all workers can read, and pass the "
+                "files' path."
             )
         tasks = [
             partial(_count_parts, parts, first, what) for first, parts in self._tasks(source.parts)
@@ -182,16 +183,17 @@ class ClusterPasses:
             yield
         except KilledWorker as failure:
             raise SnhkitError(
-                f"{address}: workers died again and again over one task ({failure}); give them "
-                "more memory. The ledger says what was charged."
+                f"{address}: workers ran out of memory or stopped repeatedly during one "
+                f"task ({failure}); give each worker more memory. The ledger shows what "
+                "was charged."
             ) from None
         except (CommClosedError, FutureCancelledError, TimeoutError, OSError) as failure:
             told = str(failure).partition("\n")[0].rpartition("reason: ")[2]
             reason = told.rstrip(".")[:160] or type(failure).__name__
             raise SnhkitError(
                 f"{address}: the Dask scheduler was lost before the counts were complete "
-                f"({reason}). Nothing was released; the ledger says what was charged. Start the "
-                "scheduler again and repeat."
+                f"({reason}). Nothing was released; the ledger shows what was charged. "
+                "Start the scheduler again and repeat the call."
             ) from None
 
 

@@ -62,8 +62,9 @@ def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
         ) from None
     if crs is None:
         raise InputError(
-            f"{name}: its points have no CRS, so their coordinates mean nothing; write the file "
-            "with one, or name columns of degrees: lat=..., lon=..."
+            f"{name}: the points have no CRS, so the unit of their coordinates is "
+            "unknown; write the file with a CRS, or name columns of degrees: "
+            "lat=..., lon=..."
         )
     if column not in schema.names or encoding not in ("WKB", "point"):
         raise InputError(

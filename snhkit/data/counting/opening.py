@@ -66,6 +66,7 @@ def open_source(source: Any, rules: Rules) -> Source:
         part, swap = table_part(source, rules)
         return _Opened(part.name, "rows count from 0", swap, [part], ())
     raise InputError(
-        "scan: a path, a list of paths, an Arrow dataset or a DuckDB relation is needed, not "
-        f"{type(source).__name__}; PrivateDataset takes what read_points has read."
+        "scan: the source must be a path, a list of paths, an Arrow dataset or a "
+        f"DuckDB relation, not {type(source).__name__}; pass points that "
+        "read_points returned to PrivateDataset instead."
     )

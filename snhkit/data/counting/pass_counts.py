@@ -53,7 +53,10 @@ class PassCounts(ABC):
                 f"PolygonPartition, not a {type(cells).__name__}."
             )
         if cells.region != self._region:
-            raise InputError("scan: the records lie in another region than the cells.")
+            raise InputError(
+                "scan: the records lie in another region than the cells; make the cells "
+                "with the region that was given to scan."
+            )
         if isinstance(cells, Partition) and _of_fine_cells(cells):
             return Histogram(cells, self._fine.partition(cells))
         if not isinstance(cells, Grid):
@@ -77,7 +80,10 @@ class PassCounts(ABC):
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
         """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
         if queries.region != self._region:
-            raise InputError("scan: the records lie in another region than the boxes.")
+            raise InputError(
+                "scan: the records lie in another region than the boxes; make the boxes "
+                "with the region that was given to scan."
+            )
         return self._total(queries).astype(np.int64)
 
 

@@ -65,8 +65,9 @@ def person_ids(
         most = pc.max(pc.abs(column)).as_py()
         if most is not None and most >= EXACT:
             raise InputError(
-                f"{name}: user ids are floating-point numbers above 2**53, which merge different "
-                "people; read the column as text or as whole numbers."
+                f"{name}: user ids are floating-point numbers above 2**53, where "
+                "different ids round to the same number; write the column as text or as "
+                "whole numbers."
             )
         column = pa.chunked_array([pa.array(column.to_numpy(), from_pandas=True)])
     if pa.types.is_integer(column.type):

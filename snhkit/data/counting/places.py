@@ -76,12 +76,13 @@ def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, 
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not given:
-        raise InputError("scan: the list of files is empty.")
+        raise InputError("scan: the list of files is empty; give at least one path.")
     places = [place for one in given for place in _found(str(one))]
     kinds = {place.kind for place in places}
     if len(kinds) > 1:
         raise InputError(
-            f"scan: files of one kind are needed, not of {' and '.join(sorted(kinds))}."
+            "scan: all files must be of one kind, but these are "
+            f"{' and '.join(sorted(kinds))}; convert them to one kind."
         )
     first = str(given[0]).rstrip("/").rsplit("/", 1)[-1]
     return first if len(given) == 1 else f"{first} and {len(given) - 1} more", places
@@ -111,11 +112,14 @@ def _found(address: str) -> list[Place]:
     if pattern is not None:
         found = [place for place in found if fnmatch.fnmatchcase(place.path, pattern)]
     if not found:
-        raise InputError(f"{address[:200]!r}: there is no file named {', '.join(KINDS)} (.gz).")
+        raise InputError(
+            f"{address[:200]!r}: the folder or pattern has no file whose name ends in "
+            f"{', '.join(KINDS)} (.gz)."
+        )
     if found[0].kind not in KINDS:
         raise InputError(
-            f"{found[0].name}: only files named {', '.join(KINDS)} (and .gz) are streamed; "
-            "read_points reads others."
+            f"{found[0].name}: scan reads only files whose names end in "
+            f"{', '.join(KINDS)} (and .gz); read other files with read_points."
         )
     return sorted(found, key=lambda place: place.path)
 

@@ -84,7 +84,7 @@ class SpillFolder:
 
 @dataclass(frozen=True)
 class Spilled:
-    """The files that a task has written, and what became of its rows.
+    """The files that a task has written, with its numbers of rows kept and left out.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class Spill(PlaceCounter):
         if self._to.window_days is not None:
             if time is None:
                 raise InputError(
-                    "units of people in windows of days need the time of each record: time=..., "
-                    "by name."
+                    "a unit of privacy with windows of days needs the time of each record; "
+                    "name the column with time=...."
                 )
             nth = windows(time[usable][inside] // _DAY_US, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
@@ -256,7 +256,7 @@ class Passes(Protocol):
     """The interface of passes over a source, in threads or on a cluster."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
+        """Return the flat array of counts, and the numbers of rows kept and left out."""
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
@@ -272,7 +272,7 @@ class ThreadPasses:
     """Passes over a source in the threads of this process."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts of cells or boxes as a flat array, and what became of the rows."""
+        """Return the flat array of counts, and the numbers of rows kept and left out."""
         counter, seen = over(source.parts, counter_of(what))
         return counter.total, seen
 

@@ -49,7 +49,7 @@ class StreamedRecords(PassCounts):
 
     @property
     def seen(self) -> Seen:
-        """What the first pass saw."""
+        """The numbers of rows that the first pass kept and left out."""
         assert self._seen is not None  # noqa: S101
         return self._seen
 
@@ -102,7 +102,7 @@ class Opening:
         return kept
 
     def _told(self, seen: Seen) -> None:
-        """Report what a pass saw; raise InputError if an earlier pass saw other rows."""
+        """Report the rows left out by a pass; raise InputError if rows have changed."""
         if self._all is not None:
             refuse_other_rows(self._source, seen, self._all.seen)
         else:
@@ -119,12 +119,13 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
     seen : Seen
         What the pass saw.
     first : Seen
-        What the first pass saw.
+        The numbers of rows that the first pass kept and left out.
     """
     if (seen.rows, seen.inside) != (first.rows, first.inside):
         raise InputError(
-            f"{source.name}: a pass read other rows than the first one. A budget is spent on "
-            "records that stay what they are; copy them into a file first."
+            f"{source.name}: the rows changed between two passes over the source. A "
+            "budget is valid for unchanged records only; copy the records into a "
+            "file first."
         )
 
 
@@ -151,7 +152,8 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
     )
     if not seen.rows:
         raise InputError(
-            f"{source.name}: it has no rows that pass the filters (since, until, users)."
+            f"{source.name}: no row passes the filters since, until and users; widen "
+            "them or leave them out."
         )
     if not seen.inside:
         raise InputError(

@@ -158,7 +158,7 @@ class TextPart:
                 self.name, raw, self.head.delimiter, width, at["lat"], at["lon"]
             )
         if held is None or not closed:
-            raise InputError(f"{self.name}: its last row is not complete.")
+            raise InputError(f"{self.name}: the last row is not complete; the file may be cut off.")
         new = dict(list(malformed.items())[told:])
         table = pa.Table.from_batches([held.slice(0, last)])
         yield partial(self._told, table, first + rows, new)

@@ -70,8 +70,8 @@ def _columns_of(
 ) -> Columns:
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(
-            f"{source}: an array of shape (n, 2), latitude and longitude, is needed; "
-            f"its shape is {array.shape}."
+            f"{source}: the array must have shape (n, 2), with columns latitude and "
+            f"longitude, not {array.shape}."
         )
     width = array.shape[1]
     if width == 2:

@@ -73,7 +73,9 @@ def read_boxes(
     if not path.is_file():
         raise InputError(f"{path}: there is no such file.")
     if path.stat().st_size > _MAX_BYTES:
-        raise InputError(f"{path}: larger than {_MAX_BYTES:,} bytes; split it.")
+        raise InputError(
+            f"{path}: the file is larger than the limit of {_MAX_BYTES:,} bytes; split it."
+        )
     suffix = path.suffix.lower()
     if suffix not in (".csv", *_GEOJSON):
         raise InputError(f"{path}: boxes come in a .csv, .geojson or .json file.")
@@ -232,7 +234,7 @@ def _from_geojson(
         shapes, in_degrees = _shapes(document)
         properties = [f.get("properties") or {} for f in document["features"]]
         if not all(isinstance(told, dict) for told in properties):
-            raise InputError("the properties of a feature are not a JSON object.")
+            raise InputError("the properties of a feature must be a JSON object.")
     _refuse_count(any("count" in told for told in properties))
     other = np.flatnonzero(~shapes.geom_type.isin(["Polygon", "MultiPolygon"]))
     if other.size:
@@ -276,4 +278,7 @@ def _crs(document: dict[str, Any]) -> CRS:
 
 def _refuse_count(present: bool) -> None:
     if present:
-        raise InputError("there is a column 'count' already; rename it, or it would be lost.")
+        raise InputError(
+            "the file already has a column 'count', which the answers would "
+            "overwrite; rename that column."
+        )

@@ -121,7 +121,8 @@ def _find_said(source: str, names: list[str], role: str, said: str | int) -> int
         if 0 <= said < len(names):
             return said
         raise InputError(
-            f"{source}: {role}={said}, but columns are numbered 0 to {len(names) - 1}."
+            f"{source}: {role}={said} is out of range; columns are numbered from 0 to "
+            f"{len(names) - 1}."
         )
     for same in (str, _plain):
         found = [i for i, name in enumerate(names) if same(name) == same(said)]

@@ -29,7 +29,7 @@ class Rows(Protocol):
 
     @property
     def value(self) -> Callable[[int, str], object]:
-        """Return what the source has at a position from 0 and a role, such as "lat"."""
+        """Return the source's value in a row, counted from 0, for a role such as "lat"."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The first row of a text file: column names, or already a record."""
+"""The first row of a text file, which holds either column names or a record."""
 
 import codecs
 import csv
@@ -73,7 +73,9 @@ def first_row(source: str, line: bytes) -> FirstRow:
     ['user', 'time', 'lat', 'lon', 'venue']
     """
     if not line:
-        raise InputError(f"{source}: it is empty; a header and a row for each record are needed.")
+        raise InputError(
+            f"{source}: the file is empty; a header and a row for each record are needed."
+        )
     if len(line) > MAX_HEADER:
         raise InputError(f"{source}: its first row is longer than {MAX_HEADER:,} bytes.")
     try:

@@ -84,11 +84,13 @@ def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None
     import shapely
 
     if frame.active_geometry_name is None:
-        raise InputError(f"{source}: it has no active geometry; choose one with set_geometry.")
+        raise InputError(
+            f"{source}: the frame has no active geometry; choose one with set_geometry."
+        )
     if frame.crs is None:
         raise InputError(
-            f"{source}: it has no CRS, so its coordinates mean nothing; "
-            "if they are degrees, set it with set_crs(4326)."
+            f"{source}: the frame has no CRS, so the unit of its coordinates is "
+            "unknown; if they are degrees, set the CRS with set_crs(4326)."
         )
     kinds = shapely.get_type_id(frame.geometry.to_numpy())
     others = np.flatnonzero(kinds > 0)

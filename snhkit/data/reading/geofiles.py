@@ -64,7 +64,10 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
             )
         info = pyogrio.read_info(address)
         if info["driver"] != driver:
-            raise InputError(f"{path.name}: it is not {driver}, whatever its name says.")
+            raise InputError(
+                f"{path.name}: the content of the file is not {driver}; rename the file "
+                "to match its content, or write it again."
+            )
         refuse_rows(path.name, info["features"])
     return address, info
 
@@ -75,13 +78,16 @@ def _address(path: Path, driver: str) -> str:
         with path.open("rb") as file:
             head = file.read(72)
         if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
-            raise InputError(f"{path.name}: it is not a GeoPackage, whatever its name says.")
+            raise InputError(
+                f"{path.name}: the content of the file is not a GeoPackage; rename the "
+                "file to match its content, or write it again."
+            )
         return str(path)
     size = path.stat().st_size
     if size > _MAX_GEOJSON:
         raise InputError(
-            f"{path.name}: it has {size:,} bytes; GeoJSON of at most {_MAX_GEOJSON:,} is read. "
-            "Parquet or CSV of the same points would be."
+            f"{path.name}: the file has {size:,} bytes, more than the GeoJSON limit "
+            f"of {_MAX_GEOJSON:,}; write the points as Parquet or CSV instead."
         )
     return f"GeoJSON:{path}"
 

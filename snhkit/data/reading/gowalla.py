@@ -59,7 +59,7 @@ def gowalla(
         address = _published()
         path = _downloaded(url or address["url"], checksum or address["hash"])
     elif url is not None or checksum is not None:
-        raise InputError("gowalla: give a path, or a url and its checksum, not both.")
+        raise InputError("gowalla: give either a path, or a url with its checksum, not both.")
     # Almost all rows lie elsewhere, which is no defect of the file.
     return read_points(path, place.region, report=lambda told: None)
 
@@ -93,7 +93,8 @@ def _downloaded(url: str, checksum: str) -> Path:
         ) from None
     except ValueError:
         raise InputError(
-            f"{url}: the file has another checksum than {checksum}; it was not kept."
+            f"{url}: the checksum of the downloaded file is not {checksum}, so the "
+            "file was deleted."
         ) from None
 
 

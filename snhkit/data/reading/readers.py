@@ -90,7 +90,7 @@ def read_points(
     name, table = _read(source, lat, lon, user)
     rows = len(table.lat) + len(table.malformed)
     if not rows:
-        raise InputError(f"{name}: it has no rows.")
+        raise InputError(f"{name}: the file has no rows.")
     table, notes = _with_sure_users(table, named=user is not None)
     usable = possible(table.lat, table.lon)
     refuse_swapped(name, table, region, usable)

@@ -72,8 +72,9 @@ def person_codes(
     floats = [u for u in uniques if isinstance(u, (float, np.floating))]
     if floats and np.abs(np.array(floats, float)).max(initial=0) >= EXACT:
         raise InputError(
-            f"{source}: user ids are floating-point numbers above 2**53, which merge different "
-            "people; read the column as text or as whole numbers."
+            f"{source}: user ids are floating-point numbers above 2**53, where "
+            "different ids round to the same number; read the column as text or as "
+            "whole numbers."
         )
     people: dict[object, int] = {}
     first: list[object] = []

@@ -83,9 +83,9 @@ def synthetic_points(
     if n is None:
         n = _DEFAULT_N if world == "private" else place.n_at_entropy
     if not 1 <= n <= _MAX_N:
-        raise InputError(f"synthetic_points: n must lie in 1 to {_MAX_N:,}, not {n:,}.")
+        raise InputError(f"synthetic_points: n must be from 1 to {_MAX_N:,}, not {n:,}.")
     if seed < 0:
-        raise InputError(f"synthetic_points: seed must not be negative, it is {seed}.")
+        raise InputError(f"synthetic_points: seed must be at least 0, not {seed}.")
     rng = _generator(place, world, seed)
     at = _visits(rng, popularity(place, world, _exponent(place, world)), n)
     xy = _positions(rng, place, world, at)

@@ -91,7 +91,7 @@ class DenoisedGrid:
             )
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
-            raise InputError("DenoisedGrid: public holds no points in this region; leave it out.")
+            raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
         require_jax("DenoisedGrid")
 
     def build(self, private: Measurements) -> Release:

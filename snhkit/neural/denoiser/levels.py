@@ -92,7 +92,7 @@ class Levels:
 
 
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
-    """Return the default share of epsilon that buys counts of blocks.
+    """Return the default share of epsilon that is spent on counts of blocks.
 
     The share is at most 0.17 for the default sizes (``benchmarks/denoised.py`` prints the errors of
     other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is larger
@@ -169,7 +169,7 @@ def least_width(sizes_m: tuple[float, float]) -> float:
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Buy noisy counts of cells and of blocks with all the epsilon that is left.
+    """Measure noisy counts of cells and of blocks, and spend all the epsilon that is left.
 
     Large blocks are bought first and cells last. Where there are few records, cells are counted in
     groups (see ``enough_records``).

@@ -104,7 +104,7 @@ class NetworkModel(UnknownNoise):
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:
-            raise InputError(f"query sizes [{low}, {high}] do not fit the region.")
+            raise InputError(f"query sizes from {low} to {high} m do not fit the region.")
         Grid.of_width(region, high)
         if not 0 < scale < np.inf:
             raise InputError("scale must be positive.")

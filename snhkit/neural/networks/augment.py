@@ -1,4 +1,4 @@
-"""From one noisy grid to training squares of k sizes (Alg. 1 of the paper)."""
+"""Training squares of k sizes, cut out of one noisy grid (Alg. 1 of the paper)."""
 
 from dataclasses import dataclass
 

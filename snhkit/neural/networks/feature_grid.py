@@ -63,7 +63,10 @@ class FeatureGrid:
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
         if not 1 <= len(self.levels) <= _MOST_LEVELS:
-            raise InputError(f"levels must name 1 to {_MOST_LEVELS} grids, not {len(self.levels)}.")
+            raise InputError(
+                f"levels must have 1 to {_MOST_LEVELS} entries, one for each grid, not "
+                f"{len(self.levels)}."
+            )
         for level in self.levels:
             whole("levels", level, 1, 4096)
         if self.cells is not None:

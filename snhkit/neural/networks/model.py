@@ -91,6 +91,12 @@ class SNHModel(UnknownNoise):
             return GridModel(self._map_table.grid, self.map.astype(float) * self.scale)
         return GridModel(self._block_table.grid, self.blocks)
 
+    def remarks(self) -> dict[str, str]:
+        """Return the line of a release's card that says what answers polygons."""
+        if self._map_table is not None:
+            return {}
+        return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}
+
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated counts of the boxes, shape (q,)."""
         inside = queries.clipped()

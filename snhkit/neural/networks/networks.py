@@ -128,8 +128,9 @@ class Networks:
             raise InputError(f"network must be a FeatureGrid or an MLP, not {self.network!r}.")
         if self.k * parameter_count(self.network, inputs=3) > _MOST_PARAMETERS:
             raise InputError(
-                f"{self.k:,} networks {self.network!r} have more than {_MOST_PARAMETERS:,} "
-                "parameters; take fewer or smaller ones."
+                f"{self.k:,} networks {self.network!r} have more than "
+                f"{_MOST_PARAMETERS:,} parameters in total; give a smaller k or a smaller "
+                "network."
             )
 
     @classmethod
@@ -165,7 +166,7 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Train networks on squares of a noisy grid, a post-processing, and return the model.
+        """Train networks on squares of a noisy grid, without spending epsilon; return the model.
 
         Parameters
         ----------

@@ -61,7 +61,9 @@ def cells_figure(
     'PrivTree'
     """
     if len({release.region for release in releases.values()}) != 1:
-        raise InputError("cells_figure: give at least one release, and all of one region.")
+        raise InputError(
+            "cells_figure: give at least one release, and only releases of one region."
+        )
     side_m = next(iter(releases.values())).region.side_m
     west, south, width = window_m or (0.0, 0.0, side_m)
     shown = np.array([west, south, west + width, south + width])

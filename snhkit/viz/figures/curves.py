@@ -226,7 +226,7 @@ def _few(ticks: Sequence[float], most: int = 8) -> list[float]:
 
 
 def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
-    """Raise InputError unless a table has rows and all of the columns; ``who`` asks for them."""
+    """Raise InputError, naming ``who``, unless a table has rows and all of the columns."""
     if missing := set(columns) - set(table.columns):
         raise InputError(f"{who}: the table lacks the column {', '.join(sorted(missing))}.")
     if table.empty:

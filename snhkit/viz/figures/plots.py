@@ -61,7 +61,7 @@ def surface_figure(
     'UG'
     """
     if not releases:
-        raise InputError("surface_figure: there is no release to show.")
+        raise InputError("surface_figure: there is no release to show; give at least one.")
     surfaces = {
         name: given if isinstance(given, Surface) else Surface.drawn(given, cell_m)
         for name, given in releases.items()

@@ -1,4 +1,4 @@
-"""A figure of what differential privacy promises: answers with one record, and without it."""
+"""A figure of the guarantee of differential privacy: answers with and without one record."""
 
 import numpy as np
 from matplotlib.axes import Axes

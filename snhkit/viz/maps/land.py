@@ -1,4 +1,4 @@
-"""Coastlines, borders and place names around a region, from data that the package holds.
+"""Coastlines, borders and place names around a region, from data inside the package.
 
 The data are in the public domain: county borders around the paper's twelve cities are the US Census
 Bureau's cartographic boundaries of 2016 (1:500,000), countries and places are Natural Earth's (4.1,

@@ -84,7 +84,7 @@ def base_map(
     if m is None:
         m, bounds = _new_map(region, tiles, attr), [[south, west], [north, east]]
     elif tiles is not None or attr is not None:
-        raise InputError("tiles and attr are for a new map; leave them out with m=...")
+        raise InputError("tiles and attr apply to a new map only; leave them out with m=....")
     else:
         bounds = None
     module = folium_of(m)
@@ -198,8 +198,9 @@ def to_html(fmap: folium.Map) -> str:
     """
     if not embeds_everything(fmap):
         raise SnhkitError(
-            "This map loads parts from the network, so it cannot be one self-contained page: "
-            "install folium-offline (pip install 'snhkit[offline]') and use no tiles."
+            "This map loads parts from the network, so it cannot be saved as one "
+            "self-contained page; install folium-offline (pip install "
+            "'snhkit[offline]') and use no tiles."
         )
     root = fmap.get_root()
     root.header.add_child(Element(_CSP), name="csp", index=0)  # type: ignore[attr-defined]
@@ -274,7 +275,9 @@ def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | N
 def _common_region(releases: "Mapping[str, Release]") -> Region:
     regions = {release.region for release in releases.values()}
     if len(regions) != 1:
-        raise InputError(f"a map shows releases of one region, not of {len(regions)}.")
+        raise InputError(
+            f"a map shows releases of one region, but these are of {len(regions)} regions."
+        )
     return regions.pop()
 
 

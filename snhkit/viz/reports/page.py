@@ -133,7 +133,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
 
 
 def map_page(fmap: folium.Map) -> Markup:
-    """Return a map that holds all it shows; without the extra ``offline``, a sentence instead.
+    """Return a map that needs no network, or a sentence if the extra ``offline`` is missing.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ def test_a_lost_scheduler_is_told_in_one_line(path, monkeypatch):
 
 def test_what_only_this_process_has_is_refused():
     table = pa.table({"lat": [37.76], "lon": [-122.43]})
-    with pytest.raises(InputError, match="is in this process only, so workers cannot read it"):
+    with pytest.raises(InputError, match="exists in this process only, so workers cannot read it"):
         streamed(table, lambda told: None, object())
 
 

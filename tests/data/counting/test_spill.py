@@ -108,7 +108,7 @@ def test_windows_need_times(frame, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     rules = rules_of(user="user", people=True)
     choose = partial(kept_records, most=2, key=KEY)
-    with pytest.raises(InputError, match="need the time of each record"):
+    with pytest.raises(InputError, match="the time of each record"):
         BoundedRecords(open_source(tmp_path / "a.csv", rules), CITY, choose, 1)
 
 

@@ -232,14 +232,14 @@ def test_a_relation_that_changes_is_refused(frame):
     connection.execute("create table kept as from trips")
     streamed = scan_points(connection.table("kept"), CITY, report=lambda told: None)
     connection.execute("delete from kept where user = 3")
-    with pytest.raises(InputError, match="a pass read other rows than the first one"):
+    with pytest.raises(InputError, match="the rows changed between two passes"):
         streamed.count(Grid(CITY, 3))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"lat,lon\n", "it has no rows"),
+        (b"lat,lon\n", "no row passes the filters"),
         (b"lat,lon\n1,2\n", "no row lies in the region"),
         (b"a,b\n1,2\n", "no column is called as a latitude usually is"),
         (b'lat,lon,note\n37.7,-122.4,"x\n37.7,-122.4,y\n', "a quotation mark opens a field"),

@@ -151,7 +151,7 @@ REFUSED = {
     ),
     "half a quote": ("b.csv", "id," + HEAD + f'"a"b,{ROW}', "could not be read as CSV"),
     "latin": ("b.csv", (HEAD + ROW).replace("east", "öst").encode("latin-1"), "read as CSV"),
-    "count": ("b.csv", HEAD.strip() + ",count\n" + ROW.strip() + ",5\n", "'count' already"),
+    "count": ("b.csv", HEAD.strip() + ",count\n" + ROW.strip() + ",5\n", "a column 'count'"),
     "upside down": ("b.csv", HEAD + "37.77,-122.44,37.76,-122.43\n", "box 0: south = 37.77"),
     "kind": ("b.txt", HEAD + ROW, "boxes come in a .csv, .geojson or .json file"),
     "no JSON": ("b.json", "{", "could not be read as a GeoJSON"),
@@ -174,7 +174,7 @@ REFUSED = {
     "count in JSON": (
         "b.json",
         {"features": [{"geometry": SHAPE, "properties": {"count": 1}}]},
-        "'count' already",
+        "a column 'count'",
     ),
 }  # fmt: skip
 

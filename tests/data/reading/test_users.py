@@ -94,7 +94,7 @@ def test_gaps_in_a_column_that_nobody_named_cost_no_rows(tmp_path):
 
 
 def test_large_floats_that_merge_people_are_refused():
-    with pytest.raises(InputError, match=r"above 2\*\*53, which merge different people"):
+    with pytest.raises(InputError, match=r"above 2\*\*53, where different ids round"):
         read_points(frame([2.0**60, np.nan, 3.0]), CITY)
     assert people(frame([2**60, 2**60 + 1, None], dtype="Int64"), user="user")[0] == [0, 1]
 

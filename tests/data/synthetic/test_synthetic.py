@@ -103,10 +103,10 @@ def test_nobody_is_in_the_lake():
     ("arguments", "told"),
     [
         (("atlantis",), "no city"),
-        (("fargo", 0), "n must lie in 1 to"),
-        (("fargo", 10**12), "n must lie in 1 to"),
+        (("fargo", 0), "n must be from 1 to"),
+        (("fargo", 10**12), "n must be from 1 to"),
         (("fargo", 10, "secret"), '"private" or "public"'),
-        (("fargo", 10, "public", -1), "seed must not be negative"),
+        (("fargo", 10, "public", -1), "seed must be at least 0"),
     ],
 )
 def test_refusals(arguments, told):

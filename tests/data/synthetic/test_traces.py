@@ -62,5 +62,5 @@ def test_numbered_counts_within_groups():
 def test_the_same_seed_draws_the_same_trace(trace):
     pd.testing.assert_frame_equal(synthetic_trace("tulsa", 600, seed=3), trace)
     assert not synthetic_trace("tulsa", 600, seed=4).equals(trace)
-    with pytest.raises(InputError, match="n must lie in"):
+    with pytest.raises(InputError, match="n must be from"):
         synthetic_trace("tulsa", 0)

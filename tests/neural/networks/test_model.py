@@ -276,3 +276,8 @@ class TestDistrust:
                 assert (one == other).all()
             else:
                 assert one == other
+
+
+def test_a_card_says_when_polygons_are_not_counted_with_the_networks():
+    assert "not with the networks" in slopes().remarks()["Polygons"]
+    assert mapped().remarks() == {}
