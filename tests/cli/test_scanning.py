@@ -77,7 +77,7 @@ def test_times_and_users_are_options(frame, tmp_path):
 def test_errors_name_options(frame, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     done = release(tmp_path / "a.csv", tmp_path, "--since", "2026-11-03", code=1)
-    assert "column of times: --time ..." in str(done.exception)
+    assert "give --time ..., the name of the column" in str(done.exception)
 
 
 def test_either_a_scheduler_or_workers(frame, tmp_path):

@@ -199,7 +199,9 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
         The roles of the columns that were found.
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
-        raise InputError("since and until need the column of times; name the column with time=....")
+        raise InputError(
+            "since and until need the column of times; give time=..., the name of the column."
+        )
     if rules.people and "user" not in found:
         raise InputError(
             "unit='user' needs the user of each record, and no column has a usual "
@@ -207,4 +209,6 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
             "records only, with unit='record'."
         )
     if rules.users is not None and "user" not in found:
-        raise InputError("users needs the column of user ids; name the column with user=....")
+        raise InputError(
+            "users needs the column of user ids; give user=..., the name of the column."
+        )

@@ -130,7 +130,7 @@ class Spill(PlaceCounter):
             if time is None:
                 raise InputError(
                     "a unit of privacy with windows of days needs the time of each record; "
-                    "name the column with time=...."
+                    "give time=..., the name of the column."
                 )
             nth = windows(time[usable][inside] // _DAY_US, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
