@@ -70,8 +70,8 @@ class Points:
         outside = np.flatnonzero(~region.contains(places))
         if outside.size:
             raise InputError(
-                f"Points: row {outside[0]} (counted from 0) lies outside the region, and "
-                f"so do {outside.size - 1} more rows; remove these rows, or read the "
+                f"Points: row {outside[0]} (counted from 0) is not inside the region "
+                f"(rows outside: {outside.size}); remove these rows, or read the "
                 "records with read_points, which drops and counts them."
             )
         object.__setattr__(self, "region", region)

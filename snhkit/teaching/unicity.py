@@ -94,8 +94,8 @@ class Traces:
         low, high = np.searchsorted(rows[:, 1], [user, user + 1])
         if high - low < known:
             raise InputError(
-                f"Traces: known = {known} is more than the {high - low} points of this "
-                "person; give a smaller known."
+                f"Traces: known = {known} is more than the number of points of this "
+                f"person, {high - low}; give a smaller known."
             )
         return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
 

@@ -82,7 +82,7 @@ FILES = {
     ),
     "flat.npy": (
         npy("{'descr':'<f8','fortran_order':False,'shape':(4,)}") + bytes(32),
-        r"its shape is \(4,\)",
+        r"longitude, not \(4,\)",
     ),
     "three.npy": (
         npy("{'descr':'<f8','fortran_order':False,'shape':(1,3)}") + bytes(24),

@@ -29,5 +29,5 @@ def test_what_is_missing_is_nan(values):
     "values", [["a"], ["1"], [1j], [[1], [2, 3]], [10**400], pd.Series(["a"])], ids=repr
 )
 def test_what_is_no_number_is_refused(values):
-    with pytest.raises(InputError, match="x must hold numbers only"):
+    with pytest.raises(InputError, match="x must contain numbers only"):
         floats("x", values)

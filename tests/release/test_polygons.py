@@ -178,7 +178,7 @@ class TestRefused:
     def test_a_projection_without_the_region(self):
         release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
         opposite = "+proj=ortho +lat_0=-45 +lon_0=-173"
-        with pytest.raises(InputError, match="CRS does not cover Region"):
+        with pytest.raises(InputError, match="CRS is not defined at Region"):
             release.answer(gpd.GeoSeries([shapely.box(0, 0, 1, 1)], crs=opposite))
 
     def test_no_frame(self):

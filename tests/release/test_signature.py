@@ -56,7 +56,7 @@ def test_only_the_owner_can_read_the_private_key_and_none_is_replaced(key, publi
     with pytest.raises(InputError, match="a key is never replaced"):
         new_key(key)
     key.unlink()
-    with pytest.raises(InputError, match=r"owner\.key\.pub: exists already"):
+    with pytest.raises(InputError, match=r"owner\.key\.pub: the file exists already"):
         new_key(key)
     assert public.read_bytes() == before[1]
 

@@ -276,7 +276,8 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
     regions = {release.region for release in releases.values()}
     if len(regions) != 1:
         raise InputError(
-            f"a map shows releases of one region, but these are of {len(regions)} regions."
+            f"a map shows releases of one region, not of {len(regions)}; give at least one "
+            "release, and only releases of the same region."
         )
     return regions.pop()
 

@@ -212,5 +212,5 @@ def test_a_missing_or_huge_file_is_refused(tmp_path, written, monkeypatch):
     with pytest.raises(InputError, match="no such file"):
         read_boxes(tmp_path / "a.csv", CITY)
     monkeypatch.setattr("snhkit.data.reading.boxes._MAX_BYTES", 10)
-    with pytest.raises(InputError, match="larger than 10 bytes"):
+    with pytest.raises(InputError, match="larger than the limit of 10 bytes"):
         read_boxes(written("b.csv", HEAD + ROW), CITY)

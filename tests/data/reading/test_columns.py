@@ -35,7 +35,7 @@ def test_said_names_and_positions_win():
         (["lat", "b"], {}, "longitude usually is"),
         ([], {}, "It has no columns"),
         (["lat", "lon"], {"lat": "latt"}, "no column is called 'latt'. Did you mean 'lat'"),
-        (["lat", "lon"], {"lon": 7}, "numbered 0 to 1"),
+        (["lat", "lon"], {"lon": 7}, "numbered from 0 to 1"),
         (["lat", "lon"], {"lon": "lat"}, "must be different columns"),
         (["lat", "lon"], {"user": 0}, "must be different columns"),
     ],
