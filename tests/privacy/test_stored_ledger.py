@@ -32,7 +32,7 @@ FORKED = """
 import os, sys
 from snhkit.errors import BudgetExceeded
 from snhkit.geometry import Points, Region
-from snhkit.privacy import Budget, PointSource, PrivacyUnit, StoredLedger
+from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger
 records = Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]])
 ledger = StoredLedger(sys.argv[1], PointSource(records), PrivacyUnit("record"), 1)
 child = os.fork()
@@ -113,7 +113,7 @@ class TestDelta:
         dataset(records, path, self.BUDGET)
         dataset(records, path, self.BUDGET)
         for other in (1, Budget(1, delta="1e-7")):
-            with pytest.raises(InputError, match="was set to 1 at delta 0.000001"):
+            with pytest.raises(InputError, match=r"was set to 1 at delta 0\.000001"):
                 dataset(records, path, other)
 
     def test_versions_that_know_no_delta_refuse_the_file(self, records, path):
