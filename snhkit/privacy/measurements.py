@@ -52,7 +52,7 @@ class Measurements(Account):
     Examples
     --------
     >>> from snhkit.geometry import Points
-    >>> from snhkit.privacy import PointSource, SystemEntropy
+    >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> records = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
     >>> terms = Terms(Fraction(1), PrivacyUnit.of("record"))
