@@ -7,6 +7,7 @@ often an attacker tells whether somebody was in a tiny city, and how often epsil
 
 import argparse
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,13 @@ from numpy.typing import NDArray
 
 import snhkit as snh
 from snhkit.models import PartitionModel
-from snhkit.privacy import Audit, audit_mechanism, largest_accuracy, membership_accuracy
+from snhkit.privacy import (
+    Audit,
+    audit_mechanism,
+    epsilon_of,
+    largest_accuracy,
+    membership_accuracy,
+)
 
 CITY = snh.Region.around(lat=45, lon=7, side_m=400)
 SPOT, MIRROR = (130.0, 130.0), (270.0, 270.0)
@@ -52,8 +59,12 @@ METHODS: dict[str, Any] = {
         100, sizes_m=(100, 200), networks=snh.Networks(k=1, network=snh.MLP(2, 4), steps=2)
     ),
     "Denoised": snh.DenoisedGrid(100, prior=snh.Prior(turns=1)),
+    "Identity, Gaussian": snh.Identity(100),
+    "HB2D, Gaussian": snh.HierarchicalGrid(100, b=2),
     "DP-SGD": snh.DPSGD((100, 300), snh.MLP(2, 4), samples=16, steps=3, batch=1, learning_rate=0.1),
 }
+DELTA = Fraction(1, 100)
+"""The delta of the methods with Gaussian noise; large, so that few runs can show something."""
 SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
 """How many times fewer runs a method gets."""
 
@@ -106,9 +117,11 @@ def terms() -> dict[str, Terms]:
     }
 
 
-def published(builder: Any, epsilon: Any, said: dict[str, Any], records: snh.Points) -> NDArray:
+def published(name: str, epsilon: Any, said: dict[str, Any], records: snh.Points) -> NDArray:
     """Return the numbers of one release: answers, n, and how its cells lie in the quarters."""
-    release = snh.PrivateDataset(records, budget=epsilon, **said).release(builder, epsilon=epsilon)
+    delta = DELTA if "Gaussian" in name else 0
+    data = snh.PrivateDataset(records, snh.Budget(epsilon, delta), **said)
+    release = data.release(METHODS[name], epsilon=epsilon, delta=delta)
     numbers = [*release.answer(BOXES), release.n or 0]
     if isinstance(release.model, PartitionModel):
         cells = release.model.partition
@@ -118,17 +131,14 @@ def published(builder: Any, epsilon: Any, said: dict[str, Any], records: snh.Poi
 
 
 def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0) -> Audit:
-    """Return the audits of a method on all pairs; the method may be built for another epsilon."""
-    builder = METHODS[name]
-    mechanism = partial(published, builder, built_for or epsilon, said.said)
-    delta = float(getattr(builder, "delta", 0))
-    return audit_mechanism(
-        mechanism,
-        said.pairs,
-        said.factor * epsilon,
-        max(runs // SLOW.get(name, 1), 20),
-        delta=delta,
-    )
+    """Return what a method shows on all pairs; it may be built for another epsilon."""
+    mechanism = partial(published, name, built_for or epsilon, said.said)
+    promised, delta = said.factor * epsilon, float(getattr(METHODS[name], "delta", 0))
+    if "Gaussian" in name:
+        rho = said.factor * snh.Budget(epsilon, DELTA).rho
+        promised, delta = float(epsilon_of(rho, DELTA)), float(DELTA)
+    runs = max(runs // SLOW.get(name, 1), 20)
+    return audit_mechanism(mechanism, said.pairs, promised, runs, delta=delta)
 
 
 def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
@@ -136,7 +146,7 @@ def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
     said = {"unit": "user", "max_per_user": 2, "n": "private"}
     three = points(SPOT, MIRROR, (50, 350))
     target = points(SPOT, MIRROR, (50, 350), SPOT, SPOT, users=[0, 1, 2, 9, 9])
-    mechanism = partial(published, METHODS[name], epsilon, said)
+    mechanism = partial(published, name, epsilon, said)
     return membership_accuracy(mechanism, three, target, max(runs // SLOW.get(name, 1), 20))
 
 
@@ -155,13 +165,15 @@ def main() -> None:
             found = audits(name, said, given.epsilon, given.runs)
             pair = max(found.shown, key=lambda pair: found.shown[pair])
             print(
-                f"| {name} | {unit} | {found.promised:g} | {found.largest:.2f} | {pair} | "
+                f"| {name} | {unit} | {found.promised:.3g} | {found.largest:.2f} | {pair} | "
                 f"{found.runs:,} |{' BROKEN' if found.refuted else ''}",
                 flush=True,
             )
     allowed = largest_accuracy(given.epsilon)
     print("\n| method | attacker is right | at least | epsilon allows |\n|---|---|---|---|")
     for name in given.methods:
+        if "Gaussian" in name:
+            continue  # what delta allows beside epsilon is not computed
         right, least = attacks(name, given.epsilon, given.runs)
         print(f"| {name} | {right:.1%} | {least:.1%} | {allowed:.1%} |", flush=True)
 

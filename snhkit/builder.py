@@ -2,18 +2,20 @@
 
 from typing import Protocol
 
+from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "refuse_laplace_only"]
 
 
 class Builder(Protocol):
     """The interface of a method: a frozen dataclass of hyperparameters with a ``build`` method.
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
-    reference to the measurements.
+    reference to the measurements. A class attribute ``gaussian = True`` says that the method also
+    works with Gaussian noise: it spends ``private.left``, not ``private.epsilon``.
 
     Examples
     --------
@@ -60,3 +62,23 @@ class Builder(Protocol):
             The release, as ``snhkit.builders.base.publish`` makes it from the measurements.
         """
         ...
+
+
+def refuse_laplace_only(builder: Builder) -> None:
+    """Raise InputError unless the builder says that it works with Gaussian noise.
+
+    Parameters
+    ----------
+    builder : Builder
+        The builder.
+
+    Raises
+    ------
+    InputError
+        With the names of methods that work with Gaussian noise.
+    """
+    if not getattr(builder, "gaussian", False):
+        raise InputError(
+            f"{type(builder).__name__} has Laplace noise only, so leave delta out. With a delta, "
+            "use Identity, UniformGrid, QuadTree or HierarchicalGrid. Nothing was spent."
+        )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from snhkit.builder import Builder
+from snhkit.builder import Builder, refuse_laplace_only
 from snhkit.data.counting.cluster import ClusterPasses
 from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.streamed import Opening, rules_of
@@ -27,11 +27,14 @@ from snhkit.privacy import (
     SystemEntropy,
     Terms,
     exact,
+    exact_delta,
+    rho_of,
     written,
 )
 from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.overlap import shares_records
 from snhkit.release import Release
+from snhkit.release.agreement import disagreement
 
 __all__ = ["PrivateDataset"]
 
@@ -46,7 +49,8 @@ class PrivateDataset:
     records : Points
         The private records.
     budget : number or Budget, optional
-        The most epsilon that all releases of the records may spend. It can be left out if the file
+        The most epsilon that all releases of the records may spend; with a delta, as
+        ``Budget(1, delta=1e-6)``, releases may have Gaussian noise. It can be left out if the file
         ``ledger`` exists, which holds the budget.
     unit : str
         The unit of privacy: "record" for one record; "user" for all records that are kept of one
@@ -224,6 +228,7 @@ class PrivateDataset:
         builder: Builder,
         *,
         epsilon: Epsilon,
+        delta: Epsilon = 0,
         public: Points | None = None,
         seed: int | None = None,
     ) -> Release:
@@ -235,6 +240,9 @@ class PrivateDataset:
             The method and its hyperparameters; its ``delta``, if it has one, is charged as well.
         epsilon : int, float, str, Decimal or Fraction
             The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
+        delta : int, float, str, Decimal or Fraction
+            If above 0, noise is Gaussian, and the release (epsilon, delta)-differentially private.
+            The method must offer it (``gaussian``), and the budget must have a delta.
         public : Points, optional
             Public points of the same region, which tell where queries are expected. They must
             not be records of this dataset.
@@ -252,12 +260,10 @@ class PrivateDataset:
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
-        price = exact(epsilon)
-        if self.unit.sensitivity / price > _MAX_SCALE:
-            raise InputError(
-                f"epsilon = {written(price)} is too small, because its noise would exceed "
-                "64-bit integers; give a larger epsilon."
-            )
+        price, given = exact(epsilon), exact_delta(delta)
+        if given:
+            refuse_laplace_only(builder)
+        rho = rho_of(price, given) if given else Fraction(0)
         if public is not None and public.region != self.region:
             raise InputError(
                 "public: the points lie in another region than the records; read both "
@@ -266,15 +272,20 @@ class PrivateDataset:
         self._refuse_own(public)
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
         n = self._source.n() if self.unit.n_public else None
-        delta = getattr(builder, "delta", None)
-        terms = Terms(price, self.unit, n, public, exact(delta) if delta else Fraction(0))
+        own = given or exact_delta(getattr(builder, "delta", None) or 0)
+        terms = Terms(price, self.unit, n, public, own, rho)
+        if terms.record_epsilon < 1 / _MAX_SCALE:
+            raise InputError(
+                f"epsilon = {written(price)} is too small, because its noise would exceed "
+                "64-bit integers; give a larger epsilon."
+            )
         builder.check(self.region, terms)
         who = type(builder).__name__
-        entry = self.ledger.charge(price, who, delta=terms.delta, replayable=entropy.replayable)
+        entry = self.ledger.charge(price, who, delta=own, rho=rho, replayable=entropy.replayable)
         private = Measurements(self._source, terms, entropy)
         try:
             release = builder.build(private)
-            if fault := _fault(release, private):
+            if fault := disagreement(release, private):
                 raise InputError(f"{who}.build returned {fault}")
             self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
@@ -325,26 +336,3 @@ def _is_public(n: str) -> bool:
     if n not in ("public", "private"):
         raise InputError(f"n must be 'public' or 'private', not {n!r}.")
     return n == "public"
-
-
-def _fault(release: Release, private: Measurements) -> str:
-    """Return how a release differs from its measurements; an empty text if it agrees."""
-    if not isinstance(release, Release):
-        return f"a {type(release).__name__}, not a Release."
-    measured = {
-        "epsilon": private.spent,
-        "spends": private.spends,
-        "unit": private.unit,
-        "n": private.n,
-        "replayable": private.replayable,
-        "region": private.region,
-    }
-    if not private.spends:
-        return "a release, but measured nothing, so there is nothing to release."
-    for name, value in measured.items():
-        if getattr(release, name) != value:
-            return (
-                f"a release whose {name} is not what was measured; make the release with "
-                "snhkit.builders.base.publish."
-            )
-    return ""

@@ -1,16 +1,35 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from snhkit.builders import Identity, UniformGrid
+from snhkit import builders
+from snhkit.builders import (
+    AdaptiveGrid,
+    HierarchicalGrid,
+    Identity,
+    Privelet,
+    PrivTree,
+    QuadTree,
+    UniformGrid,
+)
 from snhkit.builders.base import publish
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.models.grid_model import GridModel
-from snhkit.privacy import Budget, PrivacyUnit, Spend
+from snhkit.neural import DPSGD, DenoisedGrid
+from snhkit.privacy import (
+    Budget,
+    PrivacyUnit,
+    Spend,
+    epsilon_of,
+    rho_of,
+    total,
+    total_rho,
+    written,
+)
 
 
 def dataset(records, **changes) -> PrivateDataset:
@@ -259,3 +278,124 @@ def test_a_path_is_no_records_and_a_name_no_builder():
         with pytest.raises(InputError, match=r"such as UniformGrid\(\), not"):
             data.release(wrong, epsilon=1)  # pyright: ignore
     assert not data.ledger.entries
+
+
+class TestGaussianNoise:
+    def approximate(self, records, **changes) -> PrivateDataset:
+        return dataset(records, **({"budget": Budget(1, delta="1e-6"), "n": "private"} | changes))
+
+    @pytest.mark.parametrize(
+        "builder",
+        [Identity(100), Identity("bought"), UniformGrid(), QuadTree(), HierarchicalGrid()],
+    )
+    def test_what_a_release_spends_is_the_rho_of_its_epsilon_and_delta(self, records, builder):
+        data = self.approximate(records)
+        release = data.release(builder, epsilon="0.5", delta="1e-6")
+        assert (release.epsilon, release.delta) == (Fraction(1, 2), Fraction(1, 10**6))
+        assert total_rho(release.spends) == release.rho == rho_of(release.epsilon, release.delta)
+        assert not total(release.spends)
+        entry = data.ledger.entries[0]
+        assert (entry.epsilon, entry.delta, entry.rho) == (
+            release.epsilon, release.delta, release.rho,
+        )  # fmt: skip
+        assert release.price == "ε = 0.5, δ = 0.000001"
+
+    def test_releases_add_up_as_rho_does(self, records):
+        data = self.approximate(records)
+        rho = rho_of(Fraction(1, 4), Fraction(1, 10**6))
+        for _ in range(4):
+            data.release(Identity(100), epsilon="0.25", delta="1e-6")
+        assert data.ledger.spent == epsilon_of(4 * rho, Fraction(1, 10**6))
+        assert Fraction(1, 2) < data.ledger.spent < Fraction(11, 20)  # and not 1
+        data.release(Identity(100), epsilon=data.ledger.remaining, delta="1e-6")
+        assert 0 <= data.ledger.remaining < Fraction(1, 1000)
+        with pytest.raises(
+            BudgetExceeded, match=r"costs a rho \(zCDP\) of .* Nothing was looked at"
+        ):
+            data.release(Identity(100), epsilon="0.1", delta="1e-6")
+
+    def test_a_pure_release_costs_half_of_its_square(self, records):
+        data = self.approximate(records)
+        release = data.release(PrivTree(), epsilon="0.1")
+        assert (release.rho, release.delta) == (0, 0)
+        assert data.ledger.entries[0].rho == Fraction(1, 200)
+
+    def test_a_pure_budget_pays_for_no_gaussian_noise(self, records):
+        data = dataset(records)
+        with pytest.raises(InputError, match="needs a budget with a delta, and this one has none"):
+            data.release(Identity(100), epsilon="0.5", delta="1e-6")
+        assert not data.ledger.entries
+
+    @pytest.mark.parametrize("builder", [PrivTree(), AdaptiveGrid(), DenoisedGrid(), Privelet()])
+    def test_a_method_without_it_names_those_with_it(self, records, builder):
+        data = self.approximate(records)
+        with pytest.raises(InputError, match=r"Laplace noise only.* use Identity"):
+            data.release(builder, epsilon="0.5", delta="1e-6")
+        assert not data.ledger.entries
+
+    def test_those_that_are_named_are_those_that_work(self):
+        able = {
+            name for name in builders.__all__ if getattr(getattr(builders, name), "gaussian", False)
+        }
+        assert able == {"Identity", "UniformGrid", "QuadTree", "HierarchicalGrid"}
+
+    def test_a_demonstration_with_a_delta_of_its_own_is_refused(self, records):
+        with pytest.raises(InputError, match="its noise has no zCDP"):
+            self.approximate(records).release(DPSGD((10, 40)), epsilon="0.5")
+
+    @pytest.mark.parametrize("delta", [1, -0.1, "x", float("nan"), 2])
+    def test_a_delta_out_of_range(self, records, delta):
+        with pytest.raises(InputError, match="delta must be"):
+            self.approximate(records).release(Identity(100), epsilon="0.5", delta=delta)
+        with pytest.raises(InputError, match="delta must be"):
+            Budget(1, delta=delta)
+
+    def test_where_n_is_public_a_replaced_record_doubles_rho(self, records):
+        data = self.approximate(records, n="public")
+        release = data.release(Identity(100), epsilon="0.5", delta="1e-6")
+        doubled = epsilon_of(2 * release.rho, release.delta)
+        assert Fraction(7, 10) < doubled < Fraction(3, 4)
+        assert release.card()["Privacy"].startswith(f"epsilon = {written(doubled)}, delta = ")
+        assert "replaced by another; n is public" in release.card()["Privacy"]
+
+    def test_a_person_gets_the_noise_of_all_records_in_one_cell(self, records):
+        one = self.approximate(records).release(Identity(100), epsilon="0.5", delta="1e-6")
+        data = self.approximate(records, unit="user", max_per_user=4)
+        four = data.release(Identity(100), epsilon="0.5", delta="1e-6")
+        whole = RangeQueries(records.region, [0], [0], [100], [100])
+        assert four.standard_error(whole) == pytest.approx(4 * one.standard_error(whole), rel=1e-6)
+
+    def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(self, records):
+        data = self.approximate(records)
+        with pytest.raises(InputError, match="too small"):
+            data.release(Identity(100), epsilon="1e-17", delta="1e-17")
+        assert not data.ledger.entries
+
+    def test_a_builder_cannot_claim_another_delta(self, records):
+        @dataclass(frozen=True)
+        class Modest:
+            gaussian = True
+
+            def check(self, region, terms): ...
+
+            def build(self, private):
+                made = Identity(100).build(private)
+                return replace(made, delta=made.delta / 2)
+
+        data = self.approximate(records)
+        with pytest.raises(InputError, match="whose delta is not what was measured"):
+            data.release(Modest(), epsilon="0.5", delta="1e-6")
+        assert data.ledger.entries[0].state == "failed"
+
+    def test_a_measurement_without_gaussian_noise_stays_closed(self, records):
+        @dataclass(frozen=True)
+        class Splits:
+            gaussian = True
+
+            def check(self, region, terms): ...
+
+            def build(self, private):
+                private.splits(3, 10, private.left)
+
+        with pytest.raises(InputError, match="splits: there is no discrete Gaussian noise"):
+            self.approximate(records).release(Splits(), epsilon="0.5", delta="1e-6")

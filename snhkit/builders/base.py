@@ -90,6 +90,7 @@ def publish(builder: Builder, private: Measurements, model: Model, **shown: Any)
         method=type(builder).__name__,
         hyperparameters=shown or hyperparameters(builder),
         epsilon=private.spent,
+        delta=private.delta,
         unit=private.unit,
         n=private.n,
         replayable=private.replayable,

@@ -19,7 +19,7 @@ from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
 from snhkit.geometry.histogram import Merged
 from snhkit.models.partition_model import PartitionModel
 from snhkit.privacy import BucketCosts, Measurements, Terms, exact
-from snhkit.privacy.noise import noise_scale
+from snhkit.privacy.scale import noise_scale
 from snhkit.release import Release
 
 __all__ = ["DAWA"]

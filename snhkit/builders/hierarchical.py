@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -66,19 +68,22 @@ class HierarchicalGrid:
 
     cell_m: Width = None
     b: int | None = None
+    gaussian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_width(self.cell_m)
         if self.b is not None:
             whole("b", self.b, least=2)
 
-    def sides(self, m: int) -> tuple[int, ...]:
+    def sides(self, m: int, exponent: int = 2) -> tuple[int, ...]:
         """Return the number of cells per side of each grid.
 
         Parameters
         ----------
         m : int
             The smallest number of cells per side of the finest grid.
+        exponent : int
+            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
 
         Returns
         -------
@@ -92,7 +97,8 @@ class HierarchicalGrid:
                 cuts += 1
                 top = -(-m // b**cuts)
                 trees.append(tuple(top * b**level for level in range(cuts + 1)))
-        return min((tree for tree in trees if tree[-1] <= MAX_CELLS_PER_SIDE), key=average_variance)
+        fitting = [tree for tree in trees if tree[-1] <= MAX_CELLS_PER_SIDE]
+        return min(fitting, key=partial(average_variance, exponent=exponent))
 
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if ``cell_m`` makes more cells than a grid may have."""
@@ -100,24 +106,28 @@ class HierarchicalGrid:
 
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the finest grid."""
-        sides = self.sides(chosen_grid(private, self.cell_m, _CELL_SHARE).m)
+        exponent = private.exponent
+        share = _CELL_SHARE ** (exponent / 2)
+        sides = self.sides(chosen_grid(private, self.cell_m, share).m, exponent)
         shares = [Fraction(1, len(sides))] * len(sides)
         return publish(self, private, measured(private, sides, shares))
 
 
-def average_variance(sides: tuple[int, ...]) -> float:
+def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
     """Return the mean variance over all boxes of whole cells.
 
     Parameters
     ----------
     sides : tuple of int
         The cells per side of nested grids, from the coarsest to the finest. The grids share
-        epsilon equally.
+        the price equally.
+    exponent : int
+        That of the noise, as ``Terms.exponent``.
 
     Returns
     -------
     float
-        The mean variance. The unit is the variance of a cell's count that gets all of epsilon.
+        The mean variance. The unit is the variance of a cell's count that gets all of the price.
 
     Examples
     --------
@@ -125,7 +135,7 @@ def average_variance(sides: tuple[int, ...]) -> float:
     (1.0, 2.77...)
     """
     even = [1.0] * len(sides)
-    noise_model = BlockNoise.consistent(sides, even, [len(sides) ** 2 * one for one in even])
+    noise_model = BlockNoise.consistent(sides, even, [len(sides) ** exponent * one for one in even])
     # The extents of a box along x and y are independent, so the mean of their product is the
     # product of their means.
     means = np.array([_mean_square(sides[-1], blocks) for blocks in noise_model.blocks])

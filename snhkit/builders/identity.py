@@ -1,6 +1,7 @@
 """Identity: a noisy grid of a given cell width."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from snhkit.builders.base import publish
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
@@ -54,6 +55,7 @@ class Identity:
     """
 
     cell_m: Width = None
+    gaussian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_width(self.cell_m)
@@ -65,6 +67,6 @@ class Identity:
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the grid."""
         grid = chosen_grid(private, self.cell_m)
-        counts, variance = private.histogram(grid, private.epsilon)
+        counts, variance = private.histogram(grid, private.left)
         noise = BlockNoise.independent(grid.m, variance)
         return publish(self, private, GridModel(grid, counts, noise))

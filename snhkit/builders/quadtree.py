@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from snhkit.release import Release
 __all__ = ["QuadTree"]
 
 _MAX_HEIGHT = int(math.log2(MAX_CELLS_PER_SIDE))
+# The share of ``record_epsilon`` that the smallest squares of a tall tree get, by ``exponent``.
+_SMALLEST_SHARE = {2: 0.2, 1: 0.54}
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,13 @@ class QuadTree:
     """
 
     height: int | None = None
+    gaussian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.height is not None:
             whole("height", self.height, least=0, most=_MAX_HEIGHT)
 
-    def height_for(self, side_m: float, n: int, epsilon: float) -> int:
+    def height_for(self, side_m: float, n: int, epsilon: float, exponent: int = 2) -> int:
         """Return the height of the tree, which is the number of times that the region is halved.
 
         Parameters
@@ -71,6 +75,8 @@ class QuadTree:
             The number of records; not used if ``height`` is given.
         epsilon : float
             Epsilon per record, as ``Measurements.record_epsilon``; not used if ``height`` is given.
+        exponent : int
+            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
 
         Returns
         -------
@@ -79,26 +85,27 @@ class QuadTree:
         """
         if self.height is not None:
             return int(self.height)
-        # The level of the smallest squares gets about a fifth of epsilon in a tall tree.
-        width = default_cell_width(n, 0.2 * epsilon)
+        width = default_cell_width(n, _SMALLEST_SHARE[exponent] * epsilon)
         return int(np.clip(round(math.log2(side_m / width)), 0, _MAX_HEIGHT))
 
     @staticmethod
-    def shares(height: int) -> list[Fraction]:
-        """Return each level's share of epsilon.
+    def shares(height: int, exponent: int = 2) -> list[Fraction]:
+        """Return each level's share of the price.
 
         Parameters
         ----------
         height : int
             The height of the tree.
+        exponent : int
+            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
 
         Returns
         -------
         list of Fraction
             The shares, from the root to the smallest squares. They grow by about the cube root of 2
-            from level to level, and add up to 1.
+            from level to level (Gaussian noise: the square root), and add up to 1.
         """
-        parts = [round(50 * 2 ** (level / 3)) for level in range(height + 1)]
+        parts = [round(50 * 2 ** (level / (exponent + 1))) for level in range(height + 1)]
         return [Fraction(part, sum(parts)) for part in parts]
 
     def check(self, region: Region, terms: Terms) -> None:
@@ -107,6 +114,8 @@ class QuadTree:
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the smallest squares."""
         n = private.number() if self.height is None else 0
-        height = self.height_for(private.region.side_m, n, private.record_epsilon)
+        exponent = private.exponent
+        epsilon, side_m = private.record_epsilon, private.region.side_m
+        height = self.height_for(side_m, n, epsilon, exponent)
         sides = [2**level for level in range(height + 1)]
-        return publish(self, private, measured(private, sides, self.shares(height)))
+        return publish(self, private, measured(private, sides, self.shares(height, exponent)))

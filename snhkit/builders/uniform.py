@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
 from snhkit.checks import positive
@@ -44,6 +45,7 @@ class UniformGrid:
     """
 
     c: float = 10.0
+    gaussian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive("c", self.c)
@@ -72,6 +74,6 @@ class UniformGrid:
         """Return a release of noisy counts of the grid."""
         n = private.number()
         grid = Grid(private.region, self.cells_per_side(n, private.record_epsilon))
-        counts, variance = private.histogram(grid, private.epsilon)
+        counts, variance = private.histogram(grid, private.left)
         noise = BlockNoise.independent(grid.m, variance)
         return publish(self, private, GridModel(grid, counts, noise))

@@ -33,12 +33,18 @@ def show_ledger(file, as_json) -> None:
             "who": entry.who,
             "epsilon": written(entry.epsilon),
             "delta": written(entry.delta),
+            "rho": written(entry.rho),
             "state": entry.state,
             "replayable": entry.replayable,
         }
         for entry in ledger.entries
     ]
-    told = {"budget": ledger.total, "spent": ledger.spent, "left": ledger.remaining}
+    told = {
+        "budget": ledger.total,
+        "delta": ledger.delta,
+        "spent": ledger.spent,
+        "left": ledger.remaining,
+    }
     say(
         json.dumps(
             {name: written(value) for name, value in told.items()} | {"entries": entries}, indent=1

@@ -8,7 +8,7 @@ from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import account_options, records_options, refuse_same_file, sizes_option
 from snhkit.cli.scanning import opened, scan_options
-from snhkit.cli.types import INPUT_FILE, Epsilons, Methods, OutputFile
+from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.files import refuse_unwritable, write_whole
 
 __all__ = ["release"]
@@ -20,6 +20,11 @@ __all__ = ["release"]
 @districts_options
 @click.option(
     "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
+)
+@click.option(
+    "--delta",
+    type=Delta(),
+    help="Gaussian noise: an (epsilon, delta) release. The ledger's budget must have a delta.",
 )
 @sizes_option("boxes to prepare for")
 @click.option(
@@ -55,6 +60,11 @@ __all__ = ["release"]
 @scan_options
 @account_options
 @click.option(
+    "--budget-delta",
+    type=Delta(),
+    help="With --budget: the delta of all releases together, so that noise may be Gaussian.",
+)
+@click.option(
     "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
 )
 @click.option(
@@ -78,8 +88,9 @@ __all__ = ["release"]
     "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
 )
 def release(
-    data, method, districts, label, epsilon, sizes_m, n_public, user, max_per_user, unit, whose,
-    cell_m, budget, ledger, out, sign, page, page_districts, as_json, force, **where,
+    data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
+    whose, cell_m, budget, budget_delta, ledger, out, sign, page, page_districts, as_json, force,
+    **where,
 ) -> None:  # fmt: skip
     """Spend epsilon once and write the file that may be published.
 
@@ -116,6 +127,7 @@ def release(
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
     from snhkit.experiment.methods import METHODS
+    from snhkit.privacy import Budget
     from snhkit.release.signature import sign as signature_of
     from snhkit.release.signature import signature_path
 
@@ -141,8 +153,10 @@ def release(
         signature_of(b"", sign)  # a wrong key is found before anything is spent
         refuse_unwritable(signature_path(out))
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
+    if budget_delta is not None and budget is None:
+        raise click.UsageError("--budget-delta needs --budget.")
     terms = {
-        "budget": None if budget is None else budget[0],
+        "budget": None if budget is None else Budget(budget[0], budget_delta or 0),
         "unit": unit or ("record" if user is None else "user"),
         "whose": whose,
         "max_per_user": max_per_user,
@@ -150,7 +164,7 @@ def release(
         "ledger": ledger,
     }
     with opened(data, user, terms, where) as (dataset, public):
-        made = dataset.release(builder, epsilon=epsilon[0], public=public)
+        made = dataset.release(builder, epsilon=epsilon[0], delta=delta or 0, public=public)
     content = made.to_bytes()
     write(out, content)
     files = [out]

@@ -14,6 +14,7 @@ __all__ = [
     "INPUT_FILE",
     "SIZES_SHOWN",
     "CellWidth",
+    "Delta",
     "Epsilons",
     "LatLon",
     "Methods",
@@ -112,6 +113,23 @@ class Epsilons(click.ParamType):
         except InputError as error:
             self.fail(str(error), param, ctx)
         return parts
+
+
+class Delta(click.ParamType):
+    """A number greater than 0 and below 1."""
+
+    name = "DELTA"
+
+    def convert(self, value, param, ctx):
+        """Return the text, which ``exact_delta`` reads as a decimal fraction."""
+        from snhkit.privacy import exact_delta
+
+        try:
+            if not exact_delta(value):
+                self.fail("delta must be greater than 0.", param, ctx)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        return value
 
 
 class Methods(click.ParamType):

@@ -13,7 +13,7 @@ from snhkit.experiment.answers import Degrees
 from snhkit.experiment.methods import METHODS, Method
 from snhkit.geometry import Region
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
-from snhkit.privacy import PrivacyUnit, StoredLedger, written
+from snhkit.privacy import Ledger, PrivacyUnit, StoredLedger, written
 from snhkit.release import Release
 
 __all__ = ["code", "from_files", "from_synthetic_city"]
@@ -88,7 +88,7 @@ def code(
     budget = (
         f"    ledger={str(account.path)!r},  # goes on with what is left"
         if isinstance(account, StoredLedger)
-        else f'    budget="{written(account.total)}",'
+        else f"    budget={_written_budget(account)},"
     )
     parts = [
         f"{_imports(releases)}\n\n{source}",
@@ -98,7 +98,7 @@ def code(
     if releases:
         lines = (
             f'    "{name}": data.release({_builder(release)}, '
-            f'epsilon="{written(release.epsilon)}", public=public),'
+            f'epsilon="{written(release.epsilon)}"{_written_delta(release)}, public=public),'
             for name, release in releases.items()
         )
         parts[-1] += "\n\n" + "\n".join([_ANEW, "releases = {", *lines, "}"])
@@ -117,6 +117,18 @@ def code(
             "fmap = snh.compare_map(releases, boxes)"
         )
     return "\n\n".join(parts) + "\n"
+
+
+def _written_budget(account: Ledger) -> str:
+    """Return the budget of a ledger as an expression."""
+    if account.delta:
+        return f'snh.Budget("{written(account.total)}", delta="{written(account.delta)}")'
+    return f'"{written(account.total)}"'
+
+
+def _written_delta(release: Release) -> str:
+    """Return the argument that asks for Gaussian noise, if a release has it."""
+    return f', delta="{written(release.delta)}"' if release.rho else ""
 
 
 def _imports(releases: Mapping[str, Release]) -> str:

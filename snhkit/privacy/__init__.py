@@ -7,7 +7,7 @@ from snhkit.privacy.audit import (
     epsilon_lower_bound,
 )
 from snhkit.privacy.buckets import BucketCosts, noisy_buckets
-from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.budget import Budget, Epsilon, exact, exact_delta, written
 from snhkit.privacy.contributions import contributions
 from snhkit.privacy.count_source import CountSource, PointSource
 from snhkit.privacy.entropy import Entropy, ReplayableEntropy, SystemEntropy
@@ -17,18 +17,20 @@ from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.measurements import Measurements
 from snhkit.privacy.membership import largest_accuracy, membership_accuracy
 from snhkit.privacy.noise import (
+    discrete_gaussian,
     discrete_laplace,
     gaussian_for_demonstration,
     noisy_count,
     noisy_histogram,
 )
 from snhkit.privacy.products import column_norm, noisy_products
-from snhkit.privacy.spend import Spend, total, total_delta
+from snhkit.privacy.spend import Spend, total, total_delta, total_rho
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.stored_ledger import StoredLedger, read_ledger
 from snhkit.privacy.terms import Terms
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import Noisy, noise_variance
+from snhkit.privacy.zcdp import Rho, epsilon_of, pure_rho, rho_of
 
 __all__ = [
     "Audit",
@@ -45,6 +47,7 @@ __all__ = [
     "PointSource",
     "PrivacyUnit",
     "ReplayableEntropy",
+    "Rho",
     "Spend",
     "StoredLedger",
     "SystemEntropy",
@@ -53,9 +56,12 @@ __all__ = [
     "audited_epsilon",
     "column_norm",
     "contributions",
+    "discrete_gaussian",
     "discrete_laplace",
     "epsilon_lower_bound",
+    "epsilon_of",
     "exact",
+    "exact_delta",
     "gaussian_for_demonstration",
     "gradient_noise",
     "largest_accuracy",
@@ -67,8 +73,11 @@ __all__ = [
     "noisy_histogram",
     "noisy_products",
     "noisy_splits",
+    "pure_rho",
     "read_ledger",
+    "rho_of",
     "total",
     "total_delta",
+    "total_rho",
     "written",
 ]

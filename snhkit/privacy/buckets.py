@@ -11,7 +11,8 @@ from snhkit.errors import InputError
 from snhkit.geometry import Histogram
 from snhkit.privacy.budget import Epsilon, epsilon_share
 from snhkit.privacy.entropy import Entropy
-from snhkit.privacy.noise import discrete_laplace, noise_scale
+from snhkit.privacy.noise import discrete_laplace
+from snhkit.privacy.scale import noise_scale
 from snhkit.privacy.spend import Spend
 
 __all__ = ["BucketCosts", "noisy_buckets"]

@@ -9,8 +9,9 @@ from numbers import Rational
 import numpy as np
 
 from snhkit.errors import InputError
+from snhkit.privacy.zcdp import rho_of
 
-__all__ = ["MAX_PART", "Budget", "Epsilon", "epsilon_share", "exact", "written"]
+__all__ = ["MAX_PART", "Budget", "Epsilon", "epsilon_share", "exact", "exact_delta", "written"]
 
 Epsilon = int | float | str | Decimal | Fraction
 """The types that are accepted as an epsilon; a str is a decimal or a fraction such as "1/3"."""
@@ -52,6 +53,20 @@ def exact(epsilon: Epsilon) -> Fraction:
         raise InputError(f"epsilon must be greater than 0, not {_short(epsilon)}.")
     if max(value.numerator, value.denominator) >= MAX_PART:
         raise _too_many_digits(epsilon)
+    return value
+
+
+def exact_delta(delta: Epsilon) -> Fraction:
+    """Return delta as the exact fraction that the user wrote, as ``exact`` does for epsilon.
+
+    InputError is raised unless delta is a number from 0 to below 1.
+    """
+    try:
+        value = _fraction(delta)
+    except InputError as error:
+        raise InputError(str(error).replace("epsilon", "delta")) from None
+    if not 0 <= value < 1 or value.denominator >= MAX_PART:
+        raise InputError(f"delta must be 0, or a number below 1 such as 1e-6, not {_short(delta)}.")
     return value
 
 
@@ -155,15 +170,21 @@ def written(value: Fraction) -> str:
 class Budget:
     """An exact amount of epsilon, which can be compared, added, multiplied, divided and printed.
 
+    With a delta, releases may have Gaussian noise, and add up in zero-concentrated differential
+    privacy: all of them together are (epsilon, delta)-differentially private.
+
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
         The amount, greater than 0; stored as an exact fraction (see ``exact``).
+    delta : int, float, str, Decimal or Fraction
+        The delta, from 0 to below 1; 0 for pure differential privacy.
 
     Raises
     ------
     InputError
-        If epsilon is not a number, not finite, not positive, or has too many digits.
+        If epsilon is not a number, not finite, not positive, or has too many digits, if delta is
+        not a number from 0 to below 1, or if deltas of budgets that are added are not 0.
 
     Examples
     --------
@@ -171,23 +192,34 @@ class Budget:
     0.3
     >>> 10 * Budget(0.1) == Budget(1)
     True
+    >>> print(Budget(1, delta="1e-6"), float(Budget(1, delta="1e-6").rho))
+    1 at delta 0.000001 0.0243559703
     """
 
     epsilon: Fraction
+    delta: Fraction = Fraction(0)
 
-    def __init__(self, epsilon: Epsilon) -> None:
+    def __init__(self, epsilon: Epsilon, delta: Epsilon = 0) -> None:
         object.__setattr__(self, "epsilon", exact(epsilon))
+        object.__setattr__(self, "delta", exact_delta(delta))
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP that implies epsilon and delta (see ``rho_of``); 0 without a delta."""
+        return rho_of(self.epsilon, self.delta) if self.delta else Fraction(0)
 
     def __add__(self, other: "Budget") -> "Budget":
+        if self.delta or other.delta:
+            raise InputError("Budgets with a delta do not add up; make one of the sum you want.")
         return Budget(self.epsilon + other.epsilon)
 
     def __mul__(self, times: int | Fraction) -> "Budget":
-        return Budget(self.epsilon * times)
+        return Budget(self.epsilon * times, self.delta)
 
     __rmul__ = __mul__
 
     def __truediv__(self, parts: int | Fraction) -> "Budget":
-        return Budget(self.epsilon / parts)
+        return Budget(self.epsilon / parts, self.delta)
 
     def __str__(self) -> str:
-        return written(self.epsilon)
+        return written(self.epsilon) + (f" at delta {written(self.delta)}" if self.delta else "")

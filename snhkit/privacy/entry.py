@@ -28,6 +28,8 @@ class Entry:
         The epsilon that was charged.
     delta : Fraction
         The delta that was charged; 0 for pure differential privacy.
+    rho : Fraction
+        The charge in zCDP, of a ledger whose budget has a delta; else 0.
     replayable : bool
         Whether a seed repeats the noise, so that whoever knows the seed can remove the noise.
     state : "open", "settled" or "failed"
@@ -53,6 +55,7 @@ class Entry:
     who: str
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
     replayable: bool = False
     state: Literal["open", "settled", "failed"] = "open"
     spends: tuple[Spend, ...] = ()

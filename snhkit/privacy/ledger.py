@@ -12,8 +12,10 @@ from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.entry import Entry
-from snhkit.privacy.spend import Spend, total, total_delta
+from snhkit.privacy.spend import Spend, total, total_delta, total_rho
+from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.zcdp import pure_rho
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +28,11 @@ _NONE = Fraction(0)
 class Ledger:
     """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
-    Charges add up (sequential composition), and no charge is ever taken back. Deltas add up and
-    are shown as well, but they have no budget.
+    Charges add up (sequential composition), and no charge is ever taken back. Deltas of
+    demonstrations add up and are shown as well, but they have no budget.
+
+    If the budget has a delta, charges add up in zCDP instead: a release with Gaussian noise costs
+    the rho that implies its epsilon and delta, and a pure one epsilon^2 / 2.
 
     Parameters
     ----------
@@ -56,6 +61,7 @@ class Ledger:
     def __init__(self, budget: Budget | Epsilon, unit: PrivacyUnit | None = None) -> None:
         self._unit = unit
         self._budget = budget if isinstance(budget, Budget) else Budget(budget)
+        self._rho = self._budget.rho
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.Lock()
 
@@ -65,14 +71,28 @@ class Ledger:
         return self._budget.epsilon
 
     @property
+    def delta(self) -> Fraction:
+        """The budget's delta, as a Fraction; 0 for pure differential privacy."""
+        return self._budget.delta
+
+    @property
+    def rho(self) -> Fraction:
+        """The budget in zCDP, as a Fraction; 0 for pure differential privacy."""
+        return self._rho
+
+    @property
     def spent(self) -> Fraction:
-        """The epsilon of all charges together, failed ones included, as a Fraction."""
-        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+        """The epsilon of all charges together, failed ones included, at the budget's delta."""
+        return spent(self._budget, self.entries)
 
     @property
     def remaining(self) -> Fraction:
-        """The epsilon that can still be charged, as a Fraction."""
-        return self.total - self.spent
+        """The epsilon that can still be charged, as a Fraction.
+
+        If the budget has a delta, this is the epsilon of one more release with Gaussian noise at
+        that delta; ``spent`` and ``remaining`` then add up to more than ``total``.
+        """
+        return remaining(self._budget, self._rho, self.entries)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -80,7 +100,13 @@ class Ledger:
         return self._entries
 
     def charge(
-        self, epsilon: Epsilon, who: str, *, delta: Fraction = _NONE, replayable: bool = False
+        self,
+        epsilon: Epsilon,
+        who: str,
+        *,
+        delta: Fraction = _NONE,
+        rho: Fraction = _NONE,
+        replayable: bool = False,
     ) -> Entry:
         """Charge epsilon and delta before any noise is drawn, and return the open entry.
 
@@ -92,6 +118,8 @@ class Ledger:
             The name of the method that is charged, one printable line.
         delta : Fraction
             The delta to charge, from 0 to below 1.
+        rho : Fraction
+            For Gaussian noise, the zCDP that implies epsilon and delta.
         replayable : bool
             Whether the noise will come from a seed.
 
@@ -105,23 +133,20 @@ class Ledger:
         BudgetExceeded
             If less than epsilon is left. The message names the shortfall, and nothing is charged.
         InputError
-            If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
-            is empty or not printable.
+            If epsilon is not a positive, finite number, if delta is outside [0, 1), if ``who``
+            is empty or not printable, or if the budget has no delta and the charge has a rho, or
+            the reverse.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
             raise InputError(f"who must be one line of printable text, not {who!r}.")
         if not 0 <= delta < 1:
             raise InputError(f"{who}: delta must be at least 0 and below 1, not {delta!r}.")
+        rho = self._rho_of(asked, who, delta, rho)
         with self._alone():
-            left = self.total - sum((entry.epsilon for entry in self._entries), Fraction(0))
-            if asked > left:
-                raise BudgetExceeded(
-                    f"{who}: asked {written(asked)}, left {written(left)}, "
-                    f"short by {written(asked - left)}. Nothing was looked at."
-                )
+            self._refuse_excess(who, asked, rho)
             now = datetime.now(UTC)
-            entry = Entry(len(self._entries) + 1, now, who, asked, delta, bool(replayable))
+            entry = Entry(len(self._entries) + 1, now, who, asked, delta, rho, bool(replayable))
             self._store(entry)
             self._entries = (*self._entries, entry)
         return entry
@@ -155,6 +180,7 @@ class Ledger:
         for name, used, charged in (
             ("", total(spends), entry.epsilon),
             ("delta ", total_delta(spends), entry.delta),
+            ("rho ", total_rho(spends), entry.rho),
         ):
             if used > charged:
                 raise BudgetExceeded(
@@ -204,6 +230,34 @@ class Ledger:
             self._entries = (*self._entries[:at], closed, *self._entries[at + 1 :])
         return closed
 
+    def _rho_of(self, epsilon: Fraction, who: str, delta: Fraction, rho: Fraction) -> Fraction:
+        """Return the cost of a charge in zCDP, or 0 if the budget is pure."""
+        if not self._rho:
+            if rho:
+                raise InputError(
+                    f"{who}: Gaussian noise needs a budget with a delta, and this one has none: "
+                    "Budget(1, delta=1e-6), or --budget 1 --budget-delta 1e-6. Nothing was spent."
+                )
+            return rho
+        if delta and not rho:
+            raise InputError(
+                f"{who}: its noise has no zCDP, so a budget with a delta cannot pay for it."
+            )
+        return rho or pure_rho(epsilon)
+
+    def _refuse_excess(self, who: str, asked: Fraction, rho: Fraction) -> None:
+        """Raise BudgetExceeded if a charge is more than what is left."""
+        of = f"{who}: asked"
+        left = self.total - sum((entry.epsilon for entry in self._entries), Fraction(0))
+        if self._rho:
+            of = f"{who}: epsilon {written(asked)} costs a rho (zCDP) of"
+            asked, left = rho, self._rho - sum((e.rho for e in self._entries), Fraction(0))
+        if asked > left:
+            raise BudgetExceeded(
+                f"{of} {written(asked)}, left {written(left)}, "
+                f"short by {written(asked - left)}. Nothing was looked at."
+            )
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Return a context manager that locks the ledger against other threads and processes."""
@@ -224,8 +278,8 @@ class Ledger:
         Returns
         -------
         pandas.DataFrame
-            The columns are number, when, who, epsilon, delta, state, replayable, bought and reason.
-            Epsilon and delta are floats.
+            The columns are number, when, who, epsilon, delta, rho, state, replayable, bought and
+            reason. Epsilon, delta and rho are floats.
         """
         return ledger_table.as_frame(self.entries)
 

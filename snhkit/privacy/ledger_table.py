@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def as_text(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
         ).rstrip()
         for row in rows
     ]
-    head = [summary(budget, entries), *([] if unit is None else [_hidden(unit)])]
+    head = [summary(budget, entries), *([] if unit is None else [_hidden(unit, budget)])]
     return "\n".join([*head, *(lines if entries else [])])
 
 
@@ -38,7 +39,7 @@ def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
     """Return an HTML table whose caption is the summary; the word "replayable" is shown in red."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
     body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
-    hidden = "" if unit is None else f"<br>{escape(_hidden(unit))}"
+    hidden = "" if unit is None else f"<br>{escape(_hidden(unit, budget))}"
     return (
         f"<table><caption>{escape(summary(budget, entries))}{hidden}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -46,14 +47,15 @@ def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
 
 
 def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
-    """Return a DataFrame with one row per entry, and epsilon and delta as floats."""
+    """Return a DataFrame with one row per entry, and epsilon, delta and rho as floats."""
     import pandas as pd
 
     columns = [
-        "number", "when", "who", "epsilon", "delta", "state", "replayable", "bought", "reason",
+        "number", "when", "who", "epsilon", "delta", "rho", "state", "replayable", "bought",
+        "reason",
     ]  # fmt: skip
     rows = [
-        (e.number, e.when, e.who, float(e.epsilon), float(e.delta), e.state,
+        (e.number, e.when, e.who, float(e.epsilon), float(e.delta), float(e.rho), e.state,
          e.replayable, _bought(e), e.reason)
         for e in entries
     ]  # fmt: skip
@@ -62,15 +64,24 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
 
 def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
     """Return one line of text with the budget, the epsilon spent and the epsilon left."""
-    spent = sum((entry.epsilon for entry in entries), Fraction(0))
-    left = written(budget.epsilon - spent)
+    if budget.delta:
+        used, left = spent(budget, entries), remaining(budget, budget.rho, entries)
+        rho = sum((entry.rho for entry in entries), Fraction(0))
+        return (
+            f"Privacy budget: epsilon {budget}, spent {float(used):.3g}, left {float(left):.3g} "
+            f"(in zCDP: rho {float(budget.rho):.3g}, spent {float(rho):.3g})"
+        )
+    used = spent(budget, entries)
+    left = written(budget.epsilon - used)
     delta = sum((entry.delta for entry in entries), Fraction(0))
     impure = f"; and delta {written(delta)}: not pure" if delta else ""
-    return f"Privacy budget: epsilon {budget}, spent {written(spent)}, left {left}{impure}"
+    return f"Privacy budget: epsilon {budget}, spent {written(used)}, left {left}{impure}"
 
 
-def _hidden(unit: PrivacyUnit) -> str:
+def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
     """Return one line of text that says which unit of privacy each entry hides."""
+    if unit.n_public and budget.delta:
+        return f"n is public: at the epsilon on its card, each entry hides {unit.sentence}"
     if unit.n_public:
         return f"n is public: at twice its epsilon, each entry hides {unit.sentence}"
     return f"Each entry hides {unit.sentence}"
@@ -83,7 +94,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         str(entry.number),
         f"{entry.when:%Y-%m-%d %H:%M:%S}",
         entry.who,
-        written(entry.epsilon),
+        written(entry.epsilon) + (f", rho {float(entry.rho):.3g}" if entry.rho else ""),
         state + (", replayable" if entry.replayable else ""),
         _bought(entry),
     )

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import sparray
 
-from snhkit.geometry import Grid, Histogram, Points, RangeQueries, Region
+from snhkit.geometry import Grid, Histogram, RangeQueries, Region
 from snhkit.geometry.histogram import Cells, Merged
-from snhkit.privacy.allowance import Allowance
+from snhkit.privacy.account import Account
 from snhkit.privacy.buckets import noisy_buckets
 from snhkit.privacy.budget import Epsilon
 from snhkit.privacy.count_source import CountSource
@@ -16,19 +16,18 @@ from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.gradients import NoisyGradients, gradient_noise
 from snhkit.privacy.noise import noisy_count, noisy_histogram
 from snhkit.privacy.products import column_norm, noisy_products
-from snhkit.privacy.spend import Spend
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.terms import Terms
-from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import Noisy, noise_variance
+from snhkit.privacy.zcdp import Rho
 
 __all__ = ["N_SHARE", "Measurements"]
 
 N_SHARE = Fraction(1, 20)
-"""The share of epsilon that is spent on the number of records if that is not public."""
+"""The share of the price that is spent on the number of records if that is not public."""
 
 
-class Measurements:
+class Measurements(Account):
     """Noisy measurements of private records, each of which spends part of a given epsilon.
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
@@ -52,7 +51,8 @@ class Measurements:
 
     Examples
     --------
-    >>> from snhkit.privacy import PointSource, SystemEntropy
+    >>> from snhkit.geometry import Points
+    >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy
     >>> city = Region.around(lat=0, lon=0, side_m=100)
     >>> records = PointSource(Points(city, [[1, 1], [2, 2], [99, 99]]))
     >>> terms = Terms(Fraction(1), PrivacyUnit.of("record"))
@@ -68,8 +68,8 @@ class Measurements:
     """
 
     def __init__(self, source: CountSource, terms: Terms, entropy: Entropy) -> None:
-        self._source, self._terms, self._entropy = source, terms, entropy
-        self._allowance, self._n = Allowance(terms.epsilon), terms.n
+        super().__init__(terms, entropy)
+        self._source, self._n = source, terms.n
         self._counted: Histogram | None = None
 
     @property
@@ -78,44 +78,9 @@ class Measurements:
         return self._source.region
 
     @property
-    def unit(self) -> PrivacyUnit:
-        """The unit of privacy."""
-        return self._terms.unit
-
-    @property
-    def public(self) -> Points | None:
-        """Public points near which queries are expected, if any."""
-        return self._terms.public
-
-    @property
     def n(self) -> int | None:
         """The number of records if it is public or ``number`` has measured it, else None."""
         return self._n
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon that is left, as a Fraction."""
-        return self._allowance.left
-
-    @property
-    def record_epsilon(self) -> float:
-        """The epsilon that is left per record, the inverse of the noise scale of a count."""
-        return float(self.epsilon / self.unit.sensitivity)
-
-    @property
-    def replayable(self) -> bool:
-        """True if the noise comes from a seed."""
-        return self._entropy.replayable
-
-    @property
-    def spends(self) -> tuple[Spend, ...]:
-        """The costs of the measurements, in their order."""
-        return self._allowance.spends
-
-    @property
-    def spent(self) -> Fraction:
-        """The epsilon of all measurements together, as a Fraction."""
-        return self._allowance.spent
 
     def number(self, share: Fraction = N_SHARE) -> int:
         """Return the public number of records, or a noisy one that only the first call pays for.
@@ -123,7 +88,7 @@ class Measurements:
         Parameters
         ----------
         share : Fraction
-            The share of the remaining epsilon that a noisy number costs.
+            The share of the remaining price that a noisy number costs.
 
         Returns
         -------
@@ -131,21 +96,21 @@ class Measurements:
             The number, 0 or more. From now on, ``n`` is this number.
         """
         if self._n is None:
-            price = self._allowance.take("number", self.epsilon * share)
+            price = self._take("number", self.left * share)
             self._n = max(self._count(self._source.n(), price, "number of records"), 0)
         return self._n
 
-    def histogram(self, cells: Cells | Merged, epsilon: Epsilon) -> Noisy:
+    def histogram(self, cells: Cells | Merged, price: Epsilon) -> Noisy:
         """Return noisy counts of the cells of a partition.
 
-        All counts together cost epsilon once, since each record is in one cell only.
+        All counts together cost the price once, since each record is in one cell only.
 
         Parameters
         ----------
         cells : Grid, Partition, PolygonPartition or Merged
             Cells in the records' region. They may depend on the records through noisy results only.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost.
+        price : int, float, str, Decimal or Fraction
+            The cost, a part of ``left``.
 
         Returns
         -------
@@ -157,12 +122,12 @@ class Measurements:
         InputError
             If the cells are of another type, whose disjointness was not proven.
         """
-        price = self._allowance.take("histogram", epsilon)
-        counts = self._histogram(cells)
-        noisy, spend = noisy_histogram(counts, price, self.unit.sensitivity, self._entropy)
-        return self._noisy(noisy, spend, self.unit.sensitivity)
+        paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
+        noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
+        self._allowance.record(spend)
+        return Noisy(noisy, noise_variance(paid, sensitivity))
 
-    def capped_sum(self, grid: Grid, most: int, epsilon: Epsilon) -> int:
+    def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
         """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
         One record changes the true number by at most 1, so the number's sensitivity is that of n.
@@ -173,18 +138,18 @@ class Measurements:
             Public cells in the records' region.
         most : int
             The largest number of records that a cell keeps, a public number.
-        epsilon : int, float, str, Decimal or Fraction
-            The cost.
+        price : int, float, str, Decimal or Fraction
+            The cost, a part of ``left``.
 
         Returns
         -------
         int
             The noisy number, which may be negative.
         """
-        price = self._allowance.take("capped_sum", epsilon)
+        paid = self._take("capped_sum", price)
         kept = int(self._histogram(grid).counts.clip(max=most).sum())
         what = f"records, at most {most:,} a cell, in cells of {grid.cell_m:.3g} m"
-        return self._count(kept, price, what)
+        return self._count(kept, paid, what)
 
     def products(self, grid: Grid, weights: NDArray[np.int64] | sparray, epsilon: Epsilon) -> Noisy:
         """Return the noisy weighted sums A X A^T of a grid's counts X (see ``noisy_products``).
@@ -208,10 +173,11 @@ class Measurements:
         InputError
             If the weights are not integers, are too large, or do not suit the grid.
         """
-        price = self._allowance.take("products", epsilon)
+        price = self._take_epsilon("products", epsilon)
         counts, sensitivity = self._histogram(grid), self.unit.sensitivity
         noisy, spend = noisy_products(counts, weights, price, sensitivity, self._entropy)
-        return self._noisy(noisy, spend, sensitivity * column_norm(weights) ** 2)
+        self._allowance.record(spend)
+        return Noisy(noisy, noise_variance(price, sensitivity * column_norm(weights) ** 2))
 
     def splits(
         self, max_depth: int, max_squares: int, epsilon: Epsilon
@@ -233,7 +199,7 @@ class Measurements:
         depth, number : ndarray of int, shape (c,)
             The depth of each leaf square, and its number as in ``square_of``.
         """
-        price = self._allowance.take("splits", epsilon)
+        price = self._take_epsilon("splits", epsilon)
         max_depth, sensitivity = min(max_depth, self._source.max_depth), self.unit.sensitivity
         depth, number, spend = noisy_splits(
             self._source, max_depth, max_squares, price, sensitivity, self._entropy
@@ -272,7 +238,7 @@ class Measurements:
         ndarray of int, shape (buckets,)
             The number of cells of each bucket, in the order of the line.
         """
-        paid = self._allowance.take("buckets", epsilon)
+        paid = self._take_epsilon("buckets", epsilon)
         counts = self._histogram(grid)
         length, spend = noisy_buckets(
             counts, along, block, price, paid, self.unit.sensitivity, self._entropy, block_price
@@ -317,7 +283,7 @@ class Measurements:
         NoisyGradients
             The sums, one for each step.
         """
-        price = self._allowance.take("gradients", epsilon)
+        price = self._take_epsilon("gradients", epsilon)
         delta, sensitivity = self._terms.delta, 2 * batch * clip
         noise, spend = gradient_noise(steps, size, sensitivity, price, delta, self._entropy)
         self._allowance.record(spend)
@@ -326,7 +292,7 @@ class Measurements:
 
     def close(self) -> None:
         """End the build, so that nothing more can be measured."""
-        self._allowance.close()
+        super().close()
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
@@ -337,11 +303,7 @@ class Measurements:
             self._counted = self._source.count(cells)
         return self._counted
 
-    def _count(self, count: int, price: Fraction, what: str) -> int:
+    def _count(self, count: int, price: Fraction | Rho, what: str) -> int:
         noisy, spend = noisy_count(count, price, self.unit.sensitivity, self._entropy, what)
         self._allowance.record(spend)
         return noisy
-
-    def _noisy(self, values: NDArray[np.int64], spend: Spend, sensitivity: int) -> Noisy:
-        self._allowance.record(spend)
-        return Noisy(values, noise_variance(spend.epsilon, sensitivity))

@@ -5,48 +5,48 @@ Noise is drawn exactly, in integer arithmetic, from words of an ``Entropy``. The
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.checks import whole
-from snhkit.errors import InputError, SnhkitError
+from snhkit.errors import InputError
 from snhkit.geometry import Histogram
 from snhkit.privacy.budget import MAX_PART, Epsilon, epsilon_share
 from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.exact_draws import MAX_ROUNDS, bernoulli_exp, broken_entropy, uniform_below
+from snhkit.privacy.scale import gaussian_scale, noise_scale
 from snhkit.privacy.spend import Spend
+from snhkit.privacy.zcdp import Rho
 
 __all__ = [
+    "discrete_gaussian",
     "discrete_laplace",
     "gaussian_for_demonstration",
-    "noise_scale",
     "noisy_count",
     "noisy_histogram",
-    "uniform_below",
 ]
 
-# Whatever the data, a loop below takes this many rounds with a probability under exp(-690) only, so
-# the source of entropy is then called broken. The limit also keeps the noise from overflowing.
-_MAX_ROUNDS = 1_000
-_MAX_SCALE = 2**50
+_MAX_SCALE = 2**50  # so that the noise cannot overflow
 _CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
 
 
 def noisy_histogram(
-    histogram: Histogram, epsilon: Epsilon, sensitivity: int, entropy: Entropy
+    histogram: Histogram, price: Epsilon | Rho, sensitivity: int, entropy: Entropy
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return the counts of a partition's cells with discrete Laplace noise, and their cost.
+    """Return the counts of a partition's cells with discrete noise, and their cost.
 
-    Each record lies in one cell only, so all the cells together cost epsilon once (parallel
-    composition).
+    Each record lies in one cell only, so all the cells together cost the price once (parallel
+    composition). A unit changes the counts by at most ``sensitivity`` in total, and so also in the
+    Euclidean norm.
 
     Parameters
     ----------
     histogram : Histogram
         The true counts, made by ``Grid.count`` or ``Partition.count``.
-    epsilon : int, float, str, Decimal or Fraction
-        The cost of the whole histogram.
+    price : int, float, str, Decimal, Fraction or Rho
+        The cost of the whole histogram: an epsilon buys Laplace noise, a Rho Gaussian noise.
     sensitivity : int
         The largest change of all counts in total when one unit of privacy is added or removed.
     entropy : Entropy
@@ -55,15 +55,16 @@ def noisy_histogram(
     Returns
     -------
     counts : ndarray of int64, shape of ``histogram.counts``
-        The noisy counts, each with independent noise of scale ``sensitivity / epsilon``.
+        The noisy counts, each with independent noise of scale ``sensitivity / epsilon``, or
+        ``sensitivity / sqrt(2 rho)``.
     spend : Spend
         The cost, with parallel composition.
 
     Raises
     ------
     InputError
-        If ``histogram`` is not a Histogram, if epsilon or sensitivity is not positive, or if
-        ``sensitivity / epsilon`` is above 2**50.
+        If ``histogram`` is not a Histogram, if price or sensitivity is not positive, or if the
+        scale is above 2**50.
 
     Examples
     --------
@@ -80,24 +81,23 @@ def noisy_histogram(
             "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
-    epsilon = epsilon_share(epsilon)
     counts = histogram.counts
-    noise = discrete_laplace(counts.shape, noise_scale(epsilon, sensitivity), entropy)
+    noise = _noise(counts.shape, price, sensitivity, entropy)
     what = "count of one cell" if counts.size == 1 else f"counts of {counts.size:,} cells"
-    return counts + noise, Spend(epsilon, what, "parallel")
+    return counts + noise, Spend.of(price, what, "parallel")
 
 
 def noisy_count(
-    count: int, epsilon: Epsilon, sensitivity: int, entropy: Entropy, what: str
+    count: int, price: Epsilon | Rho, sensitivity: int, entropy: Entropy, what: str
 ) -> tuple[int, Spend]:
-    """Return one count with discrete Laplace noise, and its cost.
+    """Return one count with discrete noise, and its cost.
 
     Parameters
     ----------
     count : int
         The true count.
-    epsilon : int, float, str, Decimal or Fraction
-        The cost of the count.
+    price : int, float, str, Decimal, Fraction or Rho
+        The cost of the count: an epsilon buys Laplace noise, a Rho Gaussian noise.
     sensitivity : int
         The largest change of the count when one unit of privacy is added or removed.
     entropy : Entropy
@@ -108,14 +108,14 @@ def noisy_count(
     Returns
     -------
     noisy : int
-        The count with noise of scale ``sensitivity / epsilon``; it may be negative.
+        The count with noise of the scale that ``noisy_histogram`` states; it may be negative.
     spend : Spend
         The cost.
 
     Raises
     ------
     InputError
-        If epsilon or sensitivity is not positive, or if ``sensitivity / epsilon`` is above 2**50.
+        If price or sensitivity is not positive, or if the scale is above 2**50.
 
     Examples
     --------
@@ -124,9 +124,17 @@ def noisy_count(
     >>> type(noisy).__name__, str(spend)
     ('int', '1 for number of records')
     """
-    epsilon = epsilon_share(epsilon)
-    noise = discrete_laplace(1, noise_scale(epsilon, sensitivity), entropy)
-    return int(count) + int(noise[0]), Spend(epsilon, what)
+    noise = _noise(1, price, sensitivity, entropy)
+    return int(count) + int(noise[0]), Spend.of(price, what)
+
+
+def _noise(
+    shape: int | tuple[int, ...], price: Epsilon | Rho, sensitivity: int, entropy: Entropy
+) -> NDArray[np.int64]:
+    """Return the noise that a price buys: Laplace noise for an epsilon, Gaussian for a Rho."""
+    if isinstance(price, Rho):
+        return discrete_gaussian(shape, gaussian_scale(price, sensitivity), entropy)
+    return discrete_laplace(shape, noise_scale(epsilon_share(price), sensitivity), entropy)
 
 
 def discrete_laplace(
@@ -178,12 +186,67 @@ def discrete_laplace(
             "denominator below 2**62, since the noise is drawn with 64-bit integers. "
             "Give a larger epsilon, or a smaller max_per_user."
         )
+    return _filled(shape, lambda count: _accepted(count, scale, entropy))
+
+
+def discrete_gaussian(
+    shape: int | tuple[int, ...], scale: Fraction, entropy: Entropy
+) -> NDArray[np.int64]:
+    """Return random integers x with probability exactly proportional to exp(-(x / scale)^2 / 2).
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the result.
+    scale : Fraction
+        About the standard deviation (see ``gaussian_scale``).
+    entropy : Entropy
+        The source of randomness.
+
+    Returns
+    -------
+    ndarray of int64, shape ``shape``
+        Independent draws.
+
+    Raises
+    ------
+    InputError
+        If ``scale`` is not positive, is above 2**50, or has a numerator of 2**51 or more or a
+        denominator of 2**62 or more.
+    SnhkitError
+        If the source of entropy is broken.
+
+    Examples
+    --------
+    >>> from snhkit.privacy import SystemEntropy
+    >>> discrete_gaussian((2, 3), Fraction(5), SystemEntropy()).shape
+    (2, 3)
+
+    Notes
+    -----
+    Canonne, Kamath and Steinke (2020), Algorithm 3, with candidates of the discrete Laplace
+    distribution of the same scale, not of the scale rounded to an integer.
+    """
+    scale = Fraction(scale)
+    if scale.numerator >= 2 * _MAX_SCALE:
+        raise InputError("discrete_gaussian: scale must have a numerator below 2**51.")
+
+    def draw(count: int) -> NDArray[np.int64]:
+        draws = discrete_laplace(count, scale, entropy)
+        return draws[_accepted_as_gaussian(draws, scale, entropy)]
+
+    return _filled(shape, draw)
+
+
+def _filled(
+    shape: int | tuple[int, ...], draw: Callable[[int], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return an array of the draws that are accepted of as many candidates as needed."""
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
         # At least a third of the candidates is accepted.
-        draws = _accepted(min(2 * (flat.size - filled) + 16, _CHUNK), scale, entropy)
-        draws = draws[: flat.size - filled]
+        draws = draw(min(2 * (flat.size - filled) + 16, _CHUNK))[: flat.size - filled]
         flat[filled : filled + draws.size] = draws
         filled += draws.size
     return out
@@ -193,12 +256,12 @@ def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64
     """Return the draws that Algorithm 2 accepts among ``count`` candidates."""
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
-    u = u[_bernoulli_exp(u, t, entropy)]
+    u = u[bernoulli_exp(entropy, (u, t))]
     # (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
     quotient, remainder = np.divmod(u, s)
     alive = np.arange(u.size)
-    for _ in range(_MAX_ROUNDS):
-        alive = alive[_bernoulli_exp(np.ones(alive.size, np.int64), 1, entropy)]
+    for _ in range(MAX_ROUNDS):
+        alive = alive[bernoulli_exp(entropy, (np.ones(alive.size, np.int64), 1))]
         if not alive.size:
             break
         rest = remainder[alive] + t % s
@@ -206,51 +269,30 @@ def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64
         remainder[alive] = rest - s * carry
         quotient[alive] += t // s + carry
     else:
-        raise _broken_entropy()
+        raise broken_entropy()
     words = entropy.words(math.ceil(u.size / 64))
     negative = np.unpackbits(words.view(np.uint8), count=u.size).astype(bool)
     return np.where(negative, -quotient, quotient)[~negative | (quotient > 0)]
 
 
-def _bernoulli_exp(u: NDArray[np.int64], t: int, entropy: Entropy) -> NDArray[np.bool_]:
-    """Return draws that are True with probability exp(-u / t), for 0 <= u <= t (Algorithm 1)."""
-    accepted = np.empty(u.size, np.bool_)
-    alive = np.arange(u.size)
-    for k in range(1, _MAX_ROUNDS):
-        if not alive.size:
-            return accepted
-        # An event of probability u / (t k) is drawn as two, of 1 / k and of u / t, because the
-        # product t k might overflow.
-        goes_on = uniform_below(k, alive.size, entropy) == 0
-        trying = alive[goes_on]
-        goes_on[goes_on] = uniform_below(t, trying.size, entropy) < u[trying]
-        accepted[alive[~goes_on]] = k % 2 == 1
-        alive = alive[goes_on]
-    raise _broken_entropy()
-
-
-def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Return random integers, shape (count,), exactly uniform on 0 .. n - 1.
-
-    ``n`` must lie between 1 and 2**62.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import SystemEntropy
-    >>> bool((uniform_below(6, 1_000, SystemEntropy()) < 6).all())
-    True
-    """
-    if n == 1:
-        return np.zeros(count, np.int64)
-    words = entropy.words(count)
-    last = np.uint64(2**64 - 2**64 % n - 1)  # words up to here fall evenly on 0 .. n - 1
-    for _ in range(_MAX_ROUNDS):
-        uneven = np.flatnonzero(words > last)
-        if not uneven.size:
-            return (words % np.uint64(n)).astype(np.int64)
-        words = words.copy()
-        words[uneven] = entropy.words(uneven.size)
-    raise _broken_entropy()
+def _accepted_as_gaussian(
+    draws: NDArray[np.int64], scale: Fraction, entropy: Entropy
+) -> NDArray[np.bool_]:
+    """Return True for each draw x with probability exp(-(abs(x) / scale - 1)^2 / 2)."""
+    t, s = scale.numerator, scale.denominator
+    # With abs(abs(x) / scale - 1) = whole + u / t, half of its square has the three terms
+    # whole^2 / 2, whole u / t and (u / t)^2 / 2, and all must accept.
+    whole, u = np.divmod(abs(abs(draws) * s - t), t)
+    accepted = bernoulli_exp(entropy, (u, t), (u, 2 * t))
+    for times, part, of in ((whole**2, np.ones_like(u), 2), (whole, u, t)):
+        for k in range(MAX_ROUNDS):
+            trying = np.flatnonzero(accepted & (times > k))
+            if not trying.size:
+                break
+            accepted[trying] = bernoulli_exp(entropy, (part[trying], of))
+        else:
+            raise broken_entropy()
+    return accepted
 
 
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
@@ -289,21 +331,3 @@ def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDAr
     angle = 2 * np.pi * turn
     both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
     return both[:count].astype(np.float32)
-
-
-def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Return sensitivity / epsilon as a fraction whose parts fit into 64-bit integers.
-
-    A quotient of too many digits is rounded up by about one part in 2**40, so the noise is never
-    smaller than epsilon requires.
-    """
-    scale = whole("sensitivity", sensitivity, least=1) / epsilon
-    if max(scale.numerator, scale.denominator) < MAX_PART:
-        return scale
-    size = scale.numerator.bit_length() - scale.denominator.bit_length()
-    parts = 2 ** min(max(41 - size, 0), 61)
-    return Fraction(math.ceil(scale * parts), parts)
-
-
-def _broken_entropy() -> SnhkitError:
-    return SnhkitError("The source of entropy is broken: it repeats itself. Nothing was released.")

@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Literal
 
 from snhkit.errors import InputError
-from snhkit.privacy.budget import written
+from snhkit.privacy.budget import Epsilon, epsilon_share, written
+from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Spend", "total", "total_delta"]
+__all__ = ["Spend", "total", "total_delta", "total_rho"]
 
 
 @dataclass(frozen=True)
@@ -18,21 +19,22 @@ class Spend:
     Parameters
     ----------
     epsilon : Fraction
-        The cost of the whole call.
+        The cost of the whole call; 0 if ``rho`` is the cost.
     what : str
         A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
         "parallel" if each record is in one of the noisy numbers only, so that all of them cost
         epsilon once. Only ``noisy_histogram`` claims it.
     delta : Fraction
-        The delta of the call: above 0 for Gaussian noise, and 0 for all other noise, which gives
-        pure differential privacy.
+        The delta of the call: above 0 for the Gaussian noise of demonstrations.
+    rho : Fraction
+        The cost of discrete Gaussian noise in zCDP (``snhkit.privacy.zcdp``), instead of epsilon.
 
     Raises
     ------
     InputError
-        If epsilon is not a positive Fraction, delta is not a Fraction in [0, 1), or composition is
-        another word.
+        If epsilon and rho are not Fractions of which one is positive and the other 0, delta is not
+        a Fraction in [0, 1), or composition is another word.
 
     Examples
     --------
@@ -44,10 +46,27 @@ class Spend:
     what: str
     composition: Literal["sequential", "parallel"] = "sequential"
     delta: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+
+    @classmethod
+    def of(
+        cls,
+        price: Epsilon | Rho,
+        what: str,
+        composition: Literal["sequential", "parallel"] = "sequential",
+    ) -> "Spend":
+        """Return the spend of a price: an epsilon for Laplace noise, a Rho for Gaussian noise."""
+        if isinstance(price, Rho):
+            return cls(Fraction(0), what, composition, rho=price.value)
+        return cls(epsilon_share(price), what, composition)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
+        if not isinstance(self.rho, Fraction) or self.rho < 0:
+            raise InputError(f"Spend: rho must be a Fraction, at least 0, not {self.rho!r}.")
+        if not isinstance(self.epsilon, Fraction) or (self.epsilon <= 0 and not self.rho):
             raise InputError(f"Spend: epsilon must be a positive Fraction, not {self.epsilon!r}.")
+        if self.rho and (self.epsilon or self.delta):
+            raise InputError("Spend: with rho as the cost, epsilon and delta must be 0.")
         if self.composition not in ("sequential", "parallel"):
             raise InputError(
                 f"Spend: composition must be 'sequential' or 'parallel', not {self.composition!r}."
@@ -60,7 +79,8 @@ class Spend:
     def __str__(self) -> str:
         once = ", in parallel" if self.composition == "parallel" else ""
         delta = f" (delta = {written(self.delta)})" if self.delta else ""
-        return f"{written(self.epsilon)}{delta} for {self.what}{once}"
+        cost = f"rho {float(self.rho):.4g}" if self.rho else written(self.epsilon)
+        return f"{cost}{delta} for {self.what}{once}"
 
 
 def total(spends: Iterable[Spend]) -> Fraction:
@@ -103,3 +123,25 @@ def total_delta(spends: Iterable[Spend]) -> Fraction:
     Fraction(1, 9)
     """
     return sum((spend.delta for spend in spends), Fraction(0))
+
+
+def total_rho(spends: Iterable[Spend]) -> Fraction:
+    """Return the sum of the rhos of several calls with Gaussian noise on the same records.
+
+    Parameters
+    ----------
+    spends : iterable of Spend
+        The costs of the calls.
+
+    Returns
+    -------
+    Fraction
+        The sum, by composition of zCDP; 0 for no calls.
+
+    Examples
+    --------
+    >>> part = Spend(Fraction(0), "counts", rho=Fraction(1, 100))
+    >>> total_rho([part, part])
+    Fraction(1, 50)
+    """
+    return sum((spend.rho for spend in spends), Fraction(0))

@@ -20,7 +20,7 @@ from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["StoredLedger", "read_ledger"]
 
-_FORMAT = 1
+_FORMATS = {False: 1, True: 2}  # without and with a delta, which earlier versions do not read
 
 
 class StoredLedger(Ledger):
@@ -76,7 +76,6 @@ class StoredLedger(Ledger):
             key = secret_key(_key_path(self._journal.path), create=not events)
             opening = {
                 "event": "opened",
-                "format": _FORMAT,
                 "records": fingerprint(records, key),
                 "unit": unit.to_dict(),
             }
@@ -88,7 +87,7 @@ class StoredLedger(Ledger):
                 )
             else:
                 budget = _as_budget(budget)
-                self._journal.append(opening | {"budget": str(budget.epsilon)})
+                self._journal.append(opening | _described(budget))
             super().__init__(budget, unit)
             self._take(events[1:])
 
@@ -135,7 +134,7 @@ class StoredLedger(Ledger):
                 f"{path}: the ledger's unit of privacy is {unit.sentence}; open it with that unit"
                 f"{', and with n public' if unit.n_public else ''}."
             )
-        stored = Budget(found["budget"])
+        stored = _budget(found)
         if budget is not None and _as_budget(budget) != stored:
             raise InputError(
                 f"{path}: the budget was set to {stored} when the ledger was made, "
@@ -187,7 +186,7 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
             raise InputError(f"{path}: the file is empty, and so is not a ledger.")
         _refuse_other_formats(Path(path), events[0])
         unit = PrivacyUnit.restore(events[0]["unit"])
-        ledger = Ledger(Budget(events[0]["budget"]), unit)
+        ledger = Ledger(_budget(events[0]), unit)
         entries = {entry.number: entry for entry in map(_entry, events[1:])}
         ledger._entries = tuple(entries[number] for number in sorted(entries))
         return ledger
@@ -197,12 +196,23 @@ def _as_budget(budget: Budget | Epsilon) -> Budget:
     return budget if isinstance(budget, Budget) else Budget(budget)
 
 
+def _described(budget: Budget) -> dict[str, Any]:
+    """Return the budget as JSON values of a ledger's first event."""
+    told = {"format": _FORMATS[bool(budget.delta)], "budget": str(budget.epsilon)}
+    return told | ({"delta": str(budget.delta)} if budget.delta else {})
+
+
+def _budget(opening: dict[str, Any]) -> Budget:
+    return Budget(opening["budget"], opening.get("delta", 0))
+
+
 def _key_path(path: Path) -> Path:
     return path.with_name(path.name + ".key")
 
 
 def _refuse_other_formats(path: Path, opening: dict[str, Any]) -> None:
-    if opening.get("event") != "opened" or opening.get("format") != _FORMAT:
+    known = _FORMATS["delta" in opening]
+    if opening.get("event") != "opened" or opening.get("format") != known:
         raise InputError(f"{path}: this version of snhkit does not read this format of ledger.")
 
 
@@ -214,8 +224,12 @@ def _event(entry: Entry) -> dict[str, Any]:
         "who": entry.who,
         "epsilon": str(entry.epsilon),
         "delta": str(entry.delta),
+        **({"rho": str(entry.rho)} if entry.rho else {}),
         "replayable": entry.replayable,
-        "spends": [[str(s.epsilon), s.what, s.composition, str(s.delta)] for s in entry.spends],
+        "spends": [
+            [str(s.epsilon), s.what, s.composition, str(s.delta), *([str(s.rho)] if s.rho else [])]
+            for s in entry.spends
+        ],
         "reason": entry.reason,
         "checksum": entry.checksum,
     }
@@ -228,11 +242,12 @@ def _entry(event: dict[str, Any]) -> Entry:
         who=event["who"],
         epsilon=Fraction(event["epsilon"]),
         delta=Fraction(event["delta"]),
+        rho=Fraction(event.get("rho", 0)),
         replayable=event["replayable"],
         state=event["event"],
         spends=tuple(
-            Spend(Fraction(epsilon), what, composition, Fraction(delta))
-            for epsilon, what, composition, delta in event["spends"]
+            Spend(Fraction(epsilon), what, composition, *map(Fraction, delta_and_rho))
+            for epsilon, what, composition, *delta_and_rho in event["spends"]
         ),
         reason=event["reason"],
         checksum=event.get("checksum", ""),  # not in the ledgers of earlier versions

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from snhkit.geometry import Points
+from snhkit.privacy.scale import inverse_scale
 from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.zcdp import Rho
 
 __all__ = ["Terms"]
 
@@ -28,6 +30,9 @@ class Terms:
         Public points near which queries are expected.
     delta : Fraction
         The largest delta that the method may spend; 0 for pure differential privacy.
+    rho : Fraction
+        With Gaussian noise, the largest rho that the method may spend, which implies epsilon and
+        delta (``snhkit.privacy.zcdp``); 0 with Laplace noise.
 
     Examples
     --------
@@ -40,8 +45,24 @@ class Terms:
     n: int | None = None
     public: Points | None = None
     delta: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity, the inverse of the noise scale of a count."""
-        return float(self.epsilon / self.unit.sensitivity)
+        """Epsilon divided by the sensitivity, the inverse of the noise scale of a count.
+
+        With Gaussian noise, this is the value at which Laplace noise has the same variance.
+        """
+        return inverse_scale(self.price(self.rho or self.epsilon), self.unit.sensitivity)
+
+    @property
+    def exponent(self) -> int:
+        """The e for which a count that costs a share s of the price has a variance s^-e as large.
+
+        The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
+        """
+        return 1 if self.rho else 2
+
+    def price(self, amount: Fraction) -> Fraction | Rho:
+        """Return an amount as the price of a measurement: a Rho if noise is Gaussian."""
+        return Rho(amount) if self.rho else amount

@@ -16,8 +16,11 @@ from snhkit.geometry.windows import windows
 from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.budget import written
 from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.zcdp import epsilon_of
 
 __all__ = ["PrivacyUnit"]
+
+_NONE = Fraction(0)
 
 _NAMED = {"user-day": 1, "user-week": 7}
 _WINDOW = re.compile(r"user-([1-9]\d{0,4})-days")
@@ -157,18 +160,40 @@ class PrivacyUnit:
         text = f"all (at most {self.max_per_user:,}) records of one {self.whose}{window}"
         return f"{text} replaced by as many others" if self.n_public else text
 
-    def promise(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> str:
+    def neighbours_epsilon(
+        self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE
+    ) -> Fraction:
+        """Return the epsilon for neighbouring datasets; with Gaussian noise, at the same delta.
+
+        Parameters
+        ----------
+        epsilon, delta, rho : Fraction
+            The cost for adding or removing one unit, as charged to the ledger.
+
+        Notes
+        -----
+        If n is public, a unit is replaced. Counts of disjoint cells then change by a vector of
+        at most sqrt(2) times the Euclidean norm, so rho is doubled; of pure noise, epsilon is.
+        """
+        if rho and self.n_public:
+            return epsilon_of(2 * rho, delta)
+        return epsilon if rho else self.factor * epsilon
+
+    def promise(self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE) -> str:
         """Return a sentence with epsilon for neighbouring datasets and the unit that it hides.
 
         Parameters
         ----------
-        epsilon, delta : Fraction
-            The cost for adding or removing one unit, as charged to the ledger.
+        epsilon, delta, rho : Fraction
+            The cost for adding or removing one unit, as charged to the ledger. A positive ``rho``
+            is the cost of Gaussian noise, which implies epsilon and delta.
         """
-        told = f"epsilon = {written(self.factor * epsilon)}"
-        if self.n_public:
+        told = f"epsilon = {written(self.neighbours_epsilon(epsilon, delta, rho))}"
+        if rho:
+            told += f", delta = {written(delta)} (zCDP with rho = {written(self.factor * rho)})"
+        elif self.n_public:
             told += f" (2 x {written(epsilon)})"
-        if delta:
+        if delta and not rho:
             # Group privacy: docs/privacy.md.
             more = f" x (1 + e^{written(epsilon)})" if self.n_public else ""
             told += f", delta = {written(delta)}{more}"

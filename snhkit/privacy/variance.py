@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.privacy.scale import gaussian_scale
+from snhkit.privacy.zcdp import Rho
+
 __all__ = ["Noisy", "noise_variance"]
 
 
@@ -25,13 +28,13 @@ class Noisy(NamedTuple):
     variance: float
 
 
-def noise_variance(epsilon: Fraction, sensitivity: int) -> float:
+def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
     """Return the variance of the noise in each count of ``noisy_histogram`` or ``noisy_count``.
 
     Parameters
     ----------
-    epsilon : Fraction
-        The cost of the histogram or count.
+    price : Fraction or Rho
+        The cost of the histogram or count: an epsilon for Laplace noise, a Rho for Gaussian noise.
     sensitivity : int
         The largest change of all counts in total when one unit of privacy is added or removed.
 
@@ -48,7 +51,13 @@ def noise_variance(epsilon: Fraction, sensitivity: int) -> float:
     Notes
     -----
     The discrete Laplace distribution of scale s = sensitivity / epsilon has the variance
-    2 e^(-1/s) / (1 - e^(-1/s))^2, which is nearly 2 s^2 - 1/6.
+    2 e^(-1/s) / (1 - e^(-1/s))^2, which is nearly 2 s^2 - 1/6. The variance of the discrete
+    Gaussian distribution is summed for small scales; for a scale s of 3 or more it is s^2.
     """
-    inverse = float(epsilon / sensitivity)
+    if isinstance(price, Rho):
+        scale = float(gaussian_scale(price, sensitivity))
+        x = np.arange(1, 40) if scale < 3 else np.zeros(0)
+        weights = np.exp(-((x / scale) ** 2) / 2)
+        return 2 * float(weights @ x**2) / (1 + 2 * float(weights.sum())) if len(x) else scale**2
+    inverse = float(price / sensitivity)
     return 2 * math.exp(-inverse) / math.expm1(-inverse) ** 2

@@ -21,9 +21,9 @@ def card_json(release: Release) -> str:
     -------
     str
         The description of the file (docs/file_format.md) without the settings of the model; and
-        ``delta``, ``neighbours`` (what the release hides) and ``epsilon_of_neighbours`` (at which
-        cost), ``public`` (what it does not hide),
-        ``warning`` and ``checksum`` (SHA-256 of the file).
+        ``delta``, ``rho`` (0 without Gaussian noise), ``neighbours`` (what the release hides) and
+        ``epsilon_of_neighbours`` (at which cost), ``public`` (what it does not hide), ``warning``
+        and ``checksum`` (SHA-256 of the file).
 
     Examples
     --------
@@ -38,8 +38,11 @@ def card_json(release: Release) -> str:
     facts = {k: v for k, v in release.description().items() if k != "settings"}
     more = {
         "delta": str(release.delta),
+        "rho": str(release.rho),
         "neighbours": release.unit.sentence,
-        "epsilon_of_neighbours": str(release.unit.factor * release.epsilon),
+        "epsilon_of_neighbours": str(
+            release.unit.neighbours_epsilon(release.epsilon, release.delta, release.rho)
+        ),
         "public": _public(release),
         "warning": release.card().get("Warning"),
         "checksum": release.checksum,

@@ -149,18 +149,27 @@ def check_numbers(value: Any) -> None:
 
 
 def encoded_spend(spend: Spend) -> list[str]:
-    """Return a spend as texts: epsilon, what was bought, the composition and, if not 0, delta.
+    """Return a spend as texts: epsilon, what was bought and the composition, delta, and rho.
 
-    Earlier versions of snhkit, which know no delta, refuse a spend of four texts.
+    Delta is left out where it and rho are 0, and rho where it is 0. Earlier versions of snhkit,
+    which know no delta or no rho, refuse a spend of more texts than they know.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
+    if spend.rho:
+        return [*parts, str(spend.delta), str(spend.rho)]
     return [*parts, str(spend.delta)] if spend.delta else parts
 
 
-def decoded_spend(epsilon: str, what: str, composition: Any, delta: str = "0") -> Spend:
+def decoded_spend(
+    epsilon: str, what: str, composition: Any, delta: str = "0", rho: str = "0"
+) -> Spend:
     """Return the spend whose texts a file holds; raise InputError if one is invalid."""
     return Spend(
-        fraction("an epsilon", epsilon), str(what), composition, fraction("a delta", delta)
+        fraction("an epsilon", epsilon),
+        str(what),
+        composition,
+        fraction("a delta", delta),
+        fraction("a rho", rho),
     )
 
 

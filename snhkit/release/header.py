@@ -1,11 +1,13 @@
 """The header of a release file: its fields, their types, and how they must agree."""
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
 from snhkit.errors import InputError
-from snhkit.privacy import total
+from snhkit.privacy import Spend, total, total_rho
+from snhkit.privacy.zcdp import rho_of
 from snhkit.release.file import decoded_spend, fraction
 
 __all__ = ["check_header"]
@@ -13,6 +15,7 @@ __all__ = ["check_header"]
 _MAX_DEPTH = 32  # objects and lists inside each other
 _MAX_TEXT = 10_000  # characters
 _LARGEST_N = 2**53
+_LARGEST_RHO = 2**100
 
 
 def check_header(header: Any) -> dict[str, Any]:
@@ -54,12 +57,33 @@ def check_header(header: Any) -> dict[str, Any]:
     epsilon = fraction("an epsilon", header["epsilon"])
     if not epsilon:
         raise InputError("epsilon must be greater than 0.")
-    spent = total(decoded_spend(*spend) for spend in header["spends"])
-    if spent != epsilon:
+    spends = [decoded_spend(*spend) for spend in header["spends"]]
+    if rho := total_rho(spends):
+        _check_gaussian(header, epsilon, rho, spends)
+    elif (spent := total(spends)) != epsilon:
         raise InputError(
             f"damaged: epsilon is {header['epsilon']}, but the spends add up to {spent}."
         )
     return header
+
+
+def _check_gaussian(
+    header: dict[str, Any], epsilon: Fraction, rho: Fraction, spends: list[Spend]
+) -> None:
+    """Raise InputError unless the spends of Gaussian noise imply the header's epsilon and delta."""
+    told = header.get("delta")
+    if not isinstance(told, str):
+        raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")
+    if total(spends):
+        raise InputError("damaged: its spends are of Gaussian and of other noise.")
+    delta = fraction("a delta", told)
+    if not 0 < delta < 1 or max(rho, 1 / rho, epsilon) > _LARGEST_RHO:
+        raise InputError("damaged: its delta must be between 0 and 1, and rho and epsilon usual.")
+    if rho > rho_of(epsilon, delta):
+        raise InputError(
+            f"damaged: its spends, rho = {rho}, do not imply epsilon = {header['epsilon']} at "
+            f"delta = {told}."
+        )
 
 
 def _refuse_deep(value: Any, depth: int) -> None:
@@ -101,7 +125,7 @@ def _is_region(value: Any) -> bool:
 
 def _is_spends(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(spend, list) and 3 <= len(spend) <= 4 and all(isinstance(s, str) for s in spend)
+        isinstance(spend, list) and 3 <= len(spend) <= 5 and all(isinstance(s, str) for s in spend)
         for spend in value
     )
 
@@ -116,7 +140,7 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "unit": (_is_object, "a JSON object"),
     "n": (lambda n: n is None or _is_count(n), f"null or a whole number from 0 to {_LARGEST_N}"),
     "replayable": (lambda told: isinstance(told, bool), "true or false"),
-    "spends": (_is_spends, "a list of lists of three or four texts"),
+    "spends": (_is_spends, "a list of lists of three to five texts"),
     "settings": (_is_object, "a JSON object"),
     "versions": (
         lambda told: _is_object(told) and all(isinstance(v, str) for v in told.values()),

@@ -78,7 +78,7 @@ def asked(release: "Release", queries: Any) -> Asked:
     queries : RangeQueries, GeoDataFrame or GeoSeries
         Boxes, or polygons in any CRS.
     """
-    epsilon = float(release.epsilon / release.unit.sensitivity)
+    epsilon = release.record_epsilon
     answers, variance = release.answer(queries), release.standard_error(queries) ** 2
     if isinstance(queries, RangeQueries):
         inside = queries.clipped()

@@ -19,15 +19,16 @@ from snhkit.files import write_whole
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
-from snhkit.privacy import PrivacyUnit, Spend, total_delta, written
+from snhkit.privacy import PrivacyUnit, Spend, total_delta, total_rho, written
+from snhkit.privacy.scale import inverse_scale
+from snhkit.privacy.zcdp import Rho
 from snhkit.release import file
+from snhkit.release.card_lines import card_lines
 
 if TYPE_CHECKING:
     import geopandas as gpd
 
 __all__ = ["Release"]
-
-_LARGE_EPSILON = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +55,8 @@ class Release:
         The model that answers queries.
     versions : mapping
         Versions of the libraries that built the release.
+    delta : Fraction
+        The delta of the release; 0 for pure epsilon-DP (docs/privacy.md).
 
     Examples
     --------
@@ -78,6 +81,7 @@ class Release:
     spends: tuple[Spend, ...]
     model: Model
     versions: Mapping[str, str] = field(default_factory=lambda: dict(_versions()))
+    delta: Fraction = Fraction(0)
 
     @property
     def region(self) -> Region:
@@ -85,9 +89,21 @@ class Release:
         return self.model.region
 
     @property
-    def delta(self) -> Fraction:
-        """The delta of the release; 0 for pure epsilon-DP (docs/privacy.md)."""
-        return total_delta(self.spends)
+    def rho(self) -> Fraction:
+        """The cost in zCDP of a release with Gaussian noise; 0 for all other releases."""
+        return total_rho(self.spends)
+
+    @property
+    def record_epsilon(self) -> float:
+        """Epsilon divided by the sensitivity, as ``Terms.record_epsilon``."""
+        price = Rho(self.rho) if self.rho else self.epsilon
+        return inverse_scale(price, self.unit.sensitivity)
+
+    @property
+    def price(self) -> str:
+        """The price as text for titles and captions: epsilon and, where it is not 0, delta."""
+        delta = f", δ = {written(self.delta)}" if self.delta else ""
+        return f"ε = {written(self.epsilon)}{delta}"
 
     def answer(
         self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
@@ -246,6 +262,7 @@ class Release:
             "hyperparameters": dict(self.hyperparameters),
             "region": self.region.to_dict(),
             "epsilon": str(self.epsilon),
+            **({"delta": str(self.delta)} if self.rho else {}),
             "unit": self.unit.to_dict(),
             "n": self.n,
             "replayable": self.replayable,
@@ -275,6 +292,8 @@ class Release:
         InputError
             If the unit of privacy or a spend is not one that a release can have.
         """
+        spends = tuple(file.decoded_spend(*parts) for parts in description["spends"])
+        delta = description.get("delta")
         return cls(
             method=description["method"],
             hyperparameters=description["hyperparameters"],
@@ -282,9 +301,10 @@ class Release:
             unit=PrivacyUnit.restore(description["unit"]),
             n=description["n"],
             replayable=description["replayable"],
-            spends=tuple(file.decoded_spend(*parts) for parts in description["spends"]),
+            spends=spends,
             model=model,
             versions=description["versions"],
+            delta=file.fraction("a delta", delta) if total_rho(spends) else total_delta(spends),
         )
 
     def to_bytes(self) -> bytes:
@@ -302,32 +322,7 @@ class Release:
 
     def card(self) -> dict[str, str]:
         """Return the card of the release: method, privacy, cost and more, as text by heading."""
-        region = self.region
-        denoised = self.method == "SNH" and self.hyperparameters.get("prior")
-        lines = {
-            "Method": self.method + (", trained on a denoised grid" if denoised else ""),
-            "Privacy": self.unit.promise(self.epsilon, self.delta),
-            "Paid for": "; ".join(map(str, self.spends)),
-            "Region": f"{region.side_m:,.0f} m square around {region.lat:.5f}, {region.lon:.5f}",
-            "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
-        } | getattr(self.model, "remarks", dict)()
-        if self.epsilon > _LARGE_EPSILON:
-            lines["Caution"] = (
-                f"epsilon = {written(self.epsilon)} hides next to nothing: a result may be "
-                f"e^{written(self.epsilon)} times as probable with somebody's record as without "
-                "it. Usual values are 0.1 to 1."
-            )
-        # The warning belongs to the kind of model, so a file cannot leave it out.
-        warnings = [getattr(self.model, "warning", "")]
-        if self.replayable:
-            warnings.append("replayable: the noise came from a seed. For research, not to publish.")
-        if any(warnings):
-            lines["Warning"] = " ".join(filter(None, warnings))
-        # Text from a file must not control the reader's terminal.
-        return {
-            name: "".join(c if c.isprintable() else "\ufffd" for c in text)
-            for name, text in lines.items()
-        }
+        return card_lines(self)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.card().items())

@@ -104,6 +104,13 @@ class Session:
     shelf: Shelf | None = None
     built: dict[str, Built] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.dataset.ledger.delta:
+            raise InputError(
+                "explore: the budget has a delta, and the screen spends pure epsilon only; use "
+                "PrivateDataset.release or snhkit release."
+            )
+
     @property
     def region(self) -> Region:
         """The region of the records."""

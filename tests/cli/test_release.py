@@ -86,3 +86,21 @@ def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
     assert code == 0, err
     code, _, err = run("release", *trips, *words[:-1], "q.snh", "--page", "p.html")
     assert "--force replaces it. Nothing was spent" in err
+
+
+def test_gaussian_noise_needs_a_budget_with_a_delta(run, trips):
+    words = ["release", *trips, "--method", "identity", "--epsilon", "0.5", "--delta", "1e-6"]
+    code, _, told = run(*words, "--budget", "1", "--ledger", "pure.ledger", "--out", "x.snh")
+    assert code == 2
+    assert "--budget 1 --budget-delta 1e-6. Nothing was spent." in " ".join(told.split())
+    code, told, owner = run(*words, "--budget", "1", "--budget-delta", "1e-6", "--out", "x.snh")
+    assert code == 0
+    assert "delta = 0.000001 (zCDP with rho = 0.00664152435)" in " ".join(told.split())
+    assert "epsilon 1 at delta 0.000001, spent 0.5" in " ".join(owner.split())
+    code, told, _ = run("ledger", "t.csv.ledger", "--json")
+    assert (json.loads(told)["delta"], json.loads(told)["entries"][0]["delta"]) == ("0.000001",) * 2
+    assert run("verify", "x.snh", "--ledger", "t.csv.ledger")[0] == 0
+    code, _, told = run(*words, "--budget-delta", "1e-6", "--out", "y.snh")
+    assert (code, "--budget-delta needs --budget" in told) == (2, True)
+    code, _, told = run(*words[:-1], "0", "--out", "y.snh")
+    assert (code, "delta must be greater than 0" in told) == (2, True)

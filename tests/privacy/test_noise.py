@@ -18,7 +18,8 @@ from snhkit.privacy import (
     noisy_histogram,
 )
 from snhkit.privacy.budget import MAX_PART
-from snhkit.privacy.noise import noise_scale, uniform_below
+from snhkit.privacy.exact_draws import uniform_below
+from snhkit.privacy.scale import noise_scale
 
 TOP = 2**64 - 1
 

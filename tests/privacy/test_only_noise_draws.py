@@ -133,7 +133,13 @@ def test_no_float_enters_the_sampler():
     assert DEMONSTRATION not in names(tree)  # nothing else in the file calls it
     assert floats(tree) == set()
     divisions = [n for n in ast.walk(tree) if isinstance(n, ast.Div)]
-    assert len(divisions) == 2  # sensitivity / epsilon, a Fraction; count / 64, words of signs
+    assert len(divisions) == 1  # count / 64, words of signs
+
+
+def test_no_float_enters_exact_draws():
+    tree = ast.parse(NOISE.with_name("exact_draws.py").read_text(encoding="utf-8"))
+    assert floats(tree) == set()
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Div)]
 
 
 @pytest.mark.parametrize(

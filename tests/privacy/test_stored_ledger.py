@@ -12,7 +12,7 @@ import pytest
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points
-from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
+from snhkit.privacy import Budget, PointSource, PrivacyUnit, StoredLedger, read_ledger
 
 UNIT = PrivacyUnit("record")
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "ledger.py"
@@ -89,6 +89,38 @@ class TestOneBudget:
             thread.join()
         assert len(refused) == 20
         assert [ledger.spent for ledger in opened] == [1] * 4
+
+
+class TestDelta:
+    BUDGET = Budget(1, delta="1e-6")
+
+    def test_a_second_opening_goes_on_with_what_is_left_of_rho(self, records, path):
+        one = dataset(records, path, self.BUDGET, n="private")
+        one.release(snh.Identity(100), epsilon="0.5", delta="1e-6")
+        one.release(snh.PrivTree(), epsilon="0.05")
+        again = dataset(records, path, None, n="private")
+        assert (again.ledger.total, again.ledger.delta) == (1, Fraction(1, 10**6))
+        assert again.ledger.rho == one.ledger.rho > 0
+        assert again.ledger.remaining == one.ledger.remaining
+        assert again.ledger.entries == one.ledger.entries
+        gaussian, pure = again.ledger.entries
+        assert (gaussian.delta, pure.rho) == (Fraction(1, 10**6), Fraction(1, 800))
+        assert repr(again.ledger) == repr(read_ledger(path))
+        with pytest.raises(BudgetExceeded, match="costs a rho"):
+            again.release(snh.Identity(100), epsilon="0.9", delta="1e-6")
+
+    def test_the_budget_keeps_its_delta(self, records, path):
+        dataset(records, path, self.BUDGET)
+        dataset(records, path, self.BUDGET)
+        for other in (1, Budget(1, delta="1e-7")):
+            with pytest.raises(InputError, match=r"was set to 1 at delta 0\.000001"):
+                dataset(records, path, other)
+
+    def test_versions_that_know_no_delta_refuse_the_file(self, records, path):
+        dataset(records, path, self.BUDGET)
+        assert '"format": 2' in path.read_text(encoding="utf-8")
+        dataset(records, path.with_name("pure"), 1)
+        assert '"format": 1' in path.with_name("pure").read_text(encoding="utf-8")
 
 
 class TestWhatIsRefused:

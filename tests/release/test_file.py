@@ -5,6 +5,8 @@ import contextlib
 import json
 import struct
 import tempfile
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from snhkit import load
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
-from snhkit.privacy import PrivacyUnit, Spend, exact
+from snhkit.privacy import PrivacyUnit, Spend, exact, rho_of
 from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
@@ -66,6 +68,41 @@ def test_a_good_file_is_read(tmp_path):
     again = load(path)
     assert (again.model.values == VALUES).all()
     assert again.epsilon == again.spends[0].epsilon == exact("1/3")
+
+
+class TestGaussianNoise:
+    DELTA = Fraction(1, 10**6)
+    RHO = rho_of(Fraction(1, 3), DELTA)
+
+    def gaussian(self) -> Release:
+        spends = (Spend(Fraction(0), "counts of 4 cells", "parallel", rho=self.RHO),)
+        return replace(release(), spends=spends, delta=self.DELTA)
+
+    def test_a_file_holds_delta_and_rho(self, tmp_path):
+        again = load(self.gaussian().save(tmp_path / "g.snh"))
+        assert (again.epsilon, again.delta, again.rho) == (Fraction(1, 3), self.DELTA, self.RHO)
+        assert repr(again) == repr(self.gaussian())
+        assert "delta = 0.000001 (zCDP with rho = " in again.card()["Privacy"]
+
+    @pytest.mark.parametrize(
+        ("changes", "told"),
+        [
+            ({"epsilon": "1/4"}, "do not imply epsilon = 1/4"),
+            ({"delta": "1/10000000"}, "do not imply"),
+            ({"delta": "0"}, "must be between 0 and 1"),
+            ({"delta": "2"}, "must be between 0 and 1"),
+            ({"delta": "1e-6"}, "written as p or p/q"),
+            ({"delta": None}, "has no 'delta'"),
+            ({"delta": 0.1}, "has no 'delta'"),
+            ({"spends": [["1/3", "x", "parallel", "0", "1/10"]]}, "must be 0"),
+            ({"spends": [["0", "x", "parallel", "0", "1/9"], ["1", "x", "parallel"]]}, "other"),
+            ({"spends": [["0", "x", "parallel", "0", "9" * 60]]}, "usual"),
+            ({"spends": [["0", "x", "parallel", "0", "1", "1"]]}, "three to five texts"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, changes, told, tmp_path):
+        about = json.loads(header(self.gaussian().to_bytes())["__metadata__"]["snhkit"]) | changes
+        assert told in refused(with_text(json.dumps(about)), tmp_path)
 
 
 class TestNotARelease:
@@ -159,7 +196,7 @@ class TestItsDescription:
             ({"spends": 7}, "damaged"),
             ({"spends": [["1", "x", "parallel", "1"]]}, "below 1"),
             ({"spends": [["1", "x", "parallel", "1e-9"]]}, "a delta must be written as"),
-            ({"spends": [["1", "x", "parallel", "0", "0"]]}, "damaged"),
+            ({"spends": [["1", "x", "parallel", "0", "0", "0"]]}, "damaged"),
             ({"region": {"lat": 45, "lon": 7, "side_m": -1}}, "side_m must lie in"),
             ({"region": {"lat": 91, "lon": 7, "side_m": 9}}, "lat must lie in"),
             ({"region": {"lat": "45", "lon": 7, "side_m": 9}}, "numbers lat, lon and side_m"),

@@ -56,7 +56,7 @@ class TestCard:
 
     def test_delta_is_said_beside_epsilon(self, city):
         spends = (Spend(exact(1), "a"), Spend(exact(1), "b", delta=exact("1e-6")))
-        release = told(city, epsilon=exact(2), spends=spends)
+        release = told(city, epsilon=exact(2), spends=spends, delta=exact("1e-6"))
         assert release.delta == exact("1e-6")
         assert release.card()["Privacy"].startswith("epsilon = 2, delta = 0.000001, hides all")
         assert release.card()["Paid for"] == "1 for a; 1 (delta = 0.000001) for b"

@@ -10,7 +10,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.experiment import METHODS
 from snhkit.geometry import Points, RangeQueries, exact_counts
-from snhkit.privacy import PrivacyUnit
+from snhkit.privacy import Budget, PrivacyUnit
 from snhkit.widgets import session
 from snhkit.widgets.opening import explore
 
@@ -521,3 +521,11 @@ def test_the_line_above_the_maps_says_what_was_built_and_what_it_cost(fargo):
     assert list(map(float, errors)) == sorted(map(float, errors))
     find(fargo, ipywidgets.Checkbox, "Teaching mode: show the truth").value = False
     assert "not measured on these records" in fargo._said["verdict"].value
+
+
+def test_a_budget_with_a_delta_is_not_for_the_screen():
+    records = synthetic_points("fargo", 100)
+    budget = Budget(1, delta="1e-6")
+    data = PrivateDataset(records, budget, unit="record", n="private")
+    with pytest.raises(InputError, match="the screen spends pure epsilon only"):
+        explore(data)

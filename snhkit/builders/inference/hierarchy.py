@@ -16,25 +16,25 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Measure nested grids for all of epsilon, and return a model of the finest grid.
+    """Measure nested grids for all that is left, and return a model of the finest grid.
 
     Parameters
     ----------
     private : Measurements
-        The access to the records; all of the remaining epsilon is spent.
+        The access to the records; all that is left to be spent is spent.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction
-        The share of epsilon of each grid; the shares add up to 1.
+        The share of the price of each grid; the shares add up to 1.
 
     Returns
     -------
     GridModel
         The consistent counts of the finest grid, with their noise.
     """
-    grids, epsilon = [Grid(private.region, side) for side in sides], private.epsilon
-    levels = [private.histogram(g, epsilon * s) for g, s in zip(grids, shares, strict=True)]
-    relative_variances = [float(share) ** -2 for share in shares]
+    grids, left = [Grid(private.region, side) for side in sides], private.left
+    levels = [private.histogram(g, left * s) for g, s in zip(grids, shares, strict=True)]
+    relative_variances = [float(share) ** -private.exponent for share in shares]
     values = consistent([level.values for level in levels], relative_variances)
     variances = [level.variance for level in levels]
     noise = BlockNoise.consistent(sides, relative_variances, variances)

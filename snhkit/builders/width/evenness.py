@@ -8,7 +8,7 @@ from snhkit.privacy import Measurements
 
 __all__ = ["bought_evenness"]
 
-_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of epsilon
+_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of what is left
 _TARGET_N_EPSILON = 50  # enough: the noise is then about 2 % of n
 _PARTS = 10**6  # prices are multiples of a millionth
 _CAP_FACTOR = 3  # times the mean count of all cells
@@ -51,8 +51,10 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     most = math.ceil(max(1 / private.record_epsilon, _CAP_FACTOR * n / grid.m**2))
     sensitivity = private.unit.sensitivity
     enough = Fraction(math.ceil(_TARGET_N_EPSILON * sensitivity * _PARTS / n), _PARTS)
-    price = min(max(enough, private.epsilon * _MIN_SHARE), private.epsilon * _MAX_SHARE)
+    if private.exponent == 1:
+        enough = (enough / 2) ** 2  # the rho of Gaussian noise of the same variance
+    price = min(max(enough, private.left * _MIN_SHARE), private.left * _MAX_SHARE)
     noisy = private.capped_sum(grid, most, price)
-    noise = math.sqrt(2) * sensitivity / (float(price) * n)
+    noise = math.sqrt(2) / (private.inverse_scale(price) * n)
     trust = 1 / (1 + (noise / _PRIOR_STD) ** 2)
     return 1 - trust * (1 - min(max(noisy / n, 0.0), 1.0))

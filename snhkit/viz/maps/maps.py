@@ -14,7 +14,6 @@ from branca.element import Element
 
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.privacy import written
 from snhkit.viz.maps.furniture import Furniture, LegendOfLayer
 from snhkit.viz.maps.land import land
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
@@ -250,7 +249,7 @@ def folium_of(fmap: folium.Map) -> ModuleType:
 def stamp(release: "Release") -> str:
     """Return a line on epsilon, the unit of privacy and today's date, for a map's legend."""
     today = datetime.now(UTC).strftime("%Y-%m-%d")
-    return f"ε = {written(release.epsilon)}, hides {release.unit.sentence}; drawn {today}"
+    return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
 
 
 def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | None) -> folium.Map:

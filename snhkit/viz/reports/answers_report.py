@@ -7,7 +7,7 @@ import numpy as np
 from markupsafe import Markup
 
 from snhkit.geometry import RangeQueries
-from snhkit.privacy import Ledger, written
+from snhkit.privacy import Ledger
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [
-        name if "ε = " in name else f"{name}, ε = {written(release.epsilon)}"
-        for name, release in releases.items()
+        name if "ε = " in name else f"{name}, {release.price}" for name, release in releases.items()
     ]
     told = [(r.answer(boxes), r.standard_error(boxes)) for r in releases.values()]
     rows = [

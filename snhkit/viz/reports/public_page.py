@@ -76,8 +76,11 @@ def public_html(
     """
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")
-    told = _HOW_TO_READ.format(unit=release.unit.sentence, epsilon=written(release.epsilon))
-    name = f"{release.method}, epsilon {written(release.epsilon)}"
+    epsilon = written(release.epsilon)
+    if release.delta:
+        epsilon += f" at delta {written(release.delta)}"
+    told = _HOW_TO_READ.format(unit=release.unit.sentence, epsilon=epsilon)
+    name = f"{release.method}, epsilon {epsilon}"
     parts = [
         section("How to read this page", paragraph(told)),
         section("Released counts on the map", maps({name: release})),

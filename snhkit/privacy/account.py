@@ -1,0 +1,107 @@
+"""What a build may spend on measurements, and has spent; everything here is public."""
+
+from fractions import Fraction
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+from snhkit.privacy.allowance import Allowance
+from snhkit.privacy.budget import Epsilon
+from snhkit.privacy.entropy import Entropy
+from snhkit.privacy.scale import inverse_scale
+from snhkit.privacy.spend import Spend, total_delta
+from snhkit.privacy.terms import Terms
+from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.zcdp import Rho
+
+__all__ = ["Account"]
+
+
+class Account:
+    """The public part of ``Measurements``: the terms, what is left to be spent and what was spent.
+
+    Parameters
+    ----------
+    terms : Terms
+        The public terms, with the largest price that may be spent.
+    entropy : Entropy
+        The source of the noise.
+    """
+
+    def __init__(self, terms: Terms, entropy: Entropy) -> None:
+        self._terms, self._entropy = terms, entropy
+        self._allowance = Allowance(terms.rho or terms.epsilon)
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The unit of privacy."""
+        return self._terms.unit
+
+    @property
+    def public(self) -> Points | None:
+        """Public points near which queries are expected, if any."""
+        return self._terms.public
+
+    @property
+    def left(self) -> Fraction:
+        """The price that is left to be spent: an epsilon, or with Gaussian noise a rho."""
+        return self._allowance.left
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that is left, for methods that have Laplace noise only."""
+        self._refuse_gaussian("this method")
+        return self.left
+
+    @property
+    def record_epsilon(self) -> float:
+        """The epsilon left per record, the inverse of a count's noise scale (as in ``Terms``)."""
+        return self.inverse_scale(self.left)
+
+    @property
+    def exponent(self) -> int:
+        """The e for which a count that costs a share s has a variance s^-e as large: 2 or 1."""
+        return self._terms.exponent
+
+    @property
+    def replayable(self) -> bool:
+        """True if the noise comes from a seed."""
+        return self._entropy.replayable
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """The costs of the measurements, in their order."""
+        return self._allowance.spends
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon of all measurements together; with Gaussian noise, that of the terms."""
+        return self._terms.epsilon if self._terms.rho else self._allowance.spent
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of all measurements together; with Gaussian noise, that of the terms."""
+        return self._terms.delta if self._terms.rho else total_delta(self.spends)
+
+    def inverse_scale(self, price: Fraction) -> float:
+        """Return the inverse of the scale of the noise of a count that costs a price.
+
+        For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
+        """
+        return inverse_scale(self._terms.price(price), self.unit.sensitivity)
+
+    def close(self) -> None:
+        """End the build, so that nothing more can be measured."""
+        self._allowance.close()
+
+    def _take(self, what: str, price: Epsilon) -> Fraction | Rho:
+        """Reserve the price of a measurement with Laplace or Gaussian noise."""
+        return self._terms.price(self._allowance.take(what, price))
+
+    def _take_epsilon(self, what: str, epsilon: Epsilon) -> Fraction:
+        """Reserve the price of a measurement that has Laplace noise only."""
+        self._refuse_gaussian(what)
+        return self._allowance.take(what, epsilon)
+
+    def _refuse_gaussian(self, what: str) -> None:
+        if self._terms.rho:
+            raise InputError(f"{what}: there is no discrete Gaussian noise for this measurement.")

@@ -1,0 +1,40 @@
+"""What the entries of a ledger add up to, as epsilon at the budget's delta."""
+
+from collections.abc import Iterable
+from decimal import ROUND_FLOOR
+from fractions import Fraction
+
+from snhkit.privacy.budget import Budget
+from snhkit.privacy.entry import Entry
+from snhkit.privacy.zcdp import epsilon_of, rounded
+
+__all__ = ["remaining", "spent"]
+
+_BELOW = 1 - 1e-8  # so that a charge of all that remains is not refused
+
+
+def spent(budget: Budget, entries: Iterable[Entry]) -> Fraction:
+    """Return the epsilon of all entries together, at the budget's delta."""
+    if not budget.delta:
+        return sum((entry.epsilon for entry in entries), Fraction(0))
+    return epsilon_of(sum((entry.rho for entry in entries), Fraction(0)), budget.delta)
+
+
+def remaining(budget: Budget, rho: Fraction, entries: Iterable[Entry]) -> Fraction:
+    """Return the epsilon that can still be charged, at the budget's delta.
+
+    Parameters
+    ----------
+    budget : Budget
+        The budget.
+    rho : Fraction
+        The budget in zCDP.
+    entries : iterable of Entry
+        The entries.
+    """
+    if not budget.delta:
+        return budget.epsilon - spent(budget, entries)
+    left = rho - sum((entry.rho for entry in entries), Fraction(0))
+    if left <= 0:
+        return Fraction(0)
+    return rounded(_BELOW * float(epsilon_of(left, budget.delta)), ROUND_FLOOR)

@@ -1,0 +1,30 @@
+"""The comparison of a release with the measurements that it was made from."""
+
+from snhkit.privacy import Measurements
+from snhkit.release.release import Release
+
+__all__ = ["disagreement"]
+
+
+def disagreement(release: Release, private: Measurements) -> str:
+    """Return how a release differs from its measurements; an empty text if it agrees."""
+    if not isinstance(release, Release):
+        return f"a {type(release).__name__}, not a Release."
+    measured = {
+        "epsilon": private.spent,
+        "delta": private.delta,
+        "spends": private.spends,
+        "unit": private.unit,
+        "n": private.n,
+        "replayable": private.replayable,
+        "region": private.region,
+    }
+    if not private.spends:
+        return "a release, but measured nothing, so there is nothing to release."
+    for name, value in measured.items():
+        if getattr(release, name) != value:
+            return (
+                f"a release whose {name} is not what was measured; make the release with "
+                "snhkit.builders.base.publish."
+            )
+    return ""
