@@ -3,7 +3,8 @@
     python docs/gallery.py [notebook ...]
 
 runs each notebook in Voila, photographs that cell's output in Chromium, and writes
-docs/gallery/NAME.png (below 200 kB) and the README's table of them. It wants Chromium (on the path
+docs/gallery/NAME.png (below 200 kB) and the README's table of them, with the caption that stands
+in the cell's metadata. It wants Chromium (on the path
 or in SNHKIT_CHROMIUM) and the extra "test", and ends with an error that names every notebook
 without a picture.
 """
@@ -55,18 +56,19 @@ def main(names: list[str]) -> int:
     return bool(failed)
 
 
-def title(notebook: Path) -> str:
-    """Return the notebook's first heading; raise ValueError unless one code cell is tagged."""
+def title_and_caption(notebook: Path) -> tuple[str, str]:
+    """Return the first heading and the caption; raise ValueError unless one code cell is tagged."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     tagged = [cell for cell in cells if TAG in cell["metadata"].get("tags", [])]
     if len(tagged) != 1 or tagged[0]["cell_type"] != "code":
         raise ValueError(f"{len(tagged)} cells are tagged {TAG!r}, must be one, of code")
-    return re.sub(r"^#+ *", "", "".join(cells[0]["source"]).partition("\n")[0])
+    heading = re.sub(r"^#+ *", "", "".join(cells[0]["source"]).partition("\n")[0])
+    return heading, tagged[0]["metadata"]["caption"]
 
 
 def photograph(browser: Browser, notebook: Path) -> bytes:
     """Return a picture of the tagged cell's output as PNG bytes."""
-    title(notebook)
+    title_and_caption(notebook)
     with served(notebook) as url:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(url, timeout=1000 * LONGEST_S)
@@ -136,8 +138,8 @@ def show() -> None:
     rows = []
     for notebook in sorted(ROOT.glob("notebooks/*.ipynb")):
         if (FOLDER / f"{notebook.stem}.png").exists():
-            where, name = f"docs/gallery/{notebook.stem}.png", title(notebook)
-            rows.append(f"| [{name}](notebooks/{notebook.name}) | ![{name}]({where}) |")
+            where, (name, says) = f"docs/gallery/{notebook.stem}.png", title_and_caption(notebook)
+            rows.append(f"| [{name}](notebooks/{notebook.name})<br>{says} | ![{name}]({where}) |")
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text(encoding="utf-8").partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]

@@ -31,3 +31,18 @@ def test_a_verdict_shows_text_not_markup():
     shown = Verdict(False, "<b> & more", "x < 1")._repr_html_()
     assert "&lt;b&gt; &amp; more" in shown
     assert "x &lt; 1" in shown
+
+
+@pytest.mark.parametrize(
+    ("bet", "says"),
+    [
+        (True, "no function"),
+        (lambda count: True, "as often as a coin"),
+        (lambda count: count < 18, "opposite"),
+        (lambda a, b: True, "raises TypeError"),
+    ],
+)
+def test_a_bet_that_is_not_the_best_is_told_what_is_wrong_with_it(bet, says):
+    verdict = check("02-bet", bet, epsilon=1)
+    assert not verdict
+    assert says in repr(verdict)

@@ -43,12 +43,25 @@ def _sensitivity(answer: Any) -> Verdict:
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    if unanswered(answer) or unanswered(answer(WITH)):
-        return Verdict(None, "Let the function return True or False for a count such as 18.")
+    missing = Verdict(None, "Let the function return True or False for a count such as 18.")
+    if unanswered(answer):
+        return missing
+    if not callable(answer):
+        return Verdict(False, f"{answer!r} is no function.", "Keep the line `def bet(count):`.")
+    try:
+        first = answer(WITH)
+    except Exception as error:  # whatever a student's function raises
+        said = f"bet({WITH}) raises {type(error).__name__}: {error}."
+        return Verdict(False, said, "The function is told one number, the released count.")
+    if unanswered(first):
+        return missing
     won, best = bets_won(answer, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
     if won > best - 0.01:
         says = f"It wins {won:.1%} of {_ROUNDS:,} bets, and no strategy wins more than {best:.1%}."
         return Verdict(True, says)
+    if abs(won - 0.5) < 0.01:
+        hint = "For which counts is it likelier that she is in?"
+        return Verdict(False, f"It wins {won:.1%}, as often as a coin.", hint)
     if won < 0.5:
         return Verdict(False, f"It wins {won:.1%}.", "The opposite bets would win more than half.")
     return Verdict(
