@@ -1,12 +1,13 @@
 """The figures of the paper's evaluation (Sec. 6), measured again."""
 
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.builders import PGM, Identity, UniformGrid
@@ -14,12 +15,15 @@ from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.effort import Effort
+from snhkit.experiment.jobs import Job, finished
 from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.places import Place, thinned
 from snhkit.experiment.verdicts import (
+    PAPERS_NETWORK,
     cheap,
     deeper_helps,
     falls,
+    falls_and_snh_least,
     no_matter_at_large_k,
     paramselect_wins,
     rises,
@@ -35,23 +39,12 @@ from snhkit.select import ParamSelect
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIGURES", "PaperFigure", "Row", "figure"]
+__all__ = ["FIGURES", "PaperFigure", "figure"]
 
 _SIZES_M = (25.0, 100.0)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One point of a figure: data set, line, position on the axis, epsilon and value."""
-
-    data: str
-    line: str
-    x: float
-    epsilon: float
-    value: float
-
-
-Measure = Callable[[Mapping[str, Place], Effort], list[Row]]
+Measure = Callable[[Mapping[str, Place], Effort], list[Job]]
 Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 
@@ -68,11 +61,13 @@ class PaperFigure:
     said : str
         What the paper found.
     measure : callable
-        Returns the points, from places and an effort.
+        Returns the jobs that measure the points, from places and an effort.
     judge : callable
         Returns whether the points agree with the paper, and a sentence with the numbers.
     value : str
         What is measured.
+    parts : sequence of str
+        Names of the positions on the axis, if these are no numbers.
     """
 
     heading: str
@@ -81,6 +76,7 @@ class PaperFigure:
     measure: Measure
     judge: Judge
     value: str = "mean relative error"
+    parts: tuple[str, ...] = ()
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
@@ -98,14 +94,6 @@ def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked
     return float(np.mean(found))
 
 
-def _rows(jobs: Sequence[tuple]) -> list[Row]:
-    """Measure jobs of (data, line, x, epsilon, function without arguments)."""
-    return [
-        Row(data, line, x, float(epsilon), measure())
-        for data, line, x, epsilon, measure in tqdm(jobs, unit="build", leave=False)
-    ]
-
-
 def _first(places: Mapping[str, Place]) -> tuple[str, Place]:
     return next(iter(places.items()))
 
@@ -113,80 +101,74 @@ def _first(places: Mapping[str, Place]) -> tuple[str, Place]:
 _COMPARED = ("ug", "ag", "privtree", "dawa", "identity", "snh", "denoised")
 
 
-def _budget(places: Mapping[str, Place], effort: Effort) -> list[Row]:
-    return _rows(
-        [
-            (name, title(key), float(e), e,
-             lambda p=place, k=key, e=e: _error(p, METHODS[k].builder(), e, effort))
-            for name, place in places.items() for key in _COMPARED for e in effort.epsilons
-        ]
-    )  # fmt: skip
+def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
+    lines = {title(key): METHODS[key].builder() for key in (*_COMPARED, *effort.further)}
+    lines[PAPERS_NETWORK] = _paper(effort)
+    return [
+        Job(name, line, float(e), e, lambda p=place, b=builder, e=e: _error(p, b, e, effort))
+        for name, place in places.items() for line, builder in lines.items()
+        for e in effort.epsilons
+    ]  # fmt: skip
 
 
-def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _paper(effort: Effort, depth: int = 5, **changes) -> SNH:
+    """Return SNH with the paper's kind of network, trained for a shorter time."""
+    settings = {"k": 2, "network": MLP(depth=depth, width=80)} | effort.training
+    return SNH.paper(**(settings | changes))
+
+
+def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     most = min(len(place.records), effort.most)
-    return _rows(
-        [
-            (name, title(key), n, "0.2",
-             lambda k=key, n=n: _error(place, METHODS[k].builder(), "0.2", effort, n=n))
-            for key in _COMPARED for n in (most // 16, most // 4, most)
-        ]
-    )  # fmt: skip
+    return [
+        Job(name, title(key), n, "0.2",
+            lambda k=key, n=n: _error(place, METHODS[k].builder(), "0.2", effort, n=n))
+        for key in _COMPARED for n in (most // 16, most // 4, most)
+    ]  # fmt: skip
 
 
-def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, title(key), side, "0.2",
-             lambda k=key, s=side: _error(
+    return [
+        Job(name, title(key), side, "0.2",
+            lambda k=key, s=side: _error(
                  place, METHODS[k].builder(), "0.2", effort, sizes_m=(s, s)))
-            for key in _COMPARED for side in (25.0, 50.0, 75.0, 100.0)
-        ]
-    )  # fmt: skip
+        for key in _COMPARED for side in (25.0, 50.0, 75.0, 100.0)
+    ]  # fmt: skip
 
 
-def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     lines = {"SNH": SNH("auto"), "Identity@ParamSelect": Identity("auto")}
     if PGM.extra.installed:
         lines["PGM@ParamSelect"] = PGM("auto")
-    return _rows(
-        [
-            (name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
-            for line, builder in lines.items() for e in effort.epsilons
-        ]
-    )  # fmt: skip
+    return [
+        Job(name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
+        for line, builder in lines.items() for e in effort.epsilons
+    ]  # fmt: skip
 
 
-def _with_k(k: int, scaling: str = "area") -> SNH:
-    return SNH(networks=replace(Networks(), k=k, scaling=scaling))  # type: ignore[arg-type]
+def _with_k(k: int) -> SNH:
+    return SNH(networks=replace(Networks(), k=k))
 
 
-def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     lines = {"SNH": "area", "SNH+QS": "learned"}
-    network = MLP(depth=5, width=80)
-    return _rows(
-        [
-            (name, line, k, "0.2",
-             lambda k=k, s=scaling: _error(
-                 place, SNH.paper(k=k, scaling=s, network=network, steps=effort.steps),
-                 "0.2", effort))
-            for line, scaling in lines.items() for k in (1, 4)
-        ]
-    )  # fmt: skip
+    return [
+        Job(name, line, k, "0.2",
+            lambda k=k, s=scaling: _error(
+                place, _paper(effort, k=k, scaling=s), "0.2", effort))
+        for line, scaling in lines.items() for k in (1, 2, 4)
+    ]  # fmt: skip
 
 
-def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
-            for e in ("0.2", "0.8") for k in (1, 2, 8)
-        ]
-    )  # fmt: skip
+    return [
+        Job(name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
+        for e in ("0.2", "0.8") for k in (1, 2, 8)
+    ]  # fmt: skip
 
 
 def _ug_width(place: Place, epsilon: str, effort: Effort) -> float:
@@ -194,20 +176,18 @@ def _ug_width(place: Place, epsilon: str, effort: Effort) -> float:
     return place.records.region.side_m / UniformGrid().cells_per_side(n, float(epsilon))
 
 
-def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, line, float(e), e,
-             lambda w=width, e=e: _error(
+    return [
+        Job(name, line, float(e), e,
+            lambda w=width, e=e: _error(
                  place, SNH(w if w == "auto" else _ug_width(place, e, effort)), e, effort))
-            for line, width in (("SNH@ParamSelect", "auto"), ("SNH@UG", "ug"))
-            for e in effort.epsilons
-        ]
-    )  # fmt: skip
+        for line, width in (("SNH@ParamSelect", "auto"), ("SNH@UG", "ug"))
+        for e in effort.epsilons
+    ]  # fmt: skip
 
 
-def _rho(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _rho(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     n = min(len(place.records), effort.most)
     jobs = []
@@ -219,32 +199,29 @@ def _rho(places: Mapping[str, Place], effort: Effort) -> list[Row]:
             (f"ParamSelect, epsilon {e}", [round(float(chosen), 1)]),
         ):
             jobs += [
-                (name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
+                Job(name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
                 for w in widths
             ]
-    return _rows(jobs)
+    return jobs
 
 
-def _depth(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _depth(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
-    return _rows(
-        [
-            (name, "epsilon 0.2", depth, "0.2",
-             lambda d=depth: _error(
-                 place, SNH.paper(k=2, network=MLP(depth=d, width=80), steps=effort.steps),
-                 "0.2", effort))
-            for depth in (2, 5, 10, 20)
-        ]
-    )  # fmt: skip
+    return [
+        Job(name, f"epsilon {e}", depth, e,
+            lambda d=depth, e=e: _error(place, _paper(effort, d), e, effort))
+        for e in ("0.2", "0.8") for depth in (2, 5, 10, 20)
+    ]  # fmt: skip
 
 
-def _costs(places: Mapping[str, Place], effort: Effort) -> list[Row]:
+def _costs(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
-    records = thinned(place.records, min(len(place.records), effort.most))
-    data = PrivateDataset(records, 10**6, unit="record", n="public")
-    boxes = RangeQueries.sample(records, 5_000)
-    found = []
-    for key in ("identity", "snh", "denoised"):
+
+    @cache
+    def measured(key: str) -> tuple[float, float, float]:
+        records = thinned(place.records, min(len(place.records), effort.most))
+        data = PrivateDataset(records, 10**6, unit="record", n="public")
+        boxes = RangeQueries.sample(records, 5_000)
         start = time.perf_counter()
         release = data.release(METHODS[key].builder(), epsilon="0.2", public=place.public, seed=0)
         build = time.perf_counter() - start
@@ -252,9 +229,13 @@ def _costs(places: Mapping[str, Place], effort: Effort) -> list[Row]:
         start = time.perf_counter()
         release.answer(boxes)
         query = (time.perf_counter() - start) / len(boxes)
-        for x, value in ((0, build), (1, 1e6 * query), (2, len(release.to_bytes()) / 1e6)):
-            found.append(Row(name, title(key), x, 0.2, value))
-    return found
+        return build, 1e6 * query, len(release.to_bytes()) / 1e6
+
+    return [
+        Job(name, title(key), x, "0.2", lambda k=key, x=x: measured(k)[x])
+        for key in ("identity", "snh", "denoised")
+        for x in range(3)
+    ]
 
 
 FIGURES: dict[str, PaperFigure] = {
@@ -265,7 +246,7 @@ FIGURES: dict[str, PaperFigure] = {
     "cardinality": PaperFigure(
         "Impact of data cardinality", "n",
         "The error of all methods falls with n; SNH is below the others.",
-        _cardinality, falls),
+        _cardinality, falls_and_snh_least),
     "query-size": PaperFigure(
         "Impact of query size", "side of the squares, m",
         "The error of all methods rises with the size of the squares.",
@@ -294,14 +275,21 @@ FIGURES: dict[str, PaperFigure] = {
         "Depth reduces the error slightly, and very deep networks raise it.",
         _depth, deeper_helps),
     "costs": PaperFigure(
-        "Training time, query time and model size", "0: s to build, 1: µs a query, 2: MB",
+        "Training time, query time and model size", "",
         "Up to 20 minutes to train on a GPU, 329 µs a query, 4.06 MB.",
-        _costs, cheap, "seconds, microseconds or megabytes"),
+        _costs, cheap, "seconds to build, microseconds of a query, megabytes of the file",
+        ("s to build", "µs a query", "MB")),
 }  # fmt: skip
 """The figures of the paper's evaluation by short name."""
 
 
-def figure(name: str, places: Mapping[str, Place], *, quick: bool) -> "pd.DataFrame":
+def figure(
+    name: str,
+    places: Mapping[str, Place],
+    *,
+    quick: bool,
+    file: str | os.PathLike[str] | None = None,
+) -> "pd.DataFrame":
     """Return the points of a figure, measured on places.
 
     Parameters
@@ -312,20 +300,22 @@ def figure(name: str, places: Mapping[str, Place], *, quick: bool) -> "pd.DataFr
         Data sets by the name to show; figures of one data set take the first.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
+    file : path, optional
+        A file of JSON lines that keeps finished points of any figures. If the measurement is
+        interrupted, the same call continues. The file is for the owner of the records.
 
     Returns
     -------
     DataFrame
-        Columns ``data``, ``line``, ``x``, ``epsilon`` and ``value``.
+        Columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and ``cpu_s``, the seconds of
+        processor time.
 
     Raises
     ------
     InputError
-        If there is no such figure.
+        If there is no such figure, or the file holds something else.
     """
-    import pandas as pd
-
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
-    rows = FIGURES[name].measure(places, Effort.of(quick))
-    return pd.DataFrame([vars(row) for row in rows])
+    effort = Effort.of(quick)
+    return finished(FIGURES[name].measure(places, effort), name, places, effort, file)
