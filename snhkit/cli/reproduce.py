@@ -3,22 +3,38 @@
 from datetime import date
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from snhkit.cli.output import say
-from snhkit.cli.records import declared_region, read_file
+from snhkit.cli.records import read
 from snhkit.cli.types import INPUT_FILE, LatLon
 from snhkit.files import write_whole
 
+if TYPE_CHECKING:
+    from snhkit.experiment import Place
+
 __all__ = ["reproduce"]
 
-_CABS = ("sf_cabs.npy", "san_francisco_gowalla_checkins.csv.gz", (37.7637, -122.4337))
-_GW = ("milwaukee_foursquare_checkins.csv.gz", None, (43.038, -87.91))
+_SAN_FRANCISCO = (37.7637, -122.4337)
+_PUBLISHED = {
+    "CABS": ("sf_cabs.npy", "san_francisco_gowalla_checkins.csv.gz", _SAN_FRANCISCO),
+    "Milwaukee, check-ins": ("milwaukee_foursquare_checkins.csv.gz", None, (43.038, -87.91)),
+    "Kansas City, Gowalla": ("kansas_city_gowalla_checkins.csv.gz", None, (39.09, -94.59)),
+}
+"""Files of public data sets, public points beside them, and centres of the regions."""
+
 _SIDE_M = 13_200.0
 _QUICK = (
-    "One seed, at most 60,000 records of each data set, and short training of the paper's network."
+    "One seed, at most 60,000 records of each data set, and short training of the paper's kind of "
+    "network: {steps:,} steps of {batch:,} squares."
 )
+_FULL = (
+    "Means of three seeds, all records, and {steps:,} steps of {batch:,} squares for the paper's "
+    "kind of network."
+)
+_DONE = "points.jsonl"
 
 
 @click.command()
@@ -26,136 +42,152 @@ _QUICK = (
 @click.option("--quick", is_flag=True, help="Measure less: minutes instead of hours.")
 @click.option(
     "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with the public data sets; without it synthetic cities stand in.",
+    type=click.Path(exists=True, path_type=Path),
+    help="A folder with the public data sets, or a file of your own records; without it synthetic "
+    "cities stand in.",
 )
-@click.option(
-    "--records",
-    type=INPUT_FILE,
-    help="Your own records as the first data set, in place of the paper's "
-    "proprietary ones. The tables show true errors of these records: do not "
-    "publish them.",
-)
-@click.option("--center", type=LatLon(), help="Centre of the region of --records, in degrees.")
+@click.option("--center", type=LatLon(), help="Centre of the region of a file, in degrees.")
 @click.option(
     "--side-km",
     type=click.FloatRange(0, min_open=True),
     metavar="KM",
-    help="Side of the region of --records, in kilometres.",
+    help="Side of the region of a file.",
 )
-@click.option("--public", type=INPUT_FILE, help="Public points in the region of --records.")
+@click.option("--public", type=INPUT_FILE, help="Public points beside a file of records.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="A folder for reproduction.md, tables and figures.",
+    help="A folder for reproduction.md, figures, tables, and the finished points.",
 )
-def reproduce(names, quick, data, records, center, side_km, public, out) -> None:
+def reproduce(names, quick, data, center, side_km, public, out) -> None:
     """Measure the figures of the paper's evaluation (Sec. 6) again.
 
-    Each figure is written as a table and a picture, with what the paper found and whether this run
-    agrees. An interrupted run goes on where it was: the folder "points" keeps measured points.
+    Each is written as a table and a figure, with what the paper found and whether this run agrees.
+    An interrupted run continues if the command is given again. The errors are for the owner of the
+    records and must not be published, unless the records are public.
 
     \b
     Examples:
       snhkit reproduce --quick
       snhkit reproduce --figure rho --data FOLDER
-      snhkit reproduce --records trips.csv --center 37.76,-122.43 --side-km 13.2
+      snhkit reproduce --data taxis.csv --center 37.7637,-122.4337 --side-km 13.2
     """
-    from snhkit.experiment import Place
     from snhkit.experiment.reproduction import FIGURES, figure
     from snhkit.viz.figures.reproduction import reproduction_figure
 
-    if (records is None) != (center is None) or (records is None) != (side_km is None):
-        raise click.UsageError("--records, --center and --side-km must be given together.")
-    if public is not None and records is None:
-        raise click.UsageError("--public needs --records.")
-    places = {}
-    if records is not None:
-        region = declared_region(center, side_km)
-        beside = None if public is None else read_file(public, region)
-        places[records.name] = Place(read_file(records, region), beside)
-    places |= _places(data)
-    for folder in ("figures", "points"):
-        (out / folder).mkdir(parents=True, exist_ok=True)
+    own = data is not None and data.is_file()
+    if own:
+        records, beside = read(
+            data, center=center, side_km=side_km, public=public, lat=None, lon=None
+        )
+        places = {data.name: _place(records, beside)}
+    elif center is not None or side_km is not None or public is not None:
+        raise click.UsageError("--center, --side-km and --public need --data with a file.")
+    else:
+        places = _public_places(data)
+    (out / "figures").mkdir(parents=True, exist_ok=True)
     for name in names or FIGURES:
-        file = out / f"{name}.csv"
         say(f"{name} ...", err=True)
-        kept = out / "points" / f"{name}-{'quick' if quick else 'full'}.jsonl"
-        table = figure(name, places, quick=quick, out=kept)
-        write_whole(file, table.to_csv(index=False, lineterminator="\n"))
+        table = figure(name, places, quick=quick, file=out / _DONE)
+        write_whole(_table(out, name), table.to_csv(index=False, lineterminator="\n"))
         drawn = BytesIO()
         reproduction_figure(FIGURES[name], table).savefig(drawn, format="png", dpi=90)
-        write_whole(out / "figures" / f"{name}.png", drawn.getvalue())
-        write_whole(out / "reproduction.md", _page(out, quick, list(places)))
+        write_whole(out / _image(name), drawn.getvalue())
+        write_whole(out / "reproduction.md", _page(out, quick, list(places), own=own))
     say(f"{out / 'reproduction.md'}")
 
 
-def _places(folder: Path | None) -> dict:
+def _image(name: str) -> str:
+    return f"figures/reproduction_{name}.png"
+
+
+def _table(out: Path, name: str) -> Path:
+    return out / "figures" / f"reproduction_{name}.csv"
+
+
+def _place(records, public) -> "Place":
+    from snhkit.experiment import Place
+
+    return Place(records, public)
+
+
+def _public_places(folder: Path | None) -> "dict[str, Place]":
     """Return the data sets by their names in tables, synthetic ones if a folder lacks the files."""
     from snhkit.data import read_points, stay_points, synthetic_points, synthetic_trace
-    from snhkit.experiment import Place
     from snhkit.geometry import Region
 
     found = {}
-    for title, (file, public, centre) in (("CABS", _CABS), ("Milwaukee, check-ins", _GW)):
+    for title, (file, public, centre) in _PUBLISHED.items():
         if folder is not None and (folder / file).is_file():
             region = Region.around(*centre, side_m=_SIDE_M)
             beside = None if public is None else read_points(folder / public, region)
-            found[title] = Place(read_points(folder / file, region), beside)
+            found[title] = _place(read_points(folder / file, region), beside)
     if not found:
         records = synthetic_points("san_francisco", 200_000)
         public = synthetic_points("san_francisco", 20_000, world="public")
-        found["San Francisco (synthetic, for CABS)"] = Place(records, public)
+        found["San Francisco (synthetic, for CABS)"] = _place(records, public)
     stays = stay_points(synthetic_trace("milwaukee", 20_000))
     public = synthetic_points("milwaukee", world="public")
     records = read_points(stays, public.region, user="user", report=lambda told: None)
-    found["Milwaukee (synthetic stay points, for SPD-VS)"] = Place(records, public)
+    found["Milwaukee (synthetic stay points, for SPD-VS)"] = _place(records, public)
     return found
 
 
-def _page(out: Path, quick: bool, names: list[str]) -> str:
+def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str:
     """Return a Markdown page on all measured figures, made from their tables."""
     import pandas as pd
 
+    from snhkit.experiment.compare import OWNER_ONLY
+    from snhkit.experiment.effort import Effort
     from snhkit.experiment.reproduction import FIGURES
 
     command = "snhkit reproduce" + (" --quick" if quick else "")
+    effort, seconds = Effort.of(quick), 0.0
     lines = [
         "# The paper's evaluation, measured again",
         "",
-        f"`{command}`, {date.today()}. Data sets: {'; '.join(names)}. Of the paper's data, Veraset "
-        "is proprietary; synthetic data stand in where a name says so. Squares of 25 to 100 m "
-        "around records unless the axis says otherwise. "
-        + (_QUICK if quick else "Means of three seeds."),
+        f"`{command}`, {date.today()}. Data sets: {'; '.join(names)}. "
+        + (
+            ""
+            if own
+            else "Of the paper's data, Veraset is proprietary; synthetic data stand in "
+            "where a name says so. "
+        )
+        + "Squares of 25 to 100 m around records unless the axis says otherwise. "
+        + (_QUICK if quick else _FULL).format(steps=effort.steps, batch=effort.batch),
         "",
+        *([OWNER_ONLY, ""] if own else []),
         "| figure | the paper found | this run | agrees |",
         "|---|---|---|---|",
     ]
     details, missing = [], []
     for name, told in FIGURES.items():
-        file = out / f"{name}.csv"
+        file = _table(out, name)
         if not file.is_file():
             missing.append(name)
             continue
         table = pd.read_csv(file)
+        seconds += table["cpu_s"].sum()
         agrees, found = told.judge(table)
         lines.append(
             f"| {told.heading} | {told.said} | {found} | {'yes' if agrees else '**no**'} |"
         )
         wide = table.pivot_table(index=["data", "line"], columns="x", values="value", sort=False)
-        head = " | ".join(f"{x:g}" for x in wide.columns)
+        head = " | ".join(told.parts or [f"{x:g}" for x in wide.columns])
+        where = f"Columns: {told.axis}; values" if told.axis else "Values"
         rows = [
             f"| {data} | {line} | "
             + " | ".join("" if pd.isna(v) else f"{v:.3f}" for v in row)
             + " |"
             for (data, line), row in zip(wide.index, wide.to_numpy(), strict=True)
         ]
-        details += ["", f"## {told.heading}", "", f"![{told.heading}](figures/{name}.png)", "",
-                    f"Columns: {told.axis}; values: {told.value}.", "",
+        details += ["", f"## {told.heading}", "", f"![{told.heading}]({_image(name)})", "",
+                    f"{where}: {told.value}.", "",
                     f"| data | line | {head} |", "|---" * (2 + len(wide.columns)) + "|",
                     *rows]  # fmt: skip
+    lines += ["", f"The measurements took {seconds:,.0f} seconds of processor time."]
     if missing:
         lines += ["", f"Not measured in this run: {', '.join(missing)}."]
     return "\n".join([*lines, *details]) + "\n"

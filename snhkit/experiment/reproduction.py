@@ -1,30 +1,29 @@
 """The figures of the paper's evaluation (Sec. 6), measured again."""
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.builders import PGM, Identity, UniformGrid
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.done import DoneCells
 from snhkit.experiment.effort import Effort
+from snhkit.experiment.jobs import Job, finished
 from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.places import Place, thinned
 from snhkit.experiment.verdicts import (
+    PAPERS_NETWORK,
     cheap,
     deeper_helps,
     falls,
+    falls_and_snh_least,
     no_matter_at_large_k,
     paramselect_wins,
     rises,
@@ -40,34 +39,12 @@ from snhkit.select import ParamSelect
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIGURES", "PaperFigure", "Row", "figure"]
+__all__ = ["FIGURES", "PaperFigure", "figure"]
 
 _SIZES_M = (25.0, 100.0)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One point of a figure: data set, line, position on the axis, epsilon and value."""
-
-    data: str
-    line: str
-    x: float
-    epsilon: float
-    value: float
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a figure that is yet to be measured, with the function that measures it."""
-
-    data: str
-    line: str
-    x: float
-    epsilon: str
-    measure: Callable[[], float]
-
-
-Planned = Callable[[Mapping[str, Place], Effort], list[Point]]
+Measure = Callable[[Mapping[str, Place], Effort], list[Job]]
 Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 
@@ -83,20 +60,23 @@ class PaperFigure:
         Name of the axis.
     said : str
         What the paper found.
-    points : callable
-        Returns the points to measure, from places and an effort.
+    measure : callable
+        Returns the jobs that measure the points, from places and an effort.
     judge : callable
         Returns whether the points agree with the paper, and a sentence with the numbers.
     value : str
         What is measured.
+    parts : sequence of str
+        Names of the positions on the axis, if these are no numbers.
     """
 
     heading: str
     axis: str
     said: str
-    points: Planned
+    measure: Measure
     judge: Judge
     value: str = "mean relative error"
+    parts: tuple[str, ...] = ()
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
@@ -121,67 +101,73 @@ def _first(places: Mapping[str, Place]) -> tuple[str, Place]:
 _COMPARED = ("ug", "ag", "privtree", "dawa", "identity", "snh", "denoised")
 
 
-def _budget(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
+    lines = {title(key): METHODS[key].builder() for key in (*_COMPARED, *effort.further)}
+    lines[PAPERS_NETWORK] = _paper(effort)
     return [
-            Point(name, title(key), float(e), e,
-             lambda p=place, k=key, e=e: _error(p, METHODS[k].builder(), e, effort))
-            for name, place in places.items() for key in _COMPARED for e in effort.epsilons
+        Job(name, line, float(e), e, lambda p=place, b=builder, e=e: _error(p, b, e, effort))
+        for name, place in places.items() for line, builder in lines.items()
+        for e in effort.epsilons
     ]  # fmt: skip
 
 
-def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _paper(effort: Effort, depth: int = 5, **changes) -> SNH:
+    """Return SNH with the paper's kind of network, trained for a shorter time."""
+    settings = {"k": 2, "network": MLP(depth=depth, width=80)} | effort.training
+    return SNH.paper(**(settings | changes))
+
+
+def _cardinality(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     most = min(len(place.records), effort.most)
     return [
-            Point(name, title(key), n, "0.2",
-             lambda k=key, n=n: _error(place, METHODS[k].builder(), "0.2", effort, n=n))
-            for key in _COMPARED for n in (most // 16, most // 4, most)
+        Job(name, title(key), n, "0.2",
+            lambda k=key, n=n: _error(place, METHODS[k].builder(), "0.2", effort, n=n))
+        for key in _COMPARED for n in (most // 16, most // 4, most)
     ]  # fmt: skip
 
 
-def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _query_size(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
-            Point(name, title(key), side, "0.2",
-             lambda k=key, s=side: _error(
+        Job(name, title(key), side, "0.2",
+            lambda k=key, s=side: _error(
                  place, METHODS[k].builder(), "0.2", effort, sizes_m=(s, s)))
-            for key in _COMPARED for side in (25.0, 50.0, 75.0, 100.0)
+        for key in _COMPARED for side in (25.0, 50.0, 75.0, 100.0)
     ]  # fmt: skip
 
 
-def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _modelling(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     lines = {"SNH": SNH("auto"), "Identity@ParamSelect": Identity("auto")}
     if PGM.extra.installed:
         lines["PGM@ParamSelect"] = PGM("auto")
     return [
-            Point(name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
-            for line, builder in lines.items() for e in effort.epsilons
+        Job(name, line, float(e), e, lambda b=builder, e=e: _error(place, b, e, effort))
+        for line, builder in lines.items() for e in effort.epsilons
     ]  # fmt: skip
 
 
-def _with_k(k: int, scaling: str = "area") -> SNH:
-    return SNH(networks=replace(Networks(), k=k, scaling=scaling))  # type: ignore[arg-type]
+def _with_k(k: int) -> SNH:
+    return SNH(networks=replace(Networks(), k=k))
 
 
-def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     lines = {"SNH": "area", "SNH+QS": "learned"}
-    network = MLP(depth=5, width=80)
     return [
-            Point(name, line, k, "0.2",
-             lambda k=k, s=scaling: _error(
-                 place, SNH.paper(k=k, scaling=s, network=network, steps=effort.steps),
-                 "0.2", effort))
-            for line, scaling in lines.items() for k in (1, 4)
+        Job(name, line, k, "0.2",
+            lambda k=k, s=scaling: _error(
+                place, _paper(effort, k=k, scaling=s), "0.2", effort))
+        for line, scaling in lines.items() for k in (1, 2, 4)
     ]  # fmt: skip
 
 
-def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _impact_of_k(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
-            Point(name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
-            for e in ("0.2", "0.8") for k in (1, 2, 8)
+        Job(name, f"epsilon {e}", k, e, lambda k=k, e=e: _error(place, _with_k(k), e, effort))
+        for e in ("0.2", "0.8") for k in (1, 2, 8)
     ]  # fmt: skip
 
 
@@ -190,21 +176,21 @@ def _ug_width(place: Place, epsilon: str, effort: Effort) -> float:
     return place.records.region.side_m / UniformGrid().cells_per_side(n, float(epsilon))
 
 
-def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _paramselect(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
-            Point(name, line, float(e), e,
-             lambda w=width, e=e: _error(
+        Job(name, line, float(e), e,
+            lambda w=width, e=e: _error(
                  place, SNH(w if w == "auto" else _ug_width(place, e, effort)), e, effort))
-            for line, width in (("SNH@ParamSelect", "auto"), ("SNH@UG", "ug"))
-            for e in effort.epsilons
+        for line, width in (("SNH@ParamSelect", "auto"), ("SNH@UG", "ug"))
+        for e in effort.epsilons
     ]  # fmt: skip
 
 
-def _rho(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _rho(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     n = min(len(place.records), effort.most)
-    points = []
+    jobs = []
     for e in ("0.2", "0.8"):
         usual = default_cell_width(n, float(e))
         chosen = ParamSelect.pretrained().cell_width(n, float(e), place.public)
@@ -212,25 +198,23 @@ def _rho(places: Mapping[str, Place], effort: Effort) -> list[Point]:
             (f"epsilon {e}", [round(usual * f, 1) for f in (0.5, 0.75, 1.0, 1.5, 3.0)]),
             (f"ParamSelect, epsilon {e}", [round(float(chosen), 1)]),
         ):
-            points += [
-                Point(name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
+            jobs += [
+                Job(name, line, w, e, lambda w=w, e=e: _error(place, SNH(w), e, effort))
                 for w in widths
             ]
-    return points
+    return jobs
 
 
-def _depth(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _depth(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
-            Point(name, "epsilon 0.2", depth, "0.2",
-             lambda d=depth: _error(
-                 place, SNH.paper(k=2, network=MLP(depth=d, width=80), steps=effort.steps),
-                 "0.2", effort))
-            for depth in (2, 5, 10, 20)
+        Job(name, f"epsilon {e}", depth, e,
+            lambda d=depth, e=e: _error(place, _paper(effort, d), e, effort))
+        for e in ("0.2", "0.8") for depth in (2, 5, 10, 20)
     ]  # fmt: skip
 
 
-def _costs(places: Mapping[str, Place], effort: Effort) -> list[Point]:
+def _costs(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
 
     @cache
@@ -248,9 +232,10 @@ def _costs(places: Mapping[str, Place], effort: Effort) -> list[Point]:
         return build, 1e6 * query, len(release.to_bytes()) / 1e6
 
     return [
-        Point(name, title(key), x, "0.2", lambda k=key, x=x: measured(k)[x])
-        for key in ("identity", "snh", "denoised") for x in range(3)
-    ]  # fmt: skip
+        Job(name, title(key), x, "0.2", lambda k=key, x=x: measured(k)[x])
+        for key in ("identity", "snh", "denoised")
+        for x in range(3)
+    ]
 
 
 FIGURES: dict[str, PaperFigure] = {
@@ -261,7 +246,7 @@ FIGURES: dict[str, PaperFigure] = {
     "cardinality": PaperFigure(
         "Impact of data cardinality", "n",
         "The error of all methods falls with n; SNH is below the others.",
-        _cardinality, falls),
+        _cardinality, falls_and_snh_least),
     "query-size": PaperFigure(
         "Impact of query size", "side of the squares, m",
         "The error of all methods rises with the size of the squares.",
@@ -290,9 +275,10 @@ FIGURES: dict[str, PaperFigure] = {
         "Depth reduces the error slightly, and very deep networks raise it.",
         _depth, deeper_helps),
     "costs": PaperFigure(
-        "Training time, query time and model size", "0: s to build, 1: µs a query, 2: MB",
+        "Training time, query time and model size", "",
         "Up to 20 minutes to train on a GPU, 329 µs a query, 4.06 MB.",
-        _costs, cheap, "seconds, microseconds or megabytes"),
+        _costs, cheap, "seconds to build, microseconds of a query, megabytes of the file",
+        ("s to build", "µs a query", "MB")),
 }  # fmt: skip
 """The figures of the paper's evaluation by short name."""
 
@@ -302,7 +288,7 @@ def figure(
     places: Mapping[str, Place],
     *,
     quick: bool,
-    out: str | os.PathLike[str] | None = None,
+    file: str | os.PathLike[str] | None = None,
 ) -> "pd.DataFrame":
     """Return the points of a figure, measured on places.
 
@@ -314,33 +300,22 @@ def figure(
         Data sets by the name to show; figures of one data set take the first.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
-    out : path, optional
-        A file of measured points. Points that the file holds are not measured again, so an
-        interrupted run goes on where it was.
+    file : path, optional
+        A file of JSON lines that keeps finished points of any figures. If the measurement is
+        interrupted, the same call continues. The file is for the owner of the records.
 
     Returns
     -------
     DataFrame
-        Columns ``data``, ``line``, ``x``, ``epsilon`` and ``value``.
+        Columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and ``cpu_s``, the seconds of
+        processor time.
 
     Raises
     ------
     InputError
-        If there is no such figure, or the file was begun with other settings.
+        If there is no such figure, or the file holds something else.
     """
-    import pandas as pd
-
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
     effort = Effort.of(quick)
-    settings = {"figure": name, "version": version("snhkit"), "effort": asdict(effort)}
-    done = DoneCells.open(out, settings | {"bands_m": [_SIZES_M], "measures": ["value"]})
-    digests = {data: place.digest for data, place in places.items()}
-    rows = []
-    for point in tqdm(FIGURES[name].points(places, effort), unit="build", leave=False):
-        at = Row(point.data, point.line, point.x, float(point.epsilon), 0.0)
-        key, digest = json.dumps([at.line, at.x, at.epsilon]), digests[point.data]
-        if (key, digest) not in done.rows:
-            done.add(key, digest, [[point.measure()]])
-        rows.append(replace(at, value=done.rows[key, digest][0][0]))
-    return pd.DataFrame([vars(row) for row in rows])
+    return finished(FIGURES[name].measure(places, effort), name, places, effort, file)

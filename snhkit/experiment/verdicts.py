@@ -7,9 +7,11 @@ import numpy as np
 from snhkit.experiment.methods import title
 
 __all__ = [
+    "PAPERS_NETWORK",
     "cheap",
     "deeper_helps",
     "falls",
+    "falls_and_snh_least",
     "no_matter_at_large_k",
     "paramselect_wins",
     "rises",
@@ -19,17 +21,24 @@ __all__ = [
 ]
 
 
+PAPERS_NETWORK = "Paper's network"
+"""The line of SNH with the paper's fully connected network."""
+
+_OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
+
+
 def snh_wins(table: Any) -> tuple[bool, str]:
     """Return whether SNH is below the four other methods, and the numbers."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
-    others = wide[[title(k) for k in ("ug", "ag", "privtree", "dawa")]].min(axis=1)
+    others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
     plain = (wide["SNH"] < wide["Identity"]).sum()
     return bool(below.all()), (
         f"SNH is below UG, AG, PrivTree and DAWA in {int(below.sum())} of {len(below)} cases "
         f"(geometric mean of the ratio to the best of them {_ratio(wide['SNH'], others):.2f}), and "
         f"below a plain grid in {int(plain)}. The denoised grid is at "
-        f"{_ratio(wide['Denoised grid'], others):.2f} of the best of the four."
+        f"{_ratio(wide['Denoised grid'], others):.2f} of the best of the four, the paper's network "
+        f"at {_ratio(wide[PAPERS_NETWORK], others):.2f}."
     )
 
 
@@ -44,6 +53,16 @@ def falls(table: Any) -> tuple[bool, str]:
     told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
                      zip(ordered.first().items(), ordered.last(), strict=True))  # fmt: skip
     return bool(falls.all()), f"From the smallest to the largest number: {told}."
+
+
+def falls_and_snh_least(table: Any) -> tuple[bool, str]:
+    """Return whether each line falls, and SNH is below the paper's other methods."""
+    wide = table.pivot_table(index="x", columns="line", values="value")
+    below = wide["SNH"] < wide[_OTHERS].min(axis=1)
+    agrees, told = falls(table)
+    return agrees and bool(below.all()), (
+        f"{told} SNH is below UG, AG, PrivTree and DAWA at {int(below.sum())} of {len(below)} n."
+    )
 
 
 def rises(table: Any) -> tuple[bool, str]:
@@ -83,7 +102,7 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether errors are least at an inner width near ParamSelect's, and the numbers."""
+    """Return whether the lowest point lies inside, near ParamSelect's, and the numbers."""
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")
@@ -97,12 +116,15 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether the error first falls and then rises with depth, and the numbers."""
-    values = table.sort_values("x")["value"].to_numpy()
-    told = ", ".join(f"{v:.3f} at {x:g}" for x, v in zip(sorted(table.x), values, strict=True))
-    return bool(values[0] > values[1:].min() and values.argmin() < len(values) - 1), (
-        f"Error by depth: {told}."
-    )
+    """Return whether depth helps at each epsilon, but not the greatest, and the numbers."""
+    told, agree = [], True
+    for line, part in table.groupby("line", sort=False):
+        ordered = part.sort_values("x")
+        values = ordered["value"].to_numpy()
+        agree &= bool(values[0] > values[1:].min() and values.argmin() < len(values) - 1)
+        told.append(f"{line}: " + ", ".join(
+            f"{v:.3f} at {x:g}" for x, v in zip(ordered["x"], values, strict=True)))  # fmt: skip
+    return agree, f"Error by depth: {'; '.join(told)}."
 
 
 def cheap(table: Any) -> tuple[bool, str]:

@@ -1,19 +1,24 @@
 """The paper's figures measured again: their points, verdicts and page."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 import snhkit as snh
-from snhkit.cli.reproduce import _page
+from snhkit.cli.reproduce import _page, _table
 from snhkit.errors import InputError
 from snhkit.experiment import Place, verdicts
 from snhkit.experiment import reproduction as module
-from snhkit.experiment.reproduction import FIGURES, Row, figure
+from snhkit.experiment.jobs import Job
+from snhkit.experiment.reproduction import FIGURES, figure
 from snhkit.viz.figures.reproduction import reproduction_figure
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
-    return pd.DataFrame([vars(Row("D", line, x, x, value)) for line, x, value in rows])
+    return pd.DataFrame(
+        [{"data": "D", "line": line, "x": x, "epsilon": x, "value": v} for line, x, v in rows]
+    )
 
 
 def test_falls_and_rises():
@@ -29,12 +34,34 @@ def test_falls_and_rises():
 def test_snh_must_be_below_all_four(snh_error, agrees):
     lines = [("UG", 0.5), ("AG", 0.4), ("PrivTree", 0.3), ("DAWA", 0.2), ("Identity", 0.2)]
     told = table(
-        *((line, 1, v) for line, v in [*lines, ("SNH", snh_error), ("Denoised grid", 0.1)])
-    )
+        *((line, 1, v) for line, v in [*lines, ("SNH", snh_error), ("Denoised grid", 0.1),
+                                       (verdicts.PAPERS_NETWORK, 0.3)])
+    )  # fmt: skip
     found, sentence = verdicts.snh_wins(told)
     assert found is agrees
     assert f"in {int(agrees)} of 1 cases" in sentence
-    assert "at 0.50 of the best of the four" in sentence
+    assert "at 0.50 of the best of the four, the paper's network at 1.50" in sentence
+
+
+def test_the_number_of_records_must_help_and_snh_be_least():
+    others = [(line, x, 0.6 / x) for line in ("UG", "AG", "PrivTree", "DAWA") for x in (1, 2)]
+    good = table(*others, ("SNH", 1, 0.5), ("SNH", 2, 0.2))
+    agrees, told = verdicts.falls_and_snh_least(good)
+    assert agrees
+    assert told.endswith("SNH is below UG, AG, PrivTree and DAWA at 2 of 2 n.")
+    assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.7), ("SNH", 2, 0.2)))[0]
+    assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.1), ("SNH", 2, 0.2)))[0]
+
+
+def test_depth_must_help_at_each_epsilon_but_not_without_end():
+    good = [("epsilon 0.2", 2, 0.3), ("epsilon 0.2", 5, 0.1), ("epsilon 0.2", 20, 0.2)]
+    assert verdicts.deeper_helps(table(*good)) == (
+        True, "Error by depth: epsilon 0.2: 0.300 at 2, 0.100 at 5, 0.200 at 20.",
+    )  # fmt: skip
+    worse = [("epsilon 0.8", 2, 0.1), ("epsilon 0.8", 5, 0.2)]
+    endless = [("epsilon 0.8", 2, 0.2), ("epsilon 0.8", 5, 0.1)]
+    assert not verdicts.deeper_helps(table(*good, *worse))[0]
+    assert not verdicts.deeper_helps(table(*good, *endless))[0]
 
 
 def test_a_u_has_its_least_inside():
@@ -54,40 +81,57 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
     assert found.x.tolist() == [187, 750, 3_000] * 2
     assert found.line.tolist() == ["UG"] * 3 + ["Identity"] * 3
     again = figure("cardinality", places, quick=True)
-    pd.testing.assert_frame_equal(found, again)
+    pd.testing.assert_frame_equal(found.drop(columns="cpu_s"), again.drop(columns="cpu_s"))
     axes = reproduction_figure(FIGURES["cardinality"], found).axes[0]
     assert [line.get_label() for line in axes.get_lines()] == ["UG", "Identity"]
-    found.to_csv(tmp_path / "cardinality.csv", index=False)
+    (tmp_path / "figures").mkdir()
+    found.to_csv(_table(tmp_path, "cardinality"), index=False)
+    told = replace(FIGURES["cardinality"], judge=verdicts.falls)
+    monkeypatch.setitem(FIGURES, "cardinality", told)
     page = _page(tmp_path, True, ["Fargo"])
     assert "`snhkit reproduce --quick`" in page
     assert f"{found['value'][0]:.3f}" in page
     assert "| Impact of data cardinality | The error of all methods falls with n" in page
 
 
-def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_COMPARED", ("ug", "identity"))
-    places = {"Fargo": Place(snh.synthetic_points("fargo", 3_000))}
-    whole = figure("cardinality", places, quick=True)
-    measured, kept, calls = module._error, tmp_path / "points.jsonl", []
-
-    def until_the_fourth(*args, **kwargs):
-        calls.append(args)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return measured(*args, **kwargs)
-
-    monkeypatch.setattr(module, "_error", until_the_fourth)
-    with pytest.raises(KeyboardInterrupt):
-        figure("cardinality", places, quick=True, out=kept)
-    again = figure("cardinality", places, quick=True, out=kept)
-    assert len(calls) == 4 + 3
-    pd.testing.assert_frame_equal(again, whole, check_exact=True)
-    pd.testing.assert_frame_equal(figure("cardinality", places, quick=True, out=kept), whole)
-    assert len(calls) == 4 + 3
-    with pytest.raises(InputError, match="begun with other settings"):
-        figure("k", places, quick=True, out=kept)
-
-
 def test_an_unknown_figure_is_refused():
     with pytest.raises(InputError, match="there is no figure 'x'; there are budget"):
         figure("x", {}, quick=True)
+
+
+def test_an_interrupted_figure_continues_where_it_stopped(tmp_path, monkeypatch):
+    done = []
+
+    def jobs(places, effort):
+        def measure(x):
+            if len(done) == 2:
+                done.append(None)
+                raise KeyboardInterrupt
+            done.append(x)
+            return x / 3
+
+        return [Job("Fargo", "UG", x, "0.2", lambda x=x: measure(x)) for x in (1, 2, 3)]
+
+    monkeypatch.setitem(FIGURES, "k", replace(FIGURES["k"], measure=jobs))
+    places = {"Fargo": Place(snh.synthetic_points("fargo", 100))}
+    file = tmp_path / "points.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        figure("k", places, quick=True, file=file)
+    resumed = figure("k", places, quick=True, file=file)
+    assert done == [1, 2, None, 3]
+    whole = figure("k", places, quick=True)
+    pd.testing.assert_frame_equal(resumed.drop(columns="cpu_s"), whole.drop(columns="cpu_s"))
+    pd.testing.assert_frame_equal(figure("k", places, quick=True, file=file), resumed)
+    # Other records, and more effort, are measured anew.
+    other = {"Fargo": Place(snh.synthetic_points("fargo", 101))}
+    before = len(done)
+    figure("k", other, quick=True, file=file)
+    figure("k", places, quick=False, file=file)
+    assert len(done) == before + 6
+
+
+def test_costs_are_bars_of_three_panels():
+    told = FIGURES["costs"]
+    drawn = reproduction_figure(told, table(*(("SNH", x, 1 + x) for x in range(3))))
+    assert [axis.get_title() for axis in drawn.axes] == list(told.parts)
+    assert [axis.patches[0].get_height() for axis in drawn.axes] == [1, 2, 3]

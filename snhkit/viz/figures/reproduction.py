@@ -16,7 +16,7 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return lines of the measured values, one panel for each data set.
+    """Return lines of the measured values, one panel for each data set, or bars of named values.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     table : DataFrame
         The points, as ``snhkit.experiment.reproduction.figure`` returns them.
     """
+    if told.parts:
+        return _bars(told, table)
     names = list(dict.fromkeys(table["data"]))
     styles = method_styles(str(line) for line in table["line"])
     drawn = Figure(figsize=(4.6 * len(names) + 1.6, 3.6), layout="constrained")
@@ -35,10 +37,8 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
         for line, unordered in lines:
             points = unordered.sort_values("x")
             style = dict(styles[str(line)].line)
-            if told.axis.startswith("0:"):
-                style["linestyle"] = ""
             axis.plot(points["x"], points["value"], label=str(line), **style)
-        if told.axis in ("epsilon", "n", "k"):
+        if told.axis in ("epsilon", "n", "k", "layers"):
             axis.set_xscale("log")
         ticks = sorted(set(part["x"]))
         if len(ticks) <= _MOST_TICKS:
@@ -48,4 +48,20 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
         axis.set_ylim(bottom=0)
     axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     drawn.suptitle(told.heading)
+    return drawn
+
+
+def _bars(told: PaperFigure, table: "pd.DataFrame") -> Figure:
+    """Return bars of the lines' values, one panel for each named position on the axis."""
+    drawn = Figure(figsize=(3.4 * len(told.parts), 2.8), layout="constrained")
+    axes = drawn.subplots(1, len(told.parts), squeeze=False)[0]
+    styles = method_styles(str(line) for line in table["line"])
+    for x, (axis, name) in enumerate(zip(axes, told.parts, strict=True)):
+        for _, row in table[table["x"] == x].iterrows():
+            bar = axis.bar(str(row["line"]), row["value"], **styles[str(row["line"])].bar)
+            axis.bar_label(bar, fmt="%.3g")
+        axis.margins(y=0.15)
+        axis.set_title(name)
+        axis.tick_params(axis="x", labelrotation=20)
+    drawn.suptitle(f"{told.heading}: {table['data'].iloc[0]}")
     return drawn

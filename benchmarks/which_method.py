@@ -1,0 +1,72 @@
+"""The table "which method" of docs/methods.md: python benchmarks/which_method.py [--help].
+
+Needs nothing: it reads the table behind ``expected_error``, which ``plan_table.py`` measures on
+public cities. Prints, as Markdown, the method with the least expected error of squares around
+records, and those within a tenth, by n and epsilon, by how records crowd, and by the sides of the
+squares; then for each method the mean and the largest ratio of its error to the least (DPBench's
+regret), and in how many cases its error is within a tenth of the least.
+"""
+
+import argparse
+
+import numpy as np
+
+from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table, title
+from snhkit.experiment.evaluation import band_name
+from snhkit.experiment.expected import SIDE_M, regressors
+
+CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
+"""Numbers of records and epsilons."""
+
+GROUP = 5
+CLOSE = 1.1
+
+
+def errors(measure: str) -> dict[tuple, dict[str, float]]:
+    """Return the expected error of each method, by case, group of cities, and size band."""
+    table = plan_table()
+    crowded = np.array(sorted(table["crowding"].values()))
+    groups = {"even": crowded[:GROUP], "crowded": crowded[-GROUP:]}
+    return {
+        (n, epsilon, group, band): {
+            name: float(np.exp((terms @ np.array(part[measure]["coefficients"])).mean()))
+            for name, fits in table["fits"].items()
+            if (part := fits.get(f"{band[0]:g}")) and not METHODS[name].demonstration
+        }
+        for n, epsilon in CASES
+        for group, crowdings in groups.items()
+        for band in SIZE_BANDS_M
+        for terms in [regressors(n, epsilon, SIDE_M, crowdings)]
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Which method has the least expected error.")
+    parser.add_argument("--measure", default="rel_error")
+    found = errors(parser.parse_args().measure)
+    heads = [band_name(band) for band in SIZE_BANDS_M]
+    print("| n | epsilon | records |", " | ".join(heads), "|\n" + "|---" * (3 + len(heads)) + "|")
+    for n, epsilon, group in dict.fromkeys(key[:3] for key in found):
+        row = []
+        for band in SIZE_BANDS_M:
+            case = found[n, epsilon, group, band]
+            ordered = sorted(case, key=case.__getitem__)
+            best = case[ordered[0]]
+            close = [title(name) for name in ordered if case[name] <= CLOSE * best]
+            row.append(f"**{close[0]}** {best:.2g}" + "".join(f", {name}" for name in close[1:]))
+        print(f"| {n:,} | {epsilon:g} | {group} |", " | ".join(row), "|")
+    print(f"\n| method | {' | '.join(heads)} | largest ratio | within a tenth of the least |")
+    print("|---" * (3 + len(heads)) + "|")
+    ratios: dict[str, dict[tuple, float]] = {}
+    for key, case in found.items():
+        for name, error in case.items():
+            ratios.setdefault(name, {})[key] = error / min(case.values())
+    for name in sorted(ratios, key=lambda name: np.mean(np.log(list(ratios[name].values())))):
+        logs = {
+            band: [np.log(r) for key, r in ratios[name].items() if key[3] == band]
+            for band in SIZE_BANDS_M
+        }
+        means = [f"{np.exp(np.mean(part)):.2f}" if part else "" for part in logs.values()]
+        every = np.array(list(ratios[name].values()))
+        told = f"{every.max():.1f} | {int((every <= CLOSE).sum())} of {len(every)}"
+        print(f"| {title(name)} |", " | ".join(means), f"| {told} |")

@@ -1,0 +1,91 @@
+"""Measurements that are made one by one and kept in a file, so that they can be resumed."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from tqdm.auto import tqdm
+
+from snhkit.experiment.done import DoneCells
+from snhkit.experiment.effort import Effort
+from snhkit.experiment.places import Place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Job", "finished"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One point of a figure, to be measured.
+
+    Parameters
+    ----------
+    data, line : str
+        The data set and the line that the point belongs to.
+    x : float
+        Position on the axis.
+    epsilon : str
+        Epsilon as text.
+    measure : callable
+        A function without arguments that returns the value.
+    """
+
+    data: str
+    line: str
+    x: float
+    epsilon: str
+    measure: Callable[[], float]
+
+
+def finished(
+    jobs: Sequence[Job],
+    name: str,
+    places: Mapping[str, Place],
+    effort: Effort,
+    file: str | os.PathLike[str] | None,
+) -> "pd.DataFrame":
+    """Do the jobs that a file does not hold yet, and return all points.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        The jobs of one figure.
+    name : str
+        Short name of the figure.
+    places : mapping of str to Place
+        The data sets of the jobs.
+    effort : Effort
+        How much the jobs measure.
+    file : path or None
+        A file of JSON lines that keeps finished points.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and ``cpu_s``, the seconds of
+        processor time.
+    """
+    import pandas as pd
+
+    measures = ["value", "cpu_s"]
+    settings = {"bands_m": [[0, 0]], "measures": measures, "snhkit": version("snhkit")}
+    done = DoneCells.open(file, settings)
+    digests = {data: places[data].digest for data in {job.data for job in jobs}}
+    rows = []
+    for job in tqdm(jobs, name, unit="build", leave=False):
+        point = {"data": job.data, "line": job.line, "x": float(job.x), "epsilon": job.epsilon}
+        key = json.dumps({"figure": name, **point, "effort": asdict(effort)})
+        digest = digests[job.data]
+        if (key, digest) not in done.rows:
+            start = time.process_time()
+            value = float(job.measure())
+            done.add(key, digest, [[value, round(time.process_time() - start, 2)]])
+        found = dict(zip(measures, done.rows[key, digest][0], strict=True))
+        rows.append(point | {"epsilon": float(job.epsilon)} | found)
+    return pd.DataFrame(rows)
