@@ -77,8 +77,9 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
     from snhkit.experiment.reproduction import FIGURES, figure
     from snhkit.viz.figures.reproduction import reproduction_figure
 
-    own = data is not None and data.is_file()
-    if own:
+    own = False
+    if data is not None and data.is_file():
+        own = True
         records, beside = read(
             data, center=center, side_km=side_km, public=public, lat=None, lon=None
         )
