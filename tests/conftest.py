@@ -8,6 +8,7 @@ others other noise.
 """
 
 import os
+import shutil
 import tempfile
 import zlib
 from collections.abc import Generator, Iterator
@@ -202,3 +203,26 @@ def hasty_compiler() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator:
+    """A real browser that reaches this machine only, from SNHKIT_CHROMIUM or the path.
+
+    Without one, a skip, but a failure under CI.
+    """
+    found = os.environ.get("SNHKIT_CHROMIUM") or shutil.which("chromium")
+    if not found:
+        why = "no Chromium: install Debian's chromium, or name one in SNHKIT_CHROMIUM"
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(why)
+        pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    only_here = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu", only_here]
+        )
+        yield browser
+        browser.close()

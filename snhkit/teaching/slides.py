@@ -19,6 +19,7 @@ h1{font-size:2.6rem;color:#0b4f7d}h2{font-size:2.1rem;color:#0b4f7d}
 pre{font-size:1.05rem;line-height:1.35;background:#f6f6f6;padding:.7em 1em;
  overflow-x:auto;margin:.4em 0}
 img{max-width:100%;max-height:72vh}iframe{width:100%;height:70vh;border:0}
+.output_wrapper pre{white-space:pre-wrap;overflow-wrap:anywhere}
 table{border-collapse:collapse;font-size:1.15rem}
 td,th{padding:.25em .8em;border-bottom:1px solid #ddd}
 .jp-InputPrompt,.jp-OutputPrompt,.prompt,.anchor-link{display:none}
@@ -27,10 +28,27 @@ footer{position:fixed;right:1em;bottom:.5em;font-size:.8rem;color:#777}
 @media print{section{page-break-after:always}}
 """
 _SCRIPT = """
-const all=[...document.querySelectorAll("section")],foot=document.querySelector("footer");
+const tall=s=>s.scrollHeight>innerHeight+1;
+const sized=(s,size)=>{for(const cell of s.children)cell.style.zoom=size;return!tall(s)};
+const another=(s,cells)=>{const t=document.createElement("section");t.append(...cells);s.after(t)};
+const shows=cell=>cell.innerText.trim()||cell.querySelector("img,svg,iframe,math");
+function fit(s){
+ for(const cell of[...s.children])if(!shows(cell))cell.remove();
+ const cells=[...s.children],fits=()=>[1,.92,.85].some(size=>sized(s,size));let kept=cells.length;
+ while(!fits()&&kept>1)cells[--kept].remove();
+ if(kept<cells.length)another(s,cells.slice(kept));
+ const output=kept===1&&!fits()&&cells[0].querySelector(".output_wrapper");
+ if(output&&cells[0].querySelector(".input")){
+  const cell=cells[0].cloneNode(false);cell.append(output);another(s,[cell])}
+ for(let size=1;size>=.5&&!sized(s,size);)size-=.05;
+}
+let all=[];const foot=document.querySelector("footer");
 const now=()=>all.findIndex(s=>s.getBoundingClientRect().bottom>innerHeight/2);
 const tell=()=>foot.textContent=`${now()+1} / ${all.length}`;
-addEventListener("scroll",tell);tell();
+addEventListener("load",()=>{
+ for(let s=document.querySelector("section");s?.matches("section");s=s.nextElementSibling)fit(s);
+ all=[...document.querySelectorAll("section")];tell()});
+addEventListener("scroll",tell);
 addEventListener("keydown",e=>{
  const by={ArrowRight:1,PageDown:1," ":1,ArrowLeft:-1,PageUp:-1}[e.key];
  if(by){e.preventDefault();const to=all[now()+by];if(to)to.scrollIntoView()}});
@@ -75,8 +93,9 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
 def slides(notebook: dict[str, Any]) -> str:
     """Return the slides of a notebook with its outputs, as one HTML page.
 
-    Arrow keys turn the pages. Formulas are MathML and pictures are in the page, so that no
-    network is needed. A widget needs a kernel, so a note in its place refers to the notebook.
+    Arrow keys turn the pages. Cells that do not fit on the screen go on to the next page, and what
+    is too tall by itself is made smaller. Formulas are MathML and pictures are in the page, so that
+    no network is needed. A widget needs a kernel, so a note in its place refers to the notebook.
 
     Parameters
     ----------
@@ -102,7 +121,8 @@ def slides(notebook: dict[str, Any]) -> str:
     title = html.escape("".join(notebook["cells"][0]["source"]).partition("\n")[0].lstrip("# "))
     pages = []
     for cells in parts(notebook):
-        shown = {**notebook, "cells": [_without_kernel(cell) for cell in cells]}
+        kept = {key: value for key, value in notebook["metadata"].items() if key != "widgets"}
+        shown = {**notebook, "metadata": kept, "cells": [_without_kernel(c) for c in cells]}
         page: Any = nbformat.from_dict(shown)
         body, _ = exporter.from_notebook_node(page)
         pages.append(f"<section>{body}</section>")
@@ -122,9 +142,15 @@ def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
         if _WIDGET in output.get("data", {})
         else output
         for output in cell.get("outputs", [])
-        if output.get("name") != "stderr"
+        if output.get("name") != "stderr" and not _is_progress(output)
     ]
     return {**cell, "source": source, "outputs": outputs}
+
+
+def _is_progress(output: dict[str, Any]) -> bool:
+    """Return whether an output is a bar of progress, which tqdm draws as a widget."""
+    text = "".join(output.get("data", {}).get("text/plain", ""))
+    return _WIDGET in output.get("data", {}) and re.search(r"\d+%\||\[\d\d:\d\d", text) is not None
 
 
 def _said(text: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ LECTURE = {
         code("b", "print('six', 2 * 3)"),
         cell("markdown", "c", "**Next**", "subslide"),
         code("d", "from ipywidgets import IntSlider\nIntSlider()"),
+        code("e", "from tqdm.notebook import tqdm\nfor _ in tqdm([1], 'long work'): pass"),
     ],
 }
 
@@ -49,6 +50,25 @@ def test_a_page_has_outputs_and_formulas_and_loads_nothing():
     assert page.count("<section>") == 2
     assert "six 6" in page
     assert page.count("<math") == 2
-    assert "can be moved and played with" in page
+    assert page.count("can be moved and played with") == 1
+    assert "%|" not in page  # the bar of progress
+    assert "widget-state" not in page
     assert "$" not in re.sub(r"<script>.*", "", page, flags=re.DOTALL)
     assert re.findall(r"(?:src|href)=['\"]?(?:https?:)?//", page) == []
+
+
+def test_cells_that_do_not_fit_go_on_to_the_next_page(chromium, tmp_path):
+    many = [cell("markdown", f"m{k}", f"Line {k}. " * 40, "-") for k in range(9)]
+    tall = code("t", "\n".join(f"x{k} = {k}" for k in range(60)))
+    lecture = LECTURE | {"cells": [cell("markdown", "a", "# Title", "slide"), *many, tall]}
+    file = tmp_path / "slides.html"
+    file.write_text(slides(lecture), encoding="utf-8")
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(file.as_uri())
+    page.wait_for_function("document.querySelector('footer').textContent")
+    heights = page.evaluate("[...document.querySelectorAll('section')].map(s => s.scrollHeight)")
+    texts = page.locator("section").all_inner_texts()
+    assert len(heights) > 2
+    assert max(heights[:-1]) <= 721
+    assert all(text.strip() for text in texts)
+    assert [f"Line {k}." in " ".join(texts) for k in range(9)] == [True] * 9

@@ -1,8 +1,7 @@
-"""A real browser that cannot reach anything but this machine, and a JupyterLab for it."""
+"""A page of the browser, and a JupyterLab for it."""
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,26 +14,6 @@ from pathlib import Path
 import pytest
 
 TOKEN = "only-on-this-machine"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator:
-    """Chromium, from SNHKIT_CHROMIUM or the path; without one, a skip, but a failure under CI."""
-    found = os.environ.get("SNHKIT_CHROMIUM") or shutil.which("chromium")
-    if not found:
-        why = "no Chromium: install Debian's chromium, or name one in SNHKIT_CHROMIUM"
-        if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail(why)
-        pytest.skip(why)
-    from playwright.sync_api import sync_playwright
-
-    only_here = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=found, args=["--no-sandbox", "--disable-gpu", only_here]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The exercises of lecture 2, "Privacy by hand"."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,16 +47,17 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
     missing = Verdict(None, "Let the function return True or False for a count such as 18.")
     if unanswered(answer):
         return missing
-    if not callable(answer):
+    bet: Callable[[int], bool] = answer
+    if not callable(bet):
         return Verdict(False, f"{answer!r} is no function.", "Keep the line `def bet(count):`.")
     try:
-        first = answer(WITH)
+        first = bet(WITH)
     except Exception as error:  # whatever a student's function raises
         said = f"bet({WITH}) raises {type(error).__name__}: {error}."
         return Verdict(False, said, "The function is told one number, the released count.")
     if unanswered(first):
         return missing
-    won, best = bets_won(answer, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
+    won, best = bets_won(bet, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
     if won > best - 0.01:
         says = f"It wins {won:.1%} of {_ROUNDS:,} bets, and no strategy wins more than {best:.1%}."
         return Verdict(True, says)
