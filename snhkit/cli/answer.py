@@ -1,7 +1,6 @@
 """The command that answers boxes and polygons from a release."""
 
 import json
-import math
 import warnings
 
 import click
@@ -27,36 +26,47 @@ __all__ = ["answer"]
 def answer(file, boxes, out, as_json) -> None:
     """Count boxes or polygons with a released file; costs no privacy.
 
-    The rows are written again with the columns count and standard_error, one standard deviation of
-    the noise; the latter is empty where a network stands between the noise and the count. The
-    columns of a CSV file may be separated by a comma, a semicolon, a | or a tab.
+    The rows are written again with the columns count; low and high, between which the true count
+    lies in about 90 % of cases, an estimate from public cities; and standard_error, one standard
+    deviation of the noise alone. What is not known is left empty. The columns of a CSV file may be
+    separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:
       snhkit answer trips.snh --boxes boxes.csv --out counts.csv
     """
     refuse_same_file(file=file, boxes=boxes, out=out)
+    import numpy as np
+
     from snhkit.data.reading.boxes import answered, beyond, read_boxes
     from snhkit.loading import load
+    from snhkit.release.intervals import unmeasured
 
     made = load(file)
     with warnings.catch_warnings(record=True) as outside:
         warnings.simplefilter("always", OutsideWarning)
         queries, rows = read_boxes(boxes, made.region)
         counts = made.answer(queries)
-    errors = made.standard_error(queries)
+        bounds = made.interval(queries)
+        errors = made.standard_error(queries)
+    found = {"low": bounds[:, 0], "high": bounds[:, 1], "standard_error": errors}
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
     for warning in outside:
         say(f"{boxes}: {warning.message}", err=True)
     if as_json:
-        told = enumerate(zip(counts.round(3).tolist(), errors.round(3).tolist(), strict=True), 1)
-        found = [
-            {"row": k, "count": count + 0.0, "standard_error": None if math.isnan(error) else error}
-            for k, (count, error) in told
-        ]
-        text = json.dumps(found, indent=1)
+        told = {name: values.round(3) + 0.0 for name, values in ({"count": counts} | found).items()}
+        text = json.dumps(
+            [
+                {"row": k + 1}
+                | {name: None if np.isnan(of[k]) else float(of[k]) for name, of in told.items()}
+                for k in range(len(counts))
+            ],
+            indent=1,
+        )
     else:
-        text = answered(rows, counts, kind.lower(), errors)
+        text = answered(rows, counts, kind.lower(), found)
+    if reason := unmeasured(made):
+        say(reason, err=True)
     if past := int(beyond(queries, made.region).sum()):
         say(
             f"{past:,} of {len(queries):,} boxes or polygons reach outside the region; the part "

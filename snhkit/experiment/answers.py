@@ -30,8 +30,9 @@ def answers_frame(
     boxes : RangeQueries
         The same boxes in metres.
     releases : mapping of name to Release
-        Each gets the columns ``NAME_epsilon``, ``NAME_count`` and ``NAME_standard_error`` (in
-        records; nan where no theory gives it).
+        Each gets the columns ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the
+        noise), ``NAME_low`` and ``NAME_high`` (the count's 90 % interval), all but the first in
+        records; nan where not known.
 
     Returns
     -------
@@ -46,8 +47,8 @@ def answers_frame(
     >>> drawn = [(46.87, -96.80, 46.88, -96.78)]
     >>> boxes = snh.RangeQueries.from_degrees(data.region, *zip(*drawn))
     >>> answers = answers_frame(drawn, boxes, {"UG": data.release(snh.UniformGrid(), epsilon=1)})
-    >>> list(answers.columns[-3:])
-    ['UG_epsilon', 'UG_count', 'UG_standard_error']
+    >>> list(answers.columns[-5:])
+    ['UG_epsilon', 'UG_count', 'UG_standard_error', 'UG_low', 'UG_high']
     """
     import pandas as pd
 
@@ -65,6 +66,7 @@ def answers_frame(
         columns[f"{name}_epsilon"] = float(release.epsilon)
         columns[f"{name}_count"] = release.answer(boxes).round(3) + 0.0  # no -0.0
         columns[f"{name}_standard_error"] = release.standard_error(boxes).round(3)
+        columns[f"{name}_low"], columns[f"{name}_high"] = release.interval(boxes).round(3).T
     return pd.DataFrame(columns)
 
 

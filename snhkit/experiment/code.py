@@ -113,7 +113,8 @@ def code(
         parts.append(
             "answers = {name: release.answer(boxes) for name, release in releases.items()}\n"
             "for name, counts in answers.items():\n"
-            "    print(name, counts.round(1).tolist())\n"
+            "    bounds = releases[name].interval(boxes, level=0.9)  # nan where not known\n"
+            "    print(name, counts.round(1).tolist(), bounds.round(1).tolist())\n"
             "fmap = snh.compare_map(releases, boxes)"
         )
     return "\n\n".join(parts) + "\n"

@@ -26,6 +26,7 @@ __all__ = [
     "cells_in_boxes",
     "interval_table",
     "scales",
+    "unmeasured",
 ]
 
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
@@ -136,6 +137,12 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
     level : float
         Wanted coverage, from 0.5 to 0.99.
 
+    Returns
+    -------
+    ndarray
+        The bounds in records; nan where neither the noise is known nor the errors of the method
+        were measured.
+
     Raises
     ------
     InputError
@@ -152,7 +159,28 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
         share = (probability - low) / (high - low)
         z = (1 - share) * quantiles[:, above - 1] + share * quantiles[:, above]
         found.append(np.maximum(asked.answers + z * unit, 0))
-    return np.stack(found, axis=1)
+    together = np.stack(found, axis=1)
+    if method not in _table()["quantiles"]:
+        together[np.isnan(asked.variance)] = np.nan
+    together[asked.area <= 0] = 0  # outside the region nothing is counted
+    return together
+
+
+def unmeasured(release: "Release") -> str:
+    """Return a sentence on why a release's intervals are not known; empty if they are known.
+
+    Parameters
+    ----------
+    release : Release
+        The release.
+    """
+    whole = RangeQueries(release.region, [0], [0], [release.region.side_m], [release.region.side_m])
+    if release.method in _table()["quantiles"] or np.isfinite(release.standard_error(whole)[0]):
+        return ""
+    return (
+        f"The interval of {release.method} is not known: no theory gives the error of its counts, "
+        "and its errors on public cities are not in the table behind the intervals."
+    )
 
 
 def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:

@@ -197,7 +197,8 @@ class Release:
         Returns
         -------
         ndarray
-            Lower and upper bounds in records, not below 0.
+            Lower and upper bounds in records, not below 0; nan if neither theory nor measurements
+            on public cities tell the errors of the method, as for ``SNH``.
 
         Raises
         ------

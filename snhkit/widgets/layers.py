@@ -140,7 +140,7 @@ def _in_districts(
     true = {}
     if TRUTH in names:
         counts = session.true_districts.astype(float)
-        true = {TRUTH: Answers(counts, np.full(len(counts), np.nan))}
+        true = {TRUTH: Answers(counts, np.full((len(counts), 2), np.nan))}
     scale = districts.scale(answers.counts for answers in (built or true).values())
     shown = built | true
-    return {name: districts.overlay(*shown[name], scale, name) for name in names}
+    return {name: districts.overlay(*shown[name][:2], scale, name) for name in names}

@@ -97,7 +97,7 @@ def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFra
                     "box": number,
                     "method": name,
                     "count": release.answer(boxes),
-                    "error": release.standard_error(boxes),
+                    **dict(zip(("low", "high"), release.interval(boxes).T, strict=True)),
                     **told,
                 }
             )

@@ -21,6 +21,7 @@ from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.neural import Networks
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
+from snhkit.release.intervals import unmeasured
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.shelf import Shelf
@@ -165,7 +166,7 @@ class Session:
     def _of_districts(self, release: Release) -> Answers | None:
         if self.districts is None:
             return None
-        return Answers(*self.districts.answers(release))
+        return Answers(*self.districts.answers(release), unmeasured(release))
 
     def keep(self, built: Built, *, stored: bool = False) -> None:
         """Add a release as the newest; no release replaces another one.
@@ -210,7 +211,7 @@ class Session:
     def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
         """Return each release's counts of boxes, by the name of the release."""
         return {
-            name: Answers(release.answer(boxes), release.standard_error(boxes))
+            name: Answers(release.answer(boxes), release.interval(boxes), unmeasured(release))
             for name, release in self.releases.items()
         }
 

@@ -15,18 +15,29 @@ __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
 _SLACK = 0.02  # of a size: a box in degrees is not quite square in metres
 _CAPTION = "Released counts of each {}"
-_OTHER_ERROR = (
-    "Noise ± is one standard deviation of the noise alone. It does not include the error that "
-    "arises because records are not spread evenly inside a method's cells. It is not known where "
-    "a network stands between the noise and the answer."
+_INTERVALS = (
+    "Below each count stands its 90 % interval, which holds the true count in about nine of ten "
+    "cases. The interval allows for the noise and for records that lie unevenly inside cells; it "
+    "is an estimate from public cities, not a promise."
 )
 
 
 class Answers(NamedTuple):
-    """Released counts of q boxes and their standard errors, nan where not known; shape (q,)."""
+    """Released counts of q queries with their intervals.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (q,)
+        Released counts, in records.
+    bounds : ndarray, shape (q, 2)
+        Lower and upper bounds of the 90 % intervals, in records; nan where not known.
+    unknown : str
+        A sentence on why intervals are not known; empty if they are.
+    """
 
     counts: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    unknown: str = ""
 
 
 def answers_table(
@@ -92,8 +103,15 @@ def _table(
     return (
         f'<table class="snhkit-answers"><caption>{_CAPTION.format(first[0].lower())}</caption>'
         f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or nothing}</tbody></table>"
-        + (f'<p class="snhkit-soft">{_OTHER_ERROR}</p>' if rows and columns else "")
+        + (_notes(columns) if rows and columns else "")
     )
+
+
+def _notes(columns: Mapping[str, Answers]) -> str:
+    """Return sentences on the meaning of the intervals, and on why some are not known."""
+    reasons = list(dict.fromkeys(each.unknown for each in columns.values() if each.unknown))
+    said = " ".join([_INTERVALS, *reasons])
+    return f'<p class="snhkit-soft">{html.escape(said)}</p>'
 
 
 def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> str:
@@ -113,10 +131,8 @@ def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) 
 
 def _counts(k: int, columns: Mapping[str, Answers], truth: NDArray | None) -> str:
     row = ""
-    for counts, errors in columns.values():
-        known = np.isfinite(errors[k])
-        said = f"noise ± {errors[k]:,.1f}" if known else "noise not known"
-        row += f"<td>{_number(counts[k])}<small>{said}</small>"
+    for counts, bounds, unknown in columns.values():
+        row += f"<td>{_number(counts[k])}{_interval(bounds[k], unknown)}"
         if truth is not None:
             row += (
                 f'<small class="snhkit-truth">off by {_number(counts[k] - truth[k], "+")}</small>'
@@ -125,6 +141,13 @@ def _counts(k: int, columns: Mapping[str, Answers], truth: NDArray | None) -> st
     if truth is not None:
         row += f'<td class="snhkit-truth">{truth[k]:,}</td>'
     return row
+
+
+def _interval(bounds: NDArray[np.float64], unknown: str) -> str:
+    if not np.isfinite(bounds).all():
+        return f'<small title="{html.escape(unknown)}">interval not known</small>'
+    low, high = bounds
+    return f"<small>{_number(low)} to {_number(high)}</small>"
 
 
 def _number(value: float, sign: str = "") -> str:

@@ -22,10 +22,11 @@ def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
     )
     a, b = np.round(released.answer(boxes), 3)
     e, f = np.round(released.standard_error(boxes), 3)
+    (g, h), (i, j) = np.round(released.interval(boxes), 3)
     assert out == (
-        "id,South, west ,north,east,note,count,standard_error\n"
-        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a},{e}\n'
-        f"8,43.038,-87.911,43.0385,-87.910,,{b},{f}\n"
+        "id,South, west ,north,east,note,count,low,high,standard_error\n"
+        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a},{g},{h},{e}\n'
+        f"8,43.038,-87.911,43.0385,-87.910,,{b},{i},{j},{f}\n"
     )
     assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
     assert (tmp_path / "c.csv").read_text() == out
@@ -44,15 +45,17 @@ def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
     assert (code, err) == (0, "")
     boxes = snh.RangeQueries.from_degrees(released.region, 43.03, -87.92, 43.04, -87.91)
     count = round(float(released.answer(boxes)[0]), 3)
+    low, high = np.round(released.interval(boxes)[0], 3)
     noise = round(float(released.standard_error(boxes)[0]), 3)
+    told = {"count": count, "low": low, "high": high, "standard_error": noise}
     back = json.loads(out)
     assert [f["properties"] for f in back["features"]] == [
-        {"n": 1, "gap": None, "count": count, "standard_error": noise},
-        {"count": count, "standard_error": noise},
+        {"n": 1, "gap": None, **told},
+        told,
     ]
     for f in back["features"]:
-        f["properties"].pop("count")
-        f["properties"].pop("standard_error")
+        for name in told:
+            f["properties"].pop(name)
     other["properties"] = {}
     assert back == json.loads(json.dumps(document))
     assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.geojson") == (0, "", "")
@@ -73,7 +76,7 @@ def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     )
     code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
     assert code == 0
-    assert out.splitlines()[2] == "10,10,11,11,0.0,0.0"
+    assert out.splitlines()[2] == "10,10,11,11,0.0,0.0,0.0,0.0"
     assert " ".join(err.split()) == (
         "b.csv: 1 of 3 boxes lie outside the region of 2000 m around (43.038, -87.91), so their "
         "counts are 0 (boxes 1, counted from 0). 2 of 3 boxes or polygons reach outside the "
@@ -122,10 +125,12 @@ def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
     (row,) = json.loads(out)
     assert code == 0
     assert row["standard_error"] > 0
+    assert row["low"] <= row["count"] <= row["high"]
     _, table, _ = run("answer", "t.snh", "--boxes", "b.csv")
     head, line = table.splitlines()
-    assert head == "south,west,north,east,count,standard_error"
-    assert line.split(",")[-2:] == [str(row["count"]), str(row["standard_error"])]
+    assert head == "south,west,north,east,count,low,high,standard_error"
+    names = ("count", "low", "high", "standard_error")
+    assert line.split(",")[-4:] == [str(row[name]) for name in names]
     _, out, _ = run("ledger", "t.csv.ledger", "--json")
     assert json.loads(out)["entries"][0]["state"] == "settled"
     _, out, _ = run("cities", "--json")

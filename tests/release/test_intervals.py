@@ -16,6 +16,7 @@ from snhkit.release.intervals import (
     bounds,
     interval_table,
     scales,
+    unmeasured,
 )
 
 
@@ -58,6 +59,19 @@ def test_a_higher_level_is_wider_and_no_bound_is_negative():
 
 def test_an_unknown_method_gets_bounds_as_well():
     assert (np.diff(bounds("Quarters", known([50.0]), 0.9)) > 0).all()
+
+
+def test_without_theory_and_measurement_no_bounds_are_given_but_a_reason(release, monkeypatch):
+    assert np.isnan(bounds("Quarters", known([50.0], np.nan), 0.9)).all()
+    assert np.isfinite(bounds("DAWA", known([50.0], np.nan), 0.9)).all()
+    assert unmeasured(release) == ""
+    object.__setattr__(release, "method", "Quarters")
+    try:
+        assert unmeasured(release) == ""  # the noise is known
+        monkeypatch.setattr(snh.Release, "standard_error", lambda _, boxes: np.array([np.nan]))
+        assert "The interval of Quarters is not known" in unmeasured(release)
+    finally:
+        object.__setattr__(release, "method", "Identity")
 
 
 def test_bins_without_a_measurement_are_those_of_the_nearest():

@@ -8,8 +8,9 @@ from snhkit.widgets.tables import Answers, answers_table, districts_table, ledge
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 BOXES = RangeQueries(CITY, [0, 9_500], [0, 100], [1_000, 1_000], [2_500, 50])
-UG = Answers(np.array([1234.56, -0.04]), np.array([7.25, 0.5]))
-SNH = Answers(np.array([5, 6.5]), np.full(2, np.nan))
+UG = Answers(np.array([1234.56, -0.04]), np.array([[1_220.04, 1_250.26], [0, 3.5]]))
+WHY = "The interval of SNH is not known: <why>."
+SNH = Answers(np.array([5, 6.5]), np.full((2, 2), np.nan), WHY)
 
 
 def cells(table: str) -> list[list[str]]:
@@ -22,9 +23,12 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     table = answers_table(BOXES, {"UG": UG, "SNH": SNH})
     assert cells(table) == [
         ["Box", "Size in metres", "UG", "SNH"],
-        ["1", "1,000 × 2,500", "1,234.6|noise ± 7.2", "5.0|noise not known"],
-        ["2", "1,000 × 50 (reaches outside)", "0.0|noise ± 0.5", "6.5|noise not known"],
+        ["1", "1,000 × 2,500", "1,234.6|1,220.0 to 1,250.3", "5.0|interval not known"],
+        ["2", "1,000 × 50 (reaches outside)", "0.0|0.0 to 3.5", "6.5|interval not known"],
     ]
+    assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
+    assert "holds the true count in about nine of ten" in table
+    assert "not known" not in answers_table(BOXES, {"UG": UG})
     assert table.count('scope="col"') == 4
     assert table.count('scope="row"') == 2
 
@@ -33,8 +37,8 @@ def test_the_truth_and_the_error_are_there_only_if_given():
     assert "Truth" not in answers_table(BOXES, {"UG": UG})
     assert "off by" not in answers_table(BOXES, {"UG": UG})
     _, first, second = cells(answers_table(BOXES, {"UG": UG}, truth=np.array([1240, 2000])))
-    assert first[2:] == ["1,234.6|noise ± 7.2||off by -5.4", "1,240"]
-    assert second[2:] == ["0.0|noise ± 0.5||off by -2,000.0", "2,000"]
+    assert first[2:] == ["1,234.6|1,220.0 to 1,250.3||off by -5.4", "1,240"]
+    assert second[2:] == ["0.0|0.0 to 3.5||off by -2,000.0", "2,000"]
 
 
 def test_no_box_yet():
@@ -46,8 +50,8 @@ def test_districts_have_a_row_each_once_something_was_released():
     assert "<i>" not in table
     assert cells(table) == [
         ["District", "UG", "Truth"],
-        ["West", "1,234.6|noise ± 7.2||off by -5.4", "1,240"],
-        ["&lt;i&gt;", "0.0|noise ± 0.5||off by -2,000.0", "2,000"],
+        ["West", "1,234.6|1,220.0 to 1,250.3||off by -5.4", "1,240"],
+        ["&lt;i&gt;", "0.0|0.0 to 3.5||off by -2,000.0", "2,000"],
     ]
     assert "Released counts of each district" in table
     assert cells(districts_table(["West"], {}))[1:] == [["No release yet: press Build."]]

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def answered(
     rows: BoxRows,
     counts: NDArray[np.float64],
     suffix: str,
-    errors: NDArray[np.float64] | None = None,
+    more: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> str:
     """Return the rows with a column ``count``, as the text of a .csv, .geojson or .json file.
 
@@ -101,8 +102,8 @@ def answered(
         The answers of a release, in records; they are rounded to three decimals.
     suffix : str
         The kind of file, such as ".csv". Boxes of GeoJSON may become a table of their bounds.
-    errors : ndarray, shape (q,), optional
-        Standard errors of the noise, for a column ``standard_error``; empty where nan.
+    more : mapping of str to ndarray of shape (q,), optional
+        Values of further columns, by name; empty where nan.
 
     Returns
     -------
@@ -121,8 +122,8 @@ def answered(
     37.5,12.346
     """
     found = {"count": np.round(counts, 3) + 0.0}  # no -0.0
-    if errors is not None:
-        found["standard_error"] = np.round(errors, 3)
+    for name, values in (more or {}).items():
+        found[name] = np.round(values, 3) + 0.0
     if isinstance(rows, pd.DataFrame):
         if suffix in _GEOJSON:
             raise InputError(

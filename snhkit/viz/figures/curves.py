@@ -29,8 +29,8 @@ def count_bars(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns ``box`` (a number), ``method``, ``count``, ``error`` (one standard deviation of
-        the noise, nan where not known) and, only if it may be shown, ``truth``.
+        Columns ``box`` (a number), ``method``, ``count``, ``low`` and ``high`` (the bounds of the
+        count's interval, nan where not known) and, only if it may be shown, ``truth``.
 
     Returns
     -------
@@ -43,11 +43,12 @@ def count_bars(table: pd.DataFrame) -> Figure:
 
     Examples
     --------
-    >>> table = pd.DataFrame({"box": [1], "method": ["UG"], "count": [9.0], "error": [2.0]})
+    >>> bounds = {"low": [7.0], "high": [12.0]}
+    >>> table = pd.DataFrame({"box": [1], "method": ["UG"], "count": [9.0], **bounds})
     >>> count_bars(table).axes[0].get_ylabel()
     'records'
     """
-    need_columns("count_bars", table, "box", "method", "count", "error")
+    need_columns("count_bars", table, "box", "method", "count", "low", "high")
     figure, axis = _figure()
     boxes, methods = list(dict.fromkeys(table["box"])), list(dict.fromkeys(table["method"]))
     styles = method_styles(methods)
@@ -56,8 +57,10 @@ def count_bars(table: pd.DataFrame) -> Figure:
         rows = table[table["method"] == name]
         at = np.array([boxes.index(box) for box in rows["box"]]) + (k + 0.5) * step - 0.35
         style = {**styles[name].line, "linestyle": ""}
-        bars = np.nan_to_num(np.asarray(rows["error"], float))
-        axis.errorbar(at, np.asarray(rows["count"], float), bars, capsize=3, **style)
+        counts, low, high = (np.asarray(rows[of], float) for of in ("count", "low", "high"))
+        # An interval is never below 0, but a count can be.
+        known = np.nan_to_num(np.maximum([counts - low, high - counts], 0))
+        axis.errorbar(at, counts, known, capsize=3, **style)
         axis.plot([], [], label=name, **style)
     if "truth" in table:
         true = np.asarray(table.drop_duplicates("box")["truth"], float)

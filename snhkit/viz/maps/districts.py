@@ -122,8 +122,8 @@ def district_overlay(
         ``districts`` (GeoJSON in degrees) and ``legend``.
     """
     shapes = Districts.of(release.region, districts, label)
-    counts, errors = shapes.answers(release)
-    return shapes.overlay(counts, errors, shapes.scale([counts]), title)
+    counts, bounds = shapes.answers(release)
+    return shapes.overlay(counts, bounds, shapes.scale([counts]), title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,10 +172,10 @@ class Districts:
         return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
 
     def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a release's counts and standard errors, each of shape (q,), in records."""
+        """Return a release's counts, shape (q,), and 90 % intervals, shape (q, 2), in records."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OutsideWarning)  # the map shows what lies outside
-            return release.answer(self.frame), release.standard_error(self.frame)
+            return release.answer(self.frame), release.interval(self.frame)
 
     def map(self, release: "Release", m: folium.Map | None = None) -> folium.Map:
         """Return a map of the polygons coloured by a release's counts; see ``district_map``.
@@ -187,8 +187,8 @@ class Districts:
         m : folium.Map, optional
             The map to which the polygons are added; by default a new map of the release's region.
         """
-        counts, errors = self.answers(release)
-        overlay = self.overlay(counts, errors, self.scale([counts]), release.method)
+        counts, bounds = self.answers(release)
+        overlay = self.overlay(counts, bounds, self.scale([counts]), release.method)
         overlay["legend"]["note"] = stamp(release)
         m = base_map(release.region) if m is None else m
         _Districts(overlay).add_to(m)
@@ -213,14 +213,16 @@ class Districts:
         return ColourScale.up_to(max(known, default=1.0), _UNIT)
 
     def overlay(
-        self, counts: NDArray, errors: NDArray, scale: ColourScale, title: str
+        self, counts: NDArray, bounds: NDArray, scale: ColourScale, title: str
     ) -> dict[str, Any]:
         """Return the layer that ``district_overlay`` describes.
 
         Parameters
         ----------
-        counts, errors : ndarray, shape (q,)
-            Released counts of the polygons and their standard errors, nan where not known.
+        counts : ndarray, shape (q,)
+            Released counts of the polygons.
+        bounds : ndarray, shape (q, 2)
+            Lower and upper bounds of their 90 % intervals, nan where not known.
         scale : ColourScale
             The colours of records per km².
         title : str
@@ -236,7 +238,7 @@ class Districts:
                     "colour": "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None,
                     "lines": [
                         self.names[k],
-                        *_lines(counts[k], errors[k], density[k], self.share[k]),
+                        *_lines(counts[k], bounds[k], density[k], self.share[k]),
                     ],
                 },
             }
@@ -263,12 +265,12 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
     return [str(name) for name in districts.iloc[:, found[0]]]
 
 
-def _lines(count: float, error: float, density: float, share: float) -> list[str]:
+def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[str]:
     """Return the lines of a polygon's tooltip that stand below the name."""
     if share <= 0:
         return ["outside the region: not counted"]
-    known = "" if np.isnan(error) else f" ± {error:,.1f} (standard error of the noise)"
-    lines = [f"{count + 0:,.1f} records{known}", f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
+    known = [] if np.isnan(bounds).any() else ["90 % interval: {:,.1f} to {:,.1f}".format(*bounds)]
+    lines = [f"{count + 0:,.1f} records", *known, f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
     part = [] if share >= _WHOLE else [f"{share:.0%} of its area lies in the region and is counted"]
     return lines + part
 

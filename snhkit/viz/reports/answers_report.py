@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Ledger
+from snhkit.release.intervals import unmeasured
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["answers_html"]
 
-_NOISE_ONLY = (
-    "± is the standard error of the noise, where theory gives it. Records that are unevenly "
-    "spread inside cells cause a further error, which ± does not include."
+_INTERVALS = (
+    "In brackets stands the 90 % interval of each count, which holds the true count in about nine "
+    "of ten cases. The interval is an estimate from public cities, not a promise."
 )
 
 
@@ -86,22 +88,25 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
     columns = [
         name if "ε = " in name else f"{name}, {release.price}" for name, release in releases.items()
     ]
-    told = [(r.answer(boxes), r.standard_error(boxes)) for r in releases.values()]
+    told = [(r.answer(boxes), r.interval(boxes)) for r in releases.values()]
     rows = [
         [
             k + 1,
             f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}",
-            *(_count(counts[k], errors[k]) for counts, errors in told),
+            *(_count(counts[k], bounds[k]) for counts, bounds in told),
         ]
         for k in range(len(boxes))
     ]
-    return [table(["Box", "Metres", *columns], rows), paragraph(_NOISE_ONLY)]
+    reasons = dict.fromkeys(unmeasured(release) for release in releases.values())
+    said = " ".join([_INTERVALS, *filter(None, reasons)])
+    return [table(["Box", "Metres", *columns], rows), paragraph(said)]
 
 
-def _count(count: float, error: float) -> str:
-    """Return a count as text, with its standard error if that is known."""
-    known = "" if np.isnan(error) else f" ± {error:,.1f}"
-    return f"{np.round(count, 1) + 0:,.1f}{known}"
+def _count(count: float, bounds: NDArray[np.float64]) -> str:
+    """Return a count as text, with its interval in brackets."""
+    low, high = bounds
+    known = "interval not known" if np.isnan(low) else f"{low:,.1f} to {high:,.1f}"
+    return f"{np.round(count, 1) + 0:,.1f} ({known})"
 
 
 def _card(release: "Release") -> Markup:

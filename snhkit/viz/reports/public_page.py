@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.privacy import written
+from snhkit.release.intervals import unmeasured
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.reports.page import map_page, maps, page, paragraph, section, table, wide
 
@@ -16,21 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["public_html"]
 
-_LEVEL, _TIMES = "90 %", 1.645  # standard deviations on both sides of a normal error
+_LEVEL = "90 %"
 _HOW_TO_READ = (
     "Noise was added to every count, so that nobody can tell whether {unit} is among the records. "
     "Counts are estimates: they can be too large, too small, or below zero where nobody was. "
     "Epsilon, {epsilon}, says how strong the protection is; the smaller, the stronger."
 )
 _INTERVAL = (
-    f"The interval covers the noise in {_LEVEL} of cases. Where it reaches to 0 the count does not "
-    "show that anybody was there, and no number is given. Records that lie unevenly inside cells "
-    "cause a further error, which the interval does not include."
+    f"The interval holds the true count in about {_LEVEL} of cases. The interval allows for the "
+    "noise and for records that lie unevenly inside cells; it is an estimate from public cities, "
+    "not a promise. Where the interval reaches to 0 the count does not show that anybody was "
+    "there, and no number is given."
 )
-_NO_INTERVAL = (
-    "The size of the error of this method is not known from theory: a network stands between the "
-    "noise and the counts. Small counts may be nothing but noise."
-)
+_NO_INTERVAL = "Small counts may be nothing but noise."
 _NOT_MEASURED = (
     "How far the counts are from the truth was not measured: measuring it would tell about the "
     "records. Nothing on this page was computed from the records except what the card lists as "
@@ -97,24 +96,24 @@ def public_html(
 
 def _districts(release: "Release", districts: Districts) -> list[Markup]:
     """Return the map and the table of districts, and a sentence on their intervals."""
-    counts, errors = districts.answers(release)
+    counts, bounds = districts.answers(release)
     rows = [
-        [label, _density(density, share), *_told(count, error, share)]
-        for label, density, share, count, error in zip(
+        [label, _density(density, share), *_told(count, interval, share)]
+        for label, density, share, count, interval in zip(
             districts.titles,
             districts.density(counts),
             districts.share,
             counts,
-            errors,
+            bounds,
             strict=True,
         )
     ]
     shown = table(["District", "per km²", "Records", f"{_LEVEL} interval"], rows)
-    known = bool(np.isfinite(errors).any())
+    unknown = unmeasured(release)
     return [
         map_page(districts.map(release)),
         shown,
-        paragraph(_INTERVAL if known else _NO_INTERVAL),
+        paragraph(f"{unknown} {_NO_INTERVAL}" if unknown else _INTERVAL),
     ]
 
 
@@ -122,17 +121,13 @@ def _density(density: float, share: float) -> str:
     return "" if share <= 0 else f"{density:,.0f}"
 
 
-def _told(count: float, error: float, share: float) -> tuple[str, str]:
+def _told(count: float, interval: NDArray[np.float64], share: float) -> tuple[str, str]:
     """Return the count and its interval; no number where the interval reaches to 0."""
     if share <= 0:
         return "not counted", ""
-    if not np.isfinite(error):
+    low, high = interval
+    if not np.isfinite(low):
         return f"{count + 0:,.0f}", "not known"
-    low, high = _interval(count, error)
     if low <= 0:
-        return "too few to tell", f"0 to {max(high, 0):,.0f}"
+        return "too few to tell", f"0 to {high:,.0f}"
     return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}"
-
-
-def _interval(count: float, error: float) -> NDArray[np.float64]:
-    return count + _TIMES * error * np.array([-1.0, 1.0])

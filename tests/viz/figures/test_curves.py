@@ -18,7 +18,8 @@ COUNTS = pd.DataFrame(
         "box": [1, 2, 1, 2],
         "method": ["UG", "UG", "SNH", "SNH"],
         "count": [10.0, 20.0, 12.0, 21.0],
-        "error": [3.0, 4.0, np.nan, np.nan],
+        "low": [7.0, 14.0, np.nan, np.nan],
+        "high": [15.0, 21.0, np.nan, np.nan],
     }
 )
 ERRORS = pd.DataFrame(
@@ -34,7 +35,7 @@ def test_counts_carry_their_error_bars_where_these_are_known():
     figure = count_bars(COUNTS)
     (axis,) = figure.axes
     ug, snh = axis.containers
-    assert [segment[:, 1].tolist() for segment in ug[2][0].get_segments()] == [[7, 13], [16, 24]]
+    assert [segment[:, 1].tolist() for segment in ug[2][0].get_segments()] == [[7, 15], [14, 21]]
     assert np.ptp([segment[:, 1] for segment in snh[2][0].get_segments()], axis=1).tolist() == [
         0,
         0,

@@ -28,9 +28,8 @@ def test_other_names_differ_from_each_other_and_from_the_methods():
 
 def test_a_method_has_one_colour_in_every_figure():
     names = ["PrivTree", "UG", "SNH"]
-    table = pd.DataFrame(
-        {"method": names, "epsilon": 1.0, "rel_error": 0.1, "box": 1, "count": 5.0, "error": 1.0}
-    )
+    numbers = {"epsilon": 1.0, "rel_error": 0.1, "box": 1, "count": 5.0, "low": 4.0, "high": 7.0}
+    table = pd.DataFrame({"method": names, **numbers})
     bars = {
         b.get_label(): to_hex(b[0].get_facecolor()) for b in error_bars(table).axes[0].containers
     }

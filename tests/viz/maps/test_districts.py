@@ -36,13 +36,15 @@ def test_a_district_tells_its_count_its_error_and_its_density(city, release, fra
     overlay = district_overlay(release, frame, "Identity", label="name")
     west, edge = lines(overlay)  # the far one is too far to be seen
     boxes = snh.RangeQueries(city, [0, 500], [0, 0], [500, 500], [1_000, 500])
-    count, error = release.answer(boxes), release.standard_error(boxes)
+    count = release.answer(boxes)
+    low, high = release.interval(frame.iloc[:2])[0]
     assert west[0] == "<script>west</script>"
-    assert west[1] == f"{count[0]:,.1f} records ± {error[0]:,.1f} (standard error of the noise)"
-    assert west[2] == f"{count[0] / 0.5:,.1f} per km²"
-    assert len(west) == 3
-    assert edge[3] == "50% of its area lies in the region and is counted"
-    assert edge[2] == f"{count[1] / 0.25:,.1f} per km²"
+    assert west[1] == f"{count[0]:,.1f} records"
+    assert west[2] == f"90 % interval: {low:,.1f} to {high:,.1f}"
+    assert west[3] == f"{count[0] / 0.5:,.1f} per km²"
+    assert len(west) == 4
+    assert edge[4] == "50% of its area lies in the region and is counted"
+    assert edge[3] == f"{count[1] / 0.25:,.1f} per km²"
 
 
 def test_colours_are_densities_on_the_legends_scale(release, frame):
@@ -52,7 +54,7 @@ def test_colours_are_densities_on_the_legends_scale(release, frame):
     top = float(legend["ticks"][2].removeprefix("≥ "))
     scale = ColourScale(top)
     for feature in overlay["districts"]["features"]:
-        density = float(feature["properties"]["lines"][2].split()[0].replace(",", ""))
+        density = float(feature["properties"]["lines"][3].split()[0].replace(",", ""))
         assert density <= top < 3 * density * 2
         wanted = bytes(scale.palette[scale.levels(np.array([density]))][0])
         got = bytes.fromhex(feature["properties"]["colour"][1:])
@@ -73,9 +75,11 @@ def test_only_what_is_counted_is_coloured(city, release, frame):
     assert shown.area.to_numpy() == pytest.approx([500_000, 250_000], rel=1e-4)
 
 
-def test_an_error_that_no_theory_gives_is_left_out(release, frame):
-    object.__setattr__(release.model, "noise_model", None)
-    assert "±" not in lines(district_overlay(release, frame, "x"))[0][1]
+def test_an_interval_that_is_not_known_is_left_out(release, frame, monkeypatch):
+    monkeypatch.setattr(
+        type(release), "interval", lambda _, frame: np.full((len(frame), 2), np.nan)
+    )
+    assert "interval" not in lines(district_overlay(release, frame, "x"))[0][1]
 
 
 def test_the_map_is_one_page_that_loads_nothing(release, frame):

@@ -36,8 +36,8 @@ def test_answers_with_their_errors_cards_ledger_and_code(
     monkeypatch.setattr(Release, "answer", lambda _, boxes: np.full(len(boxes), count))
     text = page(releases, boxes, data, code="a < b")
     (release,) = releases.values()
-    (error,) = release.standard_error(boxes)
-    assert f"<td>100 × 50</td><td>{shown} ± {error:,.1f}</td>" in text
+    low, high = release.interval(boxes)[0]
+    assert f"<td>100 × 50</td><td>{shown} ({low:,.1f} to {high:,.1f})</td>" in text
     for told in ("<title>A &amp; B</title>", "&lt;b&gt;UG, ε = 1", "a &lt; b", "spent 1, left 4"):
         assert told in text
     assert "UniformGrid" in text

@@ -1,6 +1,7 @@
 import re
 
 import geopandas as gpd
+import numpy as np
 import pytest
 import shapely
 
@@ -46,13 +47,25 @@ def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     told = districts()
     found = cells(public_html(release, told, title="x"))
     rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 4}
-    counts, errors = told.answers(release)
-    low, high = counts[0] - 1.645 * errors[0], counts[0] + 1.645 * errors[0]
+    counts, bounds = told.answers(release)
+    low, high = bounds[0]
     assert rows["West &lt;b&gt;"][1:] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
-    if counts[1] < 1.645 * errors[1]:
+    if bounds[1, 0] == 0:
         assert rows["Corner"][1] == "too few to tell"
         assert rows["Corner"][2].startswith("0 to ")
     assert rows["Elsewhere"][1:] == ["not counted", ""]
+
+
+def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
+    monkeypatch.setattr(
+        type(release), "interval", lambda _, frame: np.full((len(frame), 2), np.nan)
+    )
+    told = "not known: because."
+    monkeypatch.setattr("snhkit.viz.reports.public_page.unmeasured", lambda _: told)
+    text = public_html(release, districts(), title="x")
+    rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 4}
+    assert rows["West &lt;b&gt;"][2] == "not known"
+    assert told in text
 
 
 def test_what_must_not_be_published_is_refused():
