@@ -2,7 +2,8 @@
 
 Needs the folder of public data sets. Measures errors of squares of 25 m to 5 km, around records and
 anywhere, on public cities, whole and thinned; finished methods are kept in files. Writes quantiles
-of the errors by method, side, number of cells and answer with ``--out``. Prints, as Markdown, how
+of the errors by method, side, number of cells and answer with ``--out``; methods that were not
+measured keep those that the file has. Prints, as Markdown, how
 often the intervals of 90 % hold the truth on cities that were held out.
 """
 
@@ -138,19 +139,24 @@ if __name__ == "__main__":
                 f"| {title} | {kind} |", " | ".join([*shares, f"{100 * part.held.mean():.0f}"]), "|"
             )
     if given.out is not None:
-        pooled = pd.concat([measured[name, "calibration"] for name in ANY if name in given.methods])
+        before = json.loads(given.out.read_text()) if given.out.exists() else {}
+        days = before.get("provenance", {}).get("measured", {})
+        pooled = [measured[name, "calibration"] for name in ANY if name in given.methods]
         classes = {name: type(METHODS[name].builder()).__name__ for name in given.methods}
         told = {
             "provenance": {
                 "command": "python benchmarks/interval_table.py --out "
                 "snhkit/release/interval_table.json",
                 "date": str(date.today()),
+                "measured": days | dict.fromkeys(classes.values(), str(date.today())),
                 "snhkit": version("snhkit"),
                 "cities": list(CALIBRATION),
                 "held_out": list(HELD_OUT),
             },
             "levels": list(LEVELS),
-            "quantiles": {classes[name]: kept[name] for name in given.methods}
-            | {"any": quantiles(pooled)},
+            "quantiles": before.get("quantiles", {})
+            | {classes[name]: kept[name] for name in given.methods}
+            # Of all of ANY, or as before: a part of them would not stand for the rest.
+            | ({"any": quantiles(pd.concat(pooled))} if len(pooled) == len(ANY) else {}),
         }
         given.out.write_text(json.dumps(told) + "\n")

@@ -2,8 +2,9 @@
 
 Needs the folder of public data sets. Measures methods on public cities, whole and thinned, in a
 sweep that can be interrupted and resumed (about an hour of one core without ``snh`` and ``pgm``);
-fits the errors, and writes the coefficients with ``--out``. Prints, as Markdown, how far the
-expected errors are from those of releases on cities that were held out.
+fits the errors, and writes the coefficients with ``--out``; methods that were not measured keep
+those that the file has. Prints, as Markdown, how far the expected errors are from those of releases
+on cities that were held out.
 """
 
 import argparse
@@ -127,11 +128,14 @@ if __name__ == "__main__":
     held = table.city.isin(list(places(HELD_OUT, given.folder)))
     fits = fitted(table[~held], towns, crowd)
     if given.out is not None:
+        before = json.loads(given.out.read_text()) if given.out.exists() else {}
+        days = before.get("provenance", {}).get("measured", {})
         known = {
             "provenance": {
                 "command": "python benchmarks/plan_table.py --out "
                 "snhkit/experiment/plan_table.json",
                 "date": str(date.today()),
+                "measured": days | dict.fromkeys(fits, str(date.today())),
                 "snhkit": version("snhkit"),
                 "cities": list(CALIBRATION),
                 "held_out": list(HELD_OUT),
@@ -143,7 +147,7 @@ if __name__ == "__main__":
                 name: crowd[f"{name}, {SIDES_M[0]:,.0f} m"][0].round(4).tolist()
                 for name in CALIBRATION
             },
-            "fits": fits,
+            "fits": before.get("fits", {}) | fits,
         }
         given.out.write_text(json.dumps(known) + "\n")
     tested(table[held], fits, towns, crowd)
