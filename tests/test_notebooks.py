@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -112,6 +113,15 @@ def test_a_lecture_says_how_long_it_takes_asks_and_accounts(path):
     assert "ledger" in code(notebook)[-1].source
     assert sum(tagged(cell, "gallery") for cell in code(notebook)) == 1
     assert parameters(path)
+
+
+@every_notebook
+def test_the_minutes_of_the_sections_add_up_to_those_of_the_lecture(path):
+    said = nbformat.read(path, as_version=4).cells[0].source
+    (whole,) = re.findall(r"takes\W+(?:about )?(\d+) minutes", said)
+    page = (path.parents[1] / "docs" / "course" / "index.md").read_text(encoding="utf-8")
+    (row,) = [line.split("|") for line in page.splitlines() if f"| `{path.stem}` | " in line]
+    assert int(whole) == sum(map(int, re.findall(r"\d+", row[3])))
 
 
 @every_notebook
