@@ -181,7 +181,7 @@ def noisy_buckets(
     if not np.array_equal(np.sort(along), np.arange(cells)):
         raise InputError(
             "noisy_buckets: along must contain each whole number from 0 to "
-            f"{cells - 1} - 1 exactly once."
+            f"{cells - 1} exactly once."
         )
     if not _is_power_of_two(cells) or not _is_power_of_two(block):
         raise InputError(

@@ -383,7 +383,7 @@ class TestAnswers:
     @pytest.mark.parametrize("ask", ["answer", "standard_error"])
     def test_boxes_of_another_region_are_refused(self, builder, records, ask):
         elsewhere = RangeQueries(Region.around(lat=45, lon=7, side_m=401), [1], [1], [9], [9])
-        with pytest.raises(InputError, match=r"boxes are given in .*401.* release is of .*400"):
+        with pytest.raises(InputError, match=r"the region of the release.*400.*not .*401"):
             getattr(released(builder, records), ask)(elsewhere)
 
     def test_standard_errors_are_known_for_every_box_or_for_none(self, builder, records):

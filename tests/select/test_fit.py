@@ -225,7 +225,7 @@ class TestRefusals:
             ({"epsilons": [0]}, "epsilon must be greater than 0"),
             ({"repeats": 0}, "repeats must be a whole number"),
             ({"queries": -1}, "count must be a whole number"),
-            ({"datasets": {"a": Points(CITY, [])}}, "'a' holds no points"),
+            ({"datasets": {"a": Points(CITY, [])}}, "'a' has no points"),
             ({"datasets": {"a\n": CITIES["a"]}}, "printable name"),
         ],
     )
