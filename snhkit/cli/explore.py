@@ -37,8 +37,15 @@ _COLUMNS = 76  # of a terminal, less the end of a line that goes on
 @click.option(
     "--app", "as_app", is_flag=True, help="Open the explorer alone, as an app without code (Voila)."
 )
+@click.option(
+    "--class",
+    "as_class",
+    is_flag=True,
+    help="With --app: a server for a class. Each visitor gets an invented city and a budget of "
+    "their own, and can open no file of this machine.",
+)
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
-def explore(folder, as_app, browser, **own) -> None:
+def explore(folder, as_app, as_class, browser, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
     Without --data the records are invented. With --data the explorer opens your file: the square
@@ -56,11 +63,17 @@ def explore(folder, as_app, browser, **own) -> None:
     """
     from snhkit.cli.launch import explore_in_jupyter, explore_in_voila
 
+    if as_class and not as_app:
+        raise click.UsageError("--class goes with --app.")
+    if as_class and own["data"] is not None:
+        raise click.UsageError(
+            "--class shows invented cities only: visitors would share the budget of --data."
+        )
     file = _file(**own)
     if file is not None:
         file.session(report=lambda told: say(str(told), err=True))  # a mistake is told here
     if as_app:
-        explore_in_voila(browser=browser, file=file)
+        explore_in_voila(browser=browser, file=file, visitors=as_class)
     else:
         explore_in_jupyter(folder, browser=browser, file=file)
 

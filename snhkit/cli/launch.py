@@ -4,9 +4,11 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
 _ONLY_HERE = "127.0.0.1"
+_KERNEL = "python3"
 
 
 def copy_notebooks(folder: Path) -> Path:
@@ -72,7 +75,9 @@ def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = 
     LabApp.launch_instance(words)
 
 
-def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
+def explore_in_voila(
+    *, browser: bool, file: "OwnFile | None" = None, visitors: bool = False
+) -> None:
     """Serve the explorer as an app without code (Voila) on the loopback address, with a token.
 
     Voila runs as its own server, not as an extension of Jupyter's: the page can talk to its
@@ -84,6 +89,8 @@ def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
         Whether to open a browser.
     file : OwnFile, optional
         A file of private records that the explorer opens first.
+    visitors : bool
+        Whether strangers visit: nobody can then open a file. On Linux their kernels share memory.
 
     Raises
     ------
@@ -91,9 +98,7 @@ def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
         If Voila is not installed.
     """
     _require("voila")
-    templates = str(_HERE / "_jupyter")  # templates that load nothing from the network
-    others = os.environ.get("JUPYTER_PATH")
-    os.environ["JUPYTER_PATH"] = os.pathsep.join([templates, others] if others else [templates])
+    _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
     from voila.app import Voila
 
     class Snhkit(Voila):
@@ -107,9 +112,17 @@ def explore_in_voila(*, browser: bool, file: "OwnFile | None" = None) -> None:
             page.write_text(f"<meta http-equiv='refresh' content='0;url={self.display_url}'>")
             webbrowser.open(page.as_uri())
 
-    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
+    with ExitStack() as open_things:
+        folder = open_things.enter_context(tempfile.TemporaryDirectory(prefix="snhkit-"))
+        kernel = _KERNEL
+        if visitors and sys.platform == "linux":
+            from snhkit.cli.kernel_nest import KERNEL, nest
+
+            _add_to_path(open_things.enter_context(nest(Path(folder))))
+            kernel = KERNEL
         notebook = Path(folder) / "snhkit.ipynb"
-        notebook.write_text(json.dumps(_notebook([_app(file)])), encoding="utf-8")
+        content = _notebook([_app(file, visitors=visitors)], kernel)
+        notebook.write_text(json.dumps(content), encoding="utf-8")
         notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
         words += ["--VoilaConfiguration.template=snhkit"]
@@ -121,8 +134,16 @@ def _require(module: str) -> None:
         raise InputError(f'{module} is not installed: pip install "snhkit[lab,offline]".')
 
 
-def _app(file: "OwnFile | None") -> str:
+def _add_to_path(folder: Path) -> None:
+    """Let Jupyter look into a folder first."""
+    others = os.environ.get("JUPYTER_PATH")
+    os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *([others] if others else [])])
+
+
+def _app(file: "OwnFile | None", *, visitors: bool) -> str:
     """Return the Python code of the app, which the app's page does not show."""
+    if visitors:
+        return "from snhkit.widgets.app import explore_app\n\nexplore_app(opens_files=False)"
     told = "" if file is None else f"OwnFile(**{asdict(file)!r})"
     lines = ["from snhkit.widgets.app import explore_app"]
     lines += ["from snhkit.widgets.own_file import OwnFile"] if told else []
@@ -159,12 +180,12 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
     return name
 
 
-def _notebook(codes: Sequence[str]) -> dict:
+def _notebook(codes: Sequence[str], kernel_name: str = _KERNEL) -> dict:
     """Return a notebook with one code cell for each text."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}
         for k, code in enumerate(codes)
     ]  # fmt: skip
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    kernel = {"name": kernel_name, "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}

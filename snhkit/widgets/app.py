@@ -1,6 +1,5 @@
 """The explorer as a stand-alone app, which can restore its state after a reload of the page."""
 
-import os
 from typing import Any
 
 import traitlets
@@ -16,10 +15,7 @@ from snhkit.widgets.memory import Memory
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.session import Session, synthetic
 
-__all__ = ["SHARED", "App", "explore_app"]
-
-SHARED = "SNHKIT_SHARED"
-"""Name of the environment variable that is set where strangers visit: they open no files."""
+__all__ = ["App", "explore_app"]
 
 _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 
@@ -66,13 +62,15 @@ class App(Explorer):
                 self._desk.start(orders)
 
 
-def explore_app(file: OwnFile | None = None) -> App:
+def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App:
     """Return the app with the synthetic cities and, if given, a file of private records.
 
     Parameters
     ----------
     file : OwnFile, optional
         The file that the app opens first; by default the app opens a synthetic city.
+    opens_files : bool
+        Whether a visitor can open files of the machine that the app runs on.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)
@@ -81,7 +79,7 @@ def explore_app(file: OwnFile | None = None) -> App:
         lambda key, n: synthetic(key, n, _BUDGET, unit),
         base_map,
         None,
-        opens_files=SHARED not in os.environ,
+        opens_files=opens_files,
     )
     if file is not None:
         app.show_file(file, file.session())

@@ -269,7 +269,6 @@ class Explorer(w.VBox):
             ].value = f'<h3>{title}</h3><p class="snhkit-soft" title="{about}">{about}</p>'
             self._said["banner"].value = BANNER if self._teaching else ""
             self._said["ledger"].value = ledger_panel(self.dataset.ledger)
-            self._export.refresh()
             self._show_controls()
             self._layers.offer(session, truth=self._teaching)
             self._plots.offer(truth=self._teaching)
@@ -295,6 +294,7 @@ class Explorer(w.VBox):
     def _show_layers(self) -> None:
         with self._lock:
             self.map.layers = layers = self._layers.shown(self._session)
+            self._export.refresh()
             self._body.set_panes(len(layers))
 
     def _show_districts(self) -> None:

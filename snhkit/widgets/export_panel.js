@@ -1,6 +1,7 @@
 // Buttons that ask Python for a file, which the browser saves from memory.
 const FILES = [
   ["release", "Save release", "The release as a file that may be published"],
+  ["page", "Page", "One HTML page of this release that may be published"],
   ["geojson", "Boxes as GeoJSON", "Boxes and their counts, for a GIS"],
   ["csv", "Boxes as CSV", "Boxes and their counts, as a table"],
   ["report", "Report", "One HTML page with counts, map, ledger and code"],
@@ -11,7 +12,7 @@ function render({ model, el }) {
   const add = (tag, parent, properties) =>
     parent.appendChild(Object.assign(document.createElement(tag), properties));
   const bar = add("div", el, { className: "snhkit-exports", role: "group", ariaLabel: "Exports" });
-  const choice = add("select", bar, { ariaLabel: "Release to save" });
+  const choice = add("select", bar, { ariaLabel: "Release to save or to publish" });
   const buttons = {};
   for (const [kind, label, title] of FILES) {
     buttons[kind] = add("button", bar, { type: "button", textContent: label, title });
@@ -26,11 +27,13 @@ function render({ model, el }) {
     className: "snhkit-export-code", readOnly: true, rows: 14, hidden: true, ariaLabel: "Code",
   });
 
+  let first = "";  // the release in view
   const offer = () => {
     const before = choice.value, names = model.get("releases");
     choice.replaceChildren(...names.map((name) => new Option(name)));
-    if (names.includes(before)) choice.value = before;
-    choice.disabled = buttons.release.disabled = !names.length;
+    if (names[0] === first && names.includes(before)) choice.value = before;
+    first = names[0];
+    choice.disabled = buttons.release.disabled = buttons.page.disabled = !names.length;
   };
   const save = (name, mime, data) => {
     const url = URL.createObjectURL(new Blob([data], { type: mime }));

@@ -15,7 +15,9 @@ from snhkit.experiment.answers import answers_csv, answers_geojson
 from snhkit.experiment.code import code, from_files, from_synthetic_city
 from snhkit.geometry import RangeQueries
 from snhkit.release import Release
+from snhkit.viz.maps.districts import Districts
 from snhkit.viz.reports.answers_report import answers_html
+from snhkit.viz.reports.public_page import public_html
 from snhkit.widgets.session import Session
 
 __all__ = ["ExportPanel", "OnScreen"]
@@ -39,6 +41,8 @@ class OnScreen:
         The boxes, in degrees.
     source : str
         Lines of Python that make ``records`` and ``public``.
+    districts : Districts, optional
+        Polygons that a page to publish lists.
     """
 
     title: str
@@ -47,6 +51,7 @@ class OnScreen:
     releases: Mapping[str, Release]
     degrees: Sequence[Sequence[float]]
     source: str
+    districts: Districts | None = None
 
     @classmethod
     def of(
@@ -84,7 +89,9 @@ class OnScreen:
         ]
         told = session.releases
         first = {name: told[name] for name in view if name in told}
-        return cls(session.title, session.about, data, first | told, degrees, source)
+        return cls(
+            session.title, session.about, data, first | told, degrees, source, session.districts
+        )
 
     @property
     def boxes(self) -> RangeQueries | None:
@@ -109,10 +116,10 @@ class OnScreen:
 
         Parameters
         ----------
-        kind : "release", "geojson", "csv", "report" or "code"
+        kind : "release", "page", "geojson", "csv", "report" or "code"
             The kind of file.
         release : str
-            Name of the release, for the kind "release".
+            Name of the release, for the kinds "release" and "page".
 
         Raises
         ------
@@ -124,11 +131,14 @@ class OnScreen:
             return f"{stem}.py", "text/x-python", self.code.encode()
         if not self.releases:
             raise InputError("There is no release yet: build a method first.")
-        if kind == "release":
+        if kind in ("release", "page"):
             if release not in self.publishable:
                 raise InputError(f"{release!r} is not a release that may be published.")
-            data = self.publishable[release].to_bytes()
-            return f"{stem}-{_slug(release)}.snh", "application/octet-stream", data
+            made, name = self.publishable[release], f"{stem}-{_slug(release)}"
+            if kind == "release":
+                return f"{name}.snh", "application/octet-stream", made.to_bytes()
+            page = public_html(made, self.districts, title=self.title, about=self.about)
+            return f"{name}.html", "text/html", page.encode()
         if kind == "report":
             ledger = self.dataset.ledger
             told = {"title": self.title, "about": self.about, "code": self.code}

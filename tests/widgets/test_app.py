@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snhkit.data import synthetic_points
-from snhkit.widgets.app import SHARED, explore_app
+from snhkit.widgets.app import explore_app
 from snhkit.widgets.own_file import OwnFile
 
 FARGO = synthetic_points("fargo", 10).region
@@ -105,10 +105,9 @@ def test_a_state_that_cannot_be_opened_is_said_in_words(app, changed):
     assert app.releases == {}
 
 
-def test_visitors_of_a_shared_server_open_no_files(monkeypatch):
+def test_visitors_of_a_class_open_no_files():
     assert "Open a file of your own" in str([fold.titles for fold in folds(explore_app())])
-    monkeypatch.setenv(SHARED, "1")
-    assert folds(explore_app()) == []
+    assert folds(explore_app(opens_files=False)) == []
 
 
 def folds(app) -> list:

@@ -217,6 +217,8 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     for k, name in enumerate(methods):
         shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
         assert shown == pytest.approx(table[f"{name}_0.3_count"].to_numpy(), abs=0.51)
+    page = visit.saved("Page", tmp_path).read_text(encoding="utf-8")
+    assert "What was not measured" in page
     report = visit.saved("Report", tmp_path).read_text(encoding="utf-8")
     assert "<h1>Fargo" in report
     explorer.get_by_role("button", name="Copy code").press("Enter")

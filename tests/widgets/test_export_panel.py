@@ -1,7 +1,9 @@
 import re
 
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 
 import snhkit as snh
 from snhkit.data import synthetic_points
@@ -43,6 +45,19 @@ def test_a_release_is_saved_as_it_is(fargo, pressed, tmp_path):
     np.testing.assert_array_equal(again.answer(fargo.boxes), wanted)
 
 
+def test_a_page_to_publish_is_of_the_chosen_release_and_its_districts(pressed):
+    south, west, north, east = synthetic_points("fargo", 1).region.bounds
+    wards = gpd.GeoSeries([shapely.box(west, south, (west + east) / 2, north)], crs=4326)
+    explorer = explore(city="fargo", n=5_000, methods=["ug", "identity"], districts=wards)
+    explorer.build()
+    told, data = pressed(explorer._export, kind="page", release="Identity, ε = 0.2")
+    assert (told["name"], told["mime"]) == ("fargo-synthetic-identity-0-2.html", "text/html")
+    page = data.decode()
+    assert "Identity" in page
+    assert "UniformGrid" not in page
+    assert "90 % interval" in page
+
+
 @pytest.mark.parametrize("kind", ["geojson", "csv", "report", "code"])
 def test_a_file_of_each_kind(fargo, pressed, kind):
     told, data = pressed(fargo._export, kind=kind)
@@ -60,14 +75,14 @@ def test_nothing_is_said_of_the_truth_not_even_in_teaching_mode(fargo, pressed):
     truth = f"{count:,}"
     assert truth in fargo._said["table"].value
     for kind in ("geojson", "csv", "report", "code"):
-        text = pressed(fargo._export, kind=kind)[1].decode()
+        text = pressed(fargo._export, kind=kind, release="UG, ε = 0.2")[1].decode()
         assert "truth" not in text.lower().replace("snhkit-truth", "")
         assert not re.search(rf"\b{truth}\b|\b{truth.replace(',', '')}\b(?!\.)", text)
 
 
 def test_what_is_not_there_yet_is_said_in_words(pressed):
     explorer = explore(city="fargo", n=1_000, methods=["ug"])
-    for kind in ("release", "geojson", "csv", "report"):
+    for kind in ("release", "page", "geojson", "csv", "report"):
         assert "build a method first" in pressed(explorer._export, kind=kind)[0]["text"]
     explorer.build()
     explorer.map.boxes = []

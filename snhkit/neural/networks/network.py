@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache, partial
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import jax
@@ -65,7 +65,8 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
     >>> parameter_count(MLP(depth=2, width=4), inputs=3)
     21
     """
-    shapes = jax.eval_shape(partial(network.init, inputs=inputs), jax.random.key(0))
+    # The key is made inside: outside, it would start JAX's threads, which costs memory.
+    shapes = jax.eval_shape(lambda: network.init(jax.random.key(0), inputs=inputs))
     return sum(a.size for a in shapes.values())
 
 

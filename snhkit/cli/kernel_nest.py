@@ -1,0 +1,118 @@
+"""A process that has imported the explorer, and forks one kernel for each visitor of a server.
+
+The kernels share the memory of all that is imported, but no widget, record or budget. Run as a
+program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET``. Linux only.
+"""
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from snhkit.errors import InputError
+
+__all__ = ["KERNEL", "hatch", "nest"]
+
+KERNEL = "snhkit-visitor"
+"""Name of the kernels that the process forks, for a notebook's metadata."""
+
+# A kernel's stand-in for Jupyter: its end ends the kernel, and the kernel's end ends it.
+_DOOR = """\
+import socket, sys
+line = socket.socket(socket.AF_UNIX)
+line.connect(sys.argv[1])
+line.sendall(sys.argv[2].encode() + b"\\n")
+line.recv(1)
+"""
+_LEAN = {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@contextlib.contextmanager
+def nest(folder: Path) -> Iterator[Path]:
+    """Run the process while a server runs, and give a folder for JUPYTER_PATH with its kernel.
+
+    Parameters
+    ----------
+    folder : Path
+        A private folder, for the socket and the description of the kernel.
+
+    Yields
+    ------
+    Path
+        The folder to add to JUPYTER_PATH.
+    """
+    at = folder / "nest.sock"
+    place = folder / "jupyter" / "kernels" / KERNEL
+    place.mkdir(parents=True)
+    told = {
+        "argv": [sys.executable, "-I", "-S", "-c", _DOOR, str(at), "{connection_file}"],
+        "display_name": "Visitor",
+        "language": "python",
+        "interrupt_mode": "message",
+    }
+    (place / "kernel.json").write_text(json.dumps(told), encoding="utf-8")
+    words = [sys.executable, "-m", "snhkit.cli.kernel_nest", str(at)]
+    with subprocess.Popen(  # noqa: S603 - our own program
+        words, stdout=subprocess.PIPE, env=os.environ | _LEAN
+    ) as process:
+        try:
+            if process.stdout is None or not process.stdout.readline():  # it says that it listens
+                raise InputError("The kernels of visitors cannot be started.")
+            yield folder / "jupyter"
+        finally:
+            process.terminate()
+
+
+def hatch(at: str) -> None:
+    """Import the explorer, listen, and fork a kernel for every connection file that is named.
+
+    Parameters
+    ----------
+    at : str
+        Path of the socket.
+    """
+    import ipykernel.kernelapp
+    import matplotlib.pyplot  # noqa: F401 - a kernel would import it
+
+    from snhkit.widgets.app import explore_app
+
+    explore_app(opens_files=False).close()  # maps and cities are kept, and shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(at)
+    listening.listen(64)
+    gc.collect()
+    gc.freeze()  # collections would write to shared pages
+    print("listening", flush=True)
+    while True:
+        line, _ = listening.accept()
+        if os.fork():
+            line.close()
+            continue
+        listening.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        path = line.makefile(encoding="utf-8").readline().rstrip("\n")
+        threading.Thread(target=_outlive, args=(line,), daemon=True).start()
+        ipykernel.kernelapp.launch_new_instance(argv=["-f", path])
+        os._exit(0)
+
+
+def _outlive(line: socket.socket) -> None:
+    """End this kernel when the other end of its line ends."""
+    line.recv(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    # The process ends with the server, even if the server is killed.
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    hatch(sys.argv[1])
