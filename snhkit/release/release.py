@@ -294,7 +294,7 @@ class Release:
             If the unit of privacy or a spend is not one that a release can have.
         """
         spends = tuple(file.decoded_spend(*parts) for parts in description["spends"])
-        delta = description.get("delta")
+        delta = description.get("delta", "0")
         return cls(
             method=description["method"],
             hyperparameters=description["hyperparameters"],
