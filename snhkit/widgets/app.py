@@ -5,7 +5,7 @@ from typing import Any
 import traitlets
 
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
-from snhkit.errors import SnhkitError
+from snhkit.errors import InputError, SnhkitError
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets import going_on
@@ -48,6 +48,8 @@ class App(Explorer):
     def _go_on(self, state: dict[str, Any]) -> None:
         """Open the city or file of a state, draw its boxes, and rebuild synthetic releases."""
         try:
+            if state["file"] is not None and self._opener is None:
+                raise InputError("visitors of a shared server open no files.")
             if state["file"] is not None:
                 file = OwnFile(**going_on.fields(state))
                 self.show_file(file, file.session())

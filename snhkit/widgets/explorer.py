@@ -84,7 +84,8 @@ class Explorer(w.VBox):
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
-        self._opener = OpenPanel(self.map.outline, self.show_file)
+        # A visitor's browser can send messages to any widget that exists, also to a hidden one.
+        self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
         self._export = ExportPanel(
             lambda: OnScreen.of(self._session, controls.place, self.map.boxes, self._layers.names)
@@ -95,7 +96,7 @@ class Explorer(w.VBox):
         self._plots = Plots(self._said["table"])
         self._body = Body(
             self._said,
-            side=[controls, *([folded("Open a file of your own", self._opener)] * opens_files)],
+            side=[controls, *(folded("Open a file of your own", o) for o in (self._opener,) if o)],
             desk=self._desk,
             stage=[self._layers, self.map, self._entry],
             figures=[self._plots],
@@ -114,6 +115,7 @@ class Explorer(w.VBox):
     def _listen(self) -> None:
         controls = self._controls
         self.map.observe(self._boxes_changed, "boxes")
+        self._plots.top.observe(self._draw, "value")
         self._plots.choice.observe(self._draw, "value")
         controls.teaching.observe(self._show_all, "value")
         for choice in (controls.city, controls.n):

@@ -16,7 +16,8 @@ from snhkit.widgets.session import Session
 __all__ = ["Plots"]
 
 _MOST_BOXES = 8
-_TABLE, _COUNTS = "Table", "Counts in the boxes"
+_TABLE, _COUNTS, _SCATTER = "Table", "Counts in the boxes", "Released against true"
+_TOPS = {"All, logarithmic": None, "0 to 1,000": 1_000, "0 to 100": 100, "0 to 20": 20}
 _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
     "Error against ε": lambda session, sizes_m: error_curves(
         teaching.by_epsilon(session, sizes_m), "epsilon", label="epsilon"
@@ -26,9 +27,6 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
         "side_m",
         label="side of the boxes, metres",
         band=sizes_m,
-    ),
-    "Released against true": lambda session, sizes_m: against_truth(
-        teaching.scatter(session, sizes_m)
     ),
 }
 
@@ -46,13 +44,19 @@ class Plots(w.VBox):
         self.choice = w.ToggleButtons(
             options=[_TABLE, _COUNTS], style={"button_width": "auto"}, tooltip="Table or figure"
         )
+        self.top = w.Dropdown(
+            options=list(_TOPS.items()),
+            description="Counts",
+            tooltip="True counts on the axes of the figure",
+            layout={"width": "16em", "display": "none"},
+        )
         self.table, self.picture = table, w.HTML()
-        super().__init__([self.choice, self.table, self.picture])
+        super().__init__([self.choice, self.top, self.table, self.picture])
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool) -> None:
         """Offer the figures that need true counts only if true counts may be shown."""
-        options = [_TABLE, _COUNTS, *(_TAUGHT if truth else ())]
+        options = [_TABLE, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
             self.choice.options = options
@@ -70,10 +74,14 @@ class Plots(w.VBox):
         name = str(self.choice.value)
         self.table.layout.display = "" if name == _TABLE else "none"
         self.picture.layout.display = "none" if name == _TABLE else ""
+        self.top.layout.display = "" if name == _SCATTER else "none"
         if name == _TABLE:
             return
         if not session.built:
             self.picture.value = _note("The figure is drawn here after the first build.")
+        elif name == _SCATTER and truth:
+            figure = against_truth(teaching.scatter(session, sizes_m), self.top.value)
+            self.picture.value = theme_svg(figure, name)
         elif name != _COUNTS and truth:
             self.picture.value = theme_svg(_TAUGHT[name](session, sizes_m), name)
         elif boxes is None or not len(boxes):

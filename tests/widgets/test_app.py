@@ -1,6 +1,7 @@
 """Going on after a reload: what the browser keeps, and what is opened and built from it."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -105,9 +106,18 @@ def test_a_state_that_cannot_be_opened_is_said_in_words(app, changed):
     assert app.releases == {}
 
 
-def test_visitors_of_a_class_open_no_files():
+def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     assert "Open a file of your own" in str([fold.titles for fold in folds(explore_app())])
-    assert folds(explore_app(opens_files=False)) == []
+    (tmp_path / "trips.csv").write_text("lat,lon\n46.88,-96.79\n")
+    file = OwnFile(str(tmp_path / "trips.csv"), FARGO.lat, FARGO.lon, FARGO.side_m, budget="1")
+    # A hidden panel would still hear the messages of a visitor's browser.
+    monkeypatch.setattr("snhkit.widgets.explorer.OpenPanel", lambda *_: pytest.fail("made"))
+    shared = explore_app(opens_files=False)
+    assert folds(shared) == []
+    shared._memory.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
+    shared._memory.buttons[0].click()
+    assert "visitors of a shared server open no files" in shared._desk.message.value
+    assert shared._session.invented
 
 
 def folds(app) -> list:

@@ -128,13 +128,16 @@ def error_curves(
     return figure
 
 
-def against_truth(table: pd.DataFrame) -> Figure:
+def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
     """Draw released counts against true counts, one panel for each method.
 
     Parameters
     ----------
     table : DataFrame
         Columns ``method``, ``count`` and ``truth``: the figure is for the owner of the records.
+    top : float, optional
+        The largest true count to show, on linear axes. By default the axes hold all counts and are
+        logarithmic from a hundredth of the largest true count.
 
     Returns
     -------
@@ -159,7 +162,8 @@ def against_truth(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(_SIZE[0], high))
     figure.subplots_adjust(0.1, 0.55 / high, 0.98, 1 - 0.25 / high, hspace=0.3, wspace=0.12)
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    top = max(float(np.max(table["truth"])), 1.0)
+    linear = top is not None
+    top = max(float(np.max(table["truth"])) if top is None else top, 1.0)
     near = max(top / 100, 1)  # linear below: noise makes counts negative
     ticks = [0, *(10**k for k in range(10) if 2 * near < 10**k <= top)]
     for axis in axes[len(names) :]:
@@ -171,17 +175,25 @@ def against_truth(table: pd.DataFrame) -> Figure:
         style = {**styles[name].line, "linestyle": ""}
         axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=0, rasterized=True, **style)
         axis.set_title(name, fontsize=10)
-        for scale, set_ticks in (
-            (axis.set_xscale, axis.set_xticks),
-            (axis.set_yscale, axis.set_yticks),
-        ):
-            scale("symlog", linthresh=near)
-            set_ticks(ticks, [f"{tick:,}" for tick in ticks])
-            set_ticks([], minor=True)
+        if linear:
+            axis.set(xlim=(-0.05 * top, 1.05 * top), ylim=(-0.25 * top, 1.25 * top))
+        else:
+            _on_both(axis, near, ticks)
         axis.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("true count", fontsize=10)
     figure.supylabel("released count", fontsize=10)
     return figure
+
+
+def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
+    """Make both scales linear up to ``near`` and logarithmic beyond."""
+    for scale, set_ticks in (
+        (axis.set_xscale, axis.set_xticks),
+        (axis.set_yscale, axis.set_yticks),
+    ):
+        scale("symlog", linthresh=near)
+        set_ticks(ticks, [f"{tick:,}" for tick in ticks])
+        set_ticks([], minor=True)
 
 
 def theme_svg(figure: Figure, label: str) -> str:

@@ -58,6 +58,13 @@ def test_released_against_true_has_a_panel_a_method():
     axes = [axis for axis in against_truth(table).axes if axis.axison]
     assert [axis.get_title() for axis in axes] == ["UG", "SNH"]
     assert axes[1].lines[1].get_xydata().tolist() == [[9, 12], [20, 21]]
+    assert axes[0].get_xscale() == "symlog"
+
+
+def test_released_against_true_shows_the_counts_that_are_asked_for():
+    (axis, _) = against_truth(COUNTS.assign(truth=[9, 2_000, 9, 2_000]), top=20).axes
+    assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "linear")
+    assert axis.get_xlim() == pytest.approx((-1, 21))
 
 
 def test_a_themed_figure_has_the_pages_ink_and_refers_to_nothing():
