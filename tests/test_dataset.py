@@ -24,6 +24,7 @@ from snhkit.privacy import (
     Budget,
     PrivacyUnit,
     Spend,
+    SystemEntropy,
     epsilon_of,
     rho_of,
     total,
@@ -131,6 +132,15 @@ class TestBudget:
         data = dataset(records)
         with pytest.raises(BudgetExceeded, match=r"Spy: asked 1\.5, left 1, short by 0\.5"):
             data.release(Spy(), epsilon=1.5)
+
+    def test_no_noise_is_drawn_before_the_charge(self, records, monkeypatch):
+        def drawn(*_):
+            pytest.fail("drew noise")
+
+        data = dataset(records, n="private")
+        monkeypatch.setattr(SystemEntropy, "words", drawn)
+        with pytest.raises(BudgetExceeded, match="Nothing was looked at"):
+            data.release(UniformGrid(), epsilon=1.5)
 
     @pytest.mark.parametrize(
         ("name", "value"),
