@@ -59,7 +59,7 @@ _DONE = "points.jsonl"
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="A folder for reproduction.md, figures, tables, and the finished points.",
+    help="Folder for reproduction.md, figures, tables and values for a later run.",
 )
 def reproduce(names, quick, data, center, side_km, public, out) -> None:
     """Measure the figures of the paper's evaluation (Sec. 6) again.

@@ -119,8 +119,8 @@ def _first_outside(
 ) -> NDArray[np.int64]:
     """Return for each fix the first later fix of its user that is farther away than a distance.
 
-    All fixes are compared at once: each pass compares every unfinished fix with the next fix in
-    line.
+    The search is vectorised: pass k compares each fix that has no result yet with the k-th fix
+    after it.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)

@@ -47,7 +47,7 @@ def block_sums(
 def spread(
     values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
 ) -> Shaped[np.ndarray, "m m"]:
-    """Return for each cell the value of its block; ``cells`` are the blocks' widths in cells.
+    """Return the value of each cell's block; block i is ``cells[i]`` cells wide along either axis.
 
     Examples
     --------

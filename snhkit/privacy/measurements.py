@@ -296,7 +296,8 @@ class Measurements(Account):
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts, cached for the last partition, whose cells may be merged next."""
+        """Return exact counts, and keep those of the last partition for a call that "
+        "merges its cells."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

@@ -83,7 +83,7 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     if best <= 0:
         raise InputError(
             f"epsilon = {float(epsilon):g} is too small for delta = {float(delta):g}; "
-            "give a larger one."
+            "give a larger epsilon."
         )
     return rounded(best * (1 - _ERROR), ROUND_FLOOR)
 

@@ -57,7 +57,8 @@ class Asked:
     area : ndarray, shape (q,)
         Area inside the region, in square metres.
     cells : ndarray, shape (q,)
-        Number of cells of the release in the query; parts count as shares.
+        Number of the release's cells that the query covers; a partly covered cell counts as the
+        covered fraction.
     epsilon : float
         Epsilon for each record.
     """

@@ -87,7 +87,7 @@ class PolygonModel:
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return ``answer`` of the parts of boxes inside the region; 0 for boxes outside it."""
+        """Clip boxes to the region and return ``answer`` of them; boxes outside it get 0."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))

@@ -43,8 +43,7 @@ class OwnFile:
     districts, label : str, optional
         A file of polygons, and the column of their names.
     columns : tuple of (str, str)
-        Names of the arguments ``lat``, ``lon`` and ``user`` of ``read_points``, each with its
-        column.
+        Pairs of an argument of ``read_points`` (``lat``, ``lon`` or ``user``) and its column.
     max_per_user : int, optional
         The number of records kept of each user; the unit of privacy is then a user, not a record.
     n : "public" or "private"

@@ -36,14 +36,14 @@ class PlaceCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places given in degrees; return the number inside and the unusable positions.
+        """Count places in degrees; return the number inside and the indices of invalid ones.
 
         Returns
         -------
         inside : int
             The number of places in the region.
         unusable : ndarray of int
-            The positions of the pairs that are not degrees.
+            The indices of the pairs that are not valid degrees.
         """
         usable, _, xy = self.inside(lat, lon)
         self.add_places(xy)

@@ -44,7 +44,7 @@ class GridCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places given in degrees; return the number inside and the unusable positions.
+        """Count places in degrees; return the number inside and the indices of invalid ones.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class GridCounter:
         inside : int
             The number of places in the region.
         unusable : ndarray of int
-            The positions of the pairs that are not degrees.
+            The indices of the pairs that are not valid degrees.
         """
         inside, unusable = 0, []
         for start in range(0, len(lat), _STEP):

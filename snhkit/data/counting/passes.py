@@ -65,7 +65,7 @@ class Seen:
     first: list[tuple[int, int, str]] = field(default_factory=list)
 
     def merge(self, other: "Seen") -> None:
-        """Add the numbers of another thread or process."""
+        """Add the counts collected by another thread or process."""
         self.rows += other.rows
         self.inside += other.inside
         self.unusable += other.unusable

@@ -105,7 +105,7 @@ def parsed(
     read : callable
         Called with the options of ``pyarrow.csv.read_csv`` or ``open_csv``.
     head : FirstRow
-        The columns, which get the names "0", "1" and so on, and the delimiter.
+        The delimiter and the columns of the file; the columns are named "0", "1" and so on.
     kinds : mapping
         The type of each column that is wanted; None for text.
     malformed : dict

@@ -155,7 +155,9 @@ def checked_share(share: float) -> None:
     """Raise InputError unless a share is a number from 0 to below 1."""
     number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
     if not (number and 0 <= share < 1):
-        raise InputError(f"coarse must be a share of epsilon from 0 to below 1, not {share!r}.")
+        raise InputError(
+            f"coarse must be a fraction of epsilon, at least 0 and less than 1, not {share!r}."
+        )
 
 
 WIDER = 1.12

@@ -78,7 +78,7 @@ def projected(
     variance : ndarray, shape (b, b)
         The variances of their noise.
     first : ndarray of int, shape (c,)
-        The first of these blocks in each larger block, along either axis.
+        The index of the first block in each larger block, along either axis.
     target : ndarray, shape (c, c)
         The sums over the larger blocks, not negative.
 

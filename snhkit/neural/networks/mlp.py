@@ -26,12 +26,13 @@ class MLP:
     Parameters
     ----------
     depth : int
-        Linear layers, the first and the last one included: 22 of them hold 20 swish layers
-        between the sine layer and the output.
+        Number of linear layers, including the first (sine) and the last (output). For example,
+        a depth of 22 gives 20 swish layers.
     width : int
         Units of each hidden layer.
     span : float or None
-        Length of the interval, centred at 0, to which a coordinate is scaled across the region.
+        Coordinates are rescaled so that the region's width maps to an interval of this length,
+        centred at 0.
         None means one unit for each 220 m, so that the frequencies of the sine layer suit
         streets in a region of any size.
 

@@ -157,5 +157,5 @@ def _records(error: float) -> str:
 
 
 def _sum(total: float) -> str:
-    """Return the sum of all tiles over n as text: three decimals, or one from 10 on."""
+    """Format the sum of all tile counts divided by n: three decimals below 10, otherwise one."""
     return f"{total:.3f}" if abs(total) < 10 else f"{total:,.1f}"
