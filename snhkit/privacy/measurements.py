@@ -296,8 +296,7 @@ class Measurements(Account):
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts, and keep those of the last partition for a call that "
-        "merges its cells."""
+        """Return exact counts, and keep the last ones for a call that merges their cells."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:
