@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.figure import Figure
 
 from snhkit.experiment.reproduction import PaperFigure
-from snhkit.viz.figures.style import method_styles
+from snhkit.viz.figures.style import MethodStyle, method_styles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     if told.parts:
         return _bars(told, table)
     names = list(dict.fromkeys(table["data"]))
-    styles = method_styles(str(line) for line in table["line"])
+    styles = _styles(table)
     drawn = Figure(figsize=(4.6 * len(names) + 1.6, 3.6), layout="constrained")
     axes = drawn.subplots(1, len(names), squeeze=False)[0]
     for axis, name in zip(axes, names, strict=True):
@@ -45,17 +45,27 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
             axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks], rotation=30)
             axis.minorticks_off()
         axis.set(title=name, xlabel=told.axis, ylabel=told.value)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.05 * part["value"].max())
     axes[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     drawn.suptitle(told.heading)
     return drawn
+
+
+def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
+    """Return the style of each line: of PGM@ParamSelect that of PGM, if no other line has it."""
+    lines = [str(line) for line in dict.fromkeys(table["line"])]
+    methods = [line.partition("@")[0] for line in lines]
+    if len(set(methods)) < len(lines):
+        methods = lines
+    styles = method_styles(methods)
+    return {line: styles[method] for line, method in zip(lines, methods, strict=True)}
 
 
 def _bars(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     """Return bars of the lines' values, one panel for each named position on the axis."""
     drawn = Figure(figsize=(3.4 * len(told.parts), 2.8), layout="constrained")
     axes = drawn.subplots(1, len(told.parts), squeeze=False)[0]
-    styles = method_styles(str(line) for line in table["line"])
+    styles = _styles(table)
     for x, (axis, name) in enumerate(zip(axes, told.parts, strict=True)):
         for _, row in table[table["x"] == x].iterrows():
             bar = axis.bar(str(row["line"]), row["value"], **styles[str(row["line"])].bar)
