@@ -7,10 +7,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from snhkit.teaching import exercise_names, with_solutions
 from snhkit.teaching.copies import tagged
+from snhkit.teaching.kernels import notebook_client
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -54,9 +54,7 @@ def changed(path: Path, **others: object) -> nbformat.NotebookNode:
 
 def run(notebook: nbformat.NotebookNode, folder: Path, times: int = 1) -> None:
     """Run all cells, as often as is said in one kernel, and look for what went wrong."""
-    client = NotebookClient(
-        notebook, timeout=400, kernel_name="python3", resources={"metadata": {"path": folder}}
-    )
+    client = notebook_client(notebook, folder, 400)
     with client.setup_kernel():
         for _ in range(times):
             for index, cell in enumerate(notebook.cells):

@@ -5,16 +5,16 @@ the place of the explorer stands its picture from the gallery. A lecture runs ag
 package has changed.
 """
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 from nbformat.v4 import new_output
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from snhkit.teaching.kernels import notebook_client
 
 ROOT = Path(__file__).parents[2]
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -44,8 +44,7 @@ def run_all(app: Sphinx) -> None:
 def run(notebook: Path, page: Path) -> Path:
     """Run one lecture and write its page, with outputs that need no kernel; return the notebook."""
     content = nbformat.read(notebook, as_version=4)
-    folder = {"metadata": {"path": os.fspath(page.parent)}}
-    NotebookClient(content, timeout=LONGEST_S, kernel_name="python3", resources=folder).execute()
+    notebook_client(content, page.parent, LONGEST_S).execute()
     widgets = content.metadata.pop("widgets", {})
     states = {
         key: model["state"] for view in widgets.values() for key, model in view["state"].items()

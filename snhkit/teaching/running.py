@@ -30,18 +30,16 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
     """
     try:
         import nbformat
-        from nbclient import NotebookClient
         from nbclient.exceptions import CellExecutionError
+
+        from snhkit.teaching.kernels import notebook_client
     except ImportError:
         raise InputError('To run notebooks: pip install "snhkit[course]".') from None
     cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
     content: Any = nbformat.from_dict({**notebook, "cells": cells})
     with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
-        place = {"metadata": {"path": folder}}
         try:
-            NotebookClient(
-                content, timeout=_LONGEST_S, kernel_name="python3", resources=place
-            ).execute()
+            notebook_client(content, folder, _LONGEST_S).execute()
         except CellExecutionError as error:
             raise InputError(f"The notebook cannot be run: {error}") from None
     return content

@@ -2,6 +2,7 @@
 computed."""
 
 import json
+import re
 
 import nbformat
 import pytest
@@ -25,7 +26,7 @@ _answers = {} if _boxes is None else NAME._session.answers(_boxes)
 print(_json.dumps({
     "boxes": NAME.map.boxes,
     "counts": {name: told.counts.tolist() for name, told in _answers.items()},
-    "errors": {name: told.errors.tolist() for name, told in _answers.items()},
+    "bounds": {name: told.bounds.tolist() for name, told in _answers.items()},
     "truth": [] if _boxes is None else NAME._session.truth(_boxes).tolist(),
     "spent": str(NAME.dataset.ledger.spent),
 }))
@@ -155,10 +156,9 @@ class Page:
 
 
 def numbers(cell: str) -> list[float]:
-    """The count and what stands under it."""
-    lines = cell.replace(",", "").replace("not known", "nan").replace("noise ", "")
-    lines = lines.replace("± ", "").splitlines()
-    return [float(line.replace("off by ", "")) for line in lines]
+    """The count, its interval's two ends, and how far the count is from the truth."""
+    lines = cell.replace(",", "").replace("interval not known", "nan to nan")
+    return [float(number) for number in re.split(r"\n| to ", lines.replace("off by ", ""))]
 
 
 def agrees(page: Page, ask, name: str = "first") -> dict:
@@ -169,9 +169,10 @@ def agrees(page: Page, ask, name: str = "first") -> dict:
     assert len(rows) == len(told["boxes"])
     for k, row in enumerate(rows):
         for cell, title in zip(row[2:], told["counts"], strict=False):
-            count, error, *off = numbers(cell)
+            count, low, high, *off = numbers(cell)
             assert count == pytest.approx(told["counts"][title][k], abs=0.0501)
-            assert error == pytest.approx(told["errors"][title][k], abs=0.0501, nan_ok=True)
+            bounds = told["bounds"][title][k]
+            assert [low, high] == pytest.approx(bounds, abs=0.0501, nan_ok=True)
             assert not off or off[0] == pytest.approx(
                 told["counts"][title][k] - told["truth"][k], abs=0.0501
             )

@@ -44,7 +44,7 @@ def test_the_default_averages_two_turns_on_cells_of_a_bought_width():
 @pytest.mark.parametrize("coarse", [-1, 1, "half", True])
 @pytest.mark.usefixtures("unchecked")
 def test_shares_that_are_none_are_refused(coarse):
-    with pytest.raises(InputError, match="coarse must be a share of epsilon"):
+    with pytest.raises(InputError, match="coarse must be a fraction of epsilon"):
         DenoisedGrid(coarse=coarse)
 
 

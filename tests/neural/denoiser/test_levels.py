@@ -179,7 +179,7 @@ class TestBought:
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan"), True, "0.2"])
 @pytest.mark.usefixtures("unchecked")
 def test_shares_that_are_none(share):
-    with pytest.raises(InputError, match="coarse must be a share"):
+    with pytest.raises(InputError, match="coarse must be a fraction of epsilon"):
         levels.checked_share(share)
 
 

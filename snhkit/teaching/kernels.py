@@ -1,0 +1,72 @@
+"""A client that runs notebooks, for ``snhkit course``, the tests and the documentation.
+
+``nbclient`` answers the kernel's ``Output`` widgets on the socket on which it awaits the reply to a
+cell. ZeroMQ tells of a message once; if the reply arrives during that answer, the wait lasts until
+the cell's time is over. The channel of this module asks anew every second.
+"""
+
+import time
+from os import PathLike, fspath
+from queue import Empty
+from typing import Any
+
+import nbformat
+from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.channels import AsyncZMQSocketChannel
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from traitlets import Type, default
+
+__all__ = ["notebook_client"]
+
+_ASKED_ANEW_S = 1.0
+
+
+class _Channel(AsyncZMQSocketChannel):
+    async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _ASKED_ANEW_S if end is None else end - time.monotonic()
+            try:
+                return await super().get_msg(max(0, min(left, _ASKED_ANEW_S)))
+            except Empty:
+                if left <= _ASKED_ANEW_S and end is not None:
+                    raise
+
+
+class _Client(AsyncKernelClient):
+    shell_channel_class = Type(_Channel)
+
+
+class _Manager(AsyncKernelManager):
+    @default("client_factory")
+    def _client_factory_default(self) -> type[_Client]:
+        return _Client
+
+
+def notebook_client(
+    notebook: nbformat.NotebookNode, folder: str | PathLike[str], longest_s: int
+) -> NotebookClient:
+    """Return a client that runs a notebook in a fresh Python kernel.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        The notebook, to which the client adds the outputs.
+    folder : path
+        The folder in which the kernel runs.
+    longest_s : int
+        The longest time that one cell may take, in seconds.
+
+    Returns
+    -------
+    NotebookClient
+        The client; ``execute()`` runs all cells.
+    """
+    return NotebookClient(
+        notebook,
+        timeout=longest_s,
+        kernel_name="python3",
+        kernel_manager_class=_Manager,
+        resources={"metadata": {"path": fspath(folder)}},
+    )
