@@ -11,7 +11,7 @@ from queue import Empty
 from typing import Any
 
 import nbformat
-from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -40,7 +40,7 @@ class _Client(AsyncKernelClient):
 
 class _Manager(AsyncKernelManager):
     @default("client_factory")
-    def _client_factory_default(self) -> type[_Client]:
+    def _client_factory_default(self) -> Any:
         return _Client
 
 
