@@ -123,6 +123,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "epsilon 1e-30": lambda: dataset().release(snh.Identity(100), epsilon=1e-30),
     "more than the budget": lambda: dataset().release(snh.Identity(100), epsilon=11),
     "sizes 500 to 100": lambda: snh.DenoisedGrid(sizes_m=(500, 100)),
+    "sizes of one number": lambda: snh.RangeQueries.sample(CITY, 5, 100),  # pyright: ignore
     "cells of 0 m": lambda: snh.Identity(0),
     "cells of 1 mm": lambda: dataset().release(snh.Identity(0.001), epsilon=1),
     "a region of 0 m": lambda: snh.Region.around(lat=0, lon=0, side_m=0),
