@@ -197,6 +197,7 @@ ON_THE_COMMAND_LINE: dict[str, list[str]] = {
 ENVIRONMENTS = {
     "JAX_PLATFORMS=cuda without a GPU": {"JAX_PLATFORMS": "cuda"},
     "JAX_TRANSFER_GUARD=disallow": {"JAX_TRANSFER_GUARD": "disallow"},
+    "JAX_NUMPY_DTYPE_PROMOTION=strict": {"JAX_NUMPY_DTYPE_PROMOTION": "strict"},
     "JAX_NUMPY_RANK_PROMOTION=raise": {"JAX_NUMPY_RANK_PROMOTION": "raise"},
 }
 LEARNED = """
@@ -210,6 +211,20 @@ try:
 except snh.InputError as error:
     print(error, end=" ")
 print("spent", data.ledger.spent)
+"""
+
+
+FORKED = """
+import os, numpy as np, snhkit as snh
+city = snh.Region.around(lat=45, lon=7, side_m=400)
+data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record", n="private")
+if not os.fork():
+    try:
+        data.release(snh.UniformGrid(), epsilon="0.5")
+    except snh.InputError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
 """
 
 
@@ -290,6 +305,7 @@ def main() -> None:
         jobs[f"snhkit {words[0]}: {kind}"] = lambda words=words: command(words)
     for kind, environment in ENVIRONMENTS.items():
         jobs[kind] = lambda chosen=environment: process(["-c", LEARNED], **chosen)
+    jobs["a release in a forked process, its ledger in memory"] = lambda: process(["-c", FORKED])
     for path in sorted([*given.cases.glob("*/case.py"), *given.cases.glob("*/hang.py")]):
         jobs[f"case {path.parent.name}"] = lambda path=path: process([str(path)])
     print("| kind | what is said |\n|---|---|")
