@@ -55,9 +55,9 @@ def release(region: snh.Region = CITY) -> snh.Release:
     return dataset(region=region).release(snh.Identity(region.side_m / 40), epsilon=5)
 
 
-def box(*degrees: float) -> shapely.Polygon:
-    """Return a box from west, south, east and north."""
-    return shapely.box(*degrees)
+def box(west: float, south: float, east: float, north: float) -> shapely.Polygon:
+    """Return a box in degrees."""
+    return shapely.box(west, south, east, north)
 
 
 def districts(*shapes: Any, **columns: Any) -> gpd.GeoDataFrame:
@@ -165,7 +165,10 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "a polygon with a spike": lambda: release().answer(districts(SPIKE)),
     "the same, after make_valid()": lambda: release().answer(districts(SPIKE).make_valid()),
     "districts with two columns of one name": lambda: snh.district_map(
-        release(), pd.concat([districts(SPIKE, name=["a"]), pd.DataFrame({"name": ["b"]})], axis=1),
+        release(),
+        gpd.GeoDataFrame(
+            pd.concat([districts(SPIKE, name=["a"]), pd.DataFrame({"name": ["b"]})], axis=1)
+        ),
         label="name",
     ),
     "a frame without geometry": lambda: release().answer(gpd.GeoDataFrame({"a": [1]})),

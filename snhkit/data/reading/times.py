@@ -90,8 +90,8 @@ def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
         texts = pd.Series(column.to_pandas(), dtype=object)
         parsed = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
         values = parsed.dt.as_unit("us").astype("int64").to_numpy()
-        seconds = pd.to_numeric(texts.where(texts.str.fullmatch(_SECONDS, na=False)))
-        return np.where(parsed.notna().to_numpy(), values, _of_seconds(seconds.to_numpy(float)))
+        seconds = texts.where(texts.str.fullmatch(_SECONDS, na=False), "nan").to_numpy(str)
+        return np.where(parsed.notna().to_numpy(), values, _of_seconds(seconds.astype(np.float64)))
     elif pa.types.is_null(kind):
         return np.full(len(column), NO_TIME)
     else:
