@@ -1,6 +1,9 @@
 """The command line, made of one module for each command."""
 
+import _thread
+import signal
 import sys
+import threading
 from typing import NoReturn
 
 import click
@@ -24,6 +27,9 @@ from snhkit.errors import SnhkitError
 __all__ = ["app", "main"]
 
 
+_AGAIN_S = 0.01  # after the callback
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="snhkit")
 def app() -> None:
@@ -40,6 +46,7 @@ for _command in (
 def main() -> None:
     """Run the command line; a mistake ends in one line on standard error and exit code 2."""
     compile_cache.switch_on()
+    hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.ClickException as error:
@@ -51,6 +58,26 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("snhkit: interrupted; no file is left half-written.", err=True)
         sys.exit(130)
+    finally:
+        sys.unraisablehook = hook
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that arrived in a callback of the garbage collector, which drops it.
+
+    JAX has such a callback, and would drop about one Ctrl-C of ten.
+    """
+    if lost.exc_type is KeyboardInterrupt:
+        threading.Timer(_AGAIN_S, _interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt_main() -> None:
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:  # Windows, where a call that waits is not ended
+        _thread.interrupt_main()
 
 
 def _fail(message: str) -> NoReturn:
