@@ -87,6 +87,7 @@ def main() -> None:
                 ends["interrupted, in one line"] += 1
             elif "Traceback" in err.partition("Written to")[0]:
                 ends["went on: the signal was lost in a callback"] += 1
+                print(err, file=sys.stderr)
             else:
                 ends["had written its file already"] += 1
             snh.load(folder / "t.snh")
