@@ -80,11 +80,14 @@ def hatch(at: str) -> None:
         Path of the socket.
     """
     import ipykernel.kernelapp
+    import ipywidgets
     import matplotlib.pyplot  # noqa: F401 - a kernel would import it
 
     from snhkit.widgets.app import explore_app
 
-    explore_app(opens_files=False).close()  # maps and cities are kept, and shared
+    ipywidgets.register_comm_target()  # as an import in a kernel does
+    explore_app(opens_files=False)  # maps and cities are kept, and shared
+    ipywidgets.Widget.close_all()  # a page asks for all widgets that exist
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing
     listening = socket.socket(socket.AF_UNIX)
