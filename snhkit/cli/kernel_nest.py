@@ -32,7 +32,11 @@ line.connect(sys.argv[1])
 line.sendall(sys.argv[2].encode() + b"\\n")
 line.recv(1)
 """
-_LEAN = {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+_LEAN = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "131072",  # so that large arrays are given back at once
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 @contextlib.contextmanager
@@ -79,14 +83,21 @@ def hatch(at: str) -> None:
     at : str
         Path of the socket.
     """
+    sys.modules["debugpy"] = None  # ty: visitors debug nothing
+    import IPython.core.debugger  # noqa: F401
+    import IPython.extensions.storemagic  # noqa: F401
+    import ipykernel.debugger  # noqa: F401
     import ipykernel.kernelapp
     import ipywidgets
+    import psutil  # noqa: F401
     import matplotlib.pyplot  # noqa: F401 - a kernel would import it
 
+    from snhkit.cli.shared_worker import Line, keep_serving
+    from snhkit.neural import elsewhere
     from snhkit.widgets.app import explore_app
 
     ipywidgets.register_comm_target()  # as an import in a kernel does
-    explore_app(opens_files=False)  # maps and cities are kept, and shared
+    explore_app(opens_files=False).build("ug", "privtree")  # loads the rest; cities are kept
     ipywidgets.Widget.close_all()  # a page asks for all widgets that exist
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing
@@ -95,6 +106,10 @@ def hatch(at: str) -> None:
     listening.listen(64)
     gc.collect()
     gc.freeze()  # collections would write to shared pages
+    lines = [Line(Path(at).with_name(f"{name}.sock")) for name in elsewhere.Elsewhere._fields]
+    for line in lines:
+        keep_serving(line.at)
+    elsewhere.send(elsewhere.Elsewhere(*lines))
     print("listening", flush=True)
     while True:
         line, _ = listening.accept()
@@ -105,7 +120,7 @@ def hatch(at: str) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         path = line.makefile(encoding="utf-8").readline().rstrip("\n")
         threading.Thread(target=_outlive, args=(line,), daemon=True).start()
-        ipykernel.kernelapp.launch_new_instance(argv=["-f", path])
+        ipykernel.kernelapp.launch_new_instance(argv=["-f", path, "--HistoryManager.enabled=False", "--IPKernelApp.capture_fd_output=False"])
         os._exit(0)
 
 

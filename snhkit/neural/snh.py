@@ -14,6 +14,7 @@ from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.device import require_jax
+from snhkit.neural.elsewhere import learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
@@ -113,7 +114,7 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
-        require_jax("SNH")
+        learned(require_jax, "SNH")
 
     def build(self, private: Measurements) -> Release:
         """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""
@@ -135,7 +136,13 @@ class SNH:
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # From here on, nothing looks at the records.
-        model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
+        model = learned(
+            self.networks.learn,
+            learned_from,
+            grid.cell_m,
+            self.sizes_m,
+            psi,
+            noise_scale,
+            private.public,
         )
         return publish(self, private, model)
