@@ -177,6 +177,6 @@ def main(visitors: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description="Memory and times of a class on one server.")
     parser.add_argument("--visitors", type=int, default=30)
     main(**vars(parser.parse_args()))
