@@ -22,7 +22,7 @@ from snhkit.progress import Step
 
 __all__ = ["Line", "keep_serving"]
 
-_LOOK_S = 0.25  # between two looks at whether a person has cancelled
+_LOOK_S = 1.0  # between two looks at whether a person has cancelled
 _MOST_MB = 700  # compiled programs are kept up to here; then a new process begins
 
 
