@@ -82,9 +82,10 @@ def noisy_histogram(
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
     counts = histogram.counts
-    noise = _noise(counts.shape, price, sensitivity, entropy)
+    noisy = _noise(counts.shape, price, sensitivity, entropy)
+    noisy += counts  # in place, since there may be many cells
     what = "count of one cell" if counts.size == 1 else f"counts of {counts.size:,} cells"
-    return counts + noise, Spend.of(price, what, "parallel")
+    return noisy, Spend.of(price, what, "parallel")
 
 
 def noisy_count(

@@ -23,6 +23,7 @@ from snhkit.select.search import Search, best_values
 
 if TYPE_CHECKING:
     import pandas as pd
+    from distributed import Client
 
     from snhkit.select.regression import Trees
 
@@ -116,6 +117,7 @@ class ParamSelect:
         repeats: int = 1,
         seed: int = 0,
         n_jobs: int = 1,
+        client: "Client | None" = None,
     ) -> "ParamSelect":
         """Return a ParamSelect fitted to the best values that experiments on public data find.
 
@@ -148,6 +150,8 @@ class ParamSelect:
             secrecy, because the data are public.
         n_jobs : int
             Number of processes; -1 for one on each core.
+        client : distributed.Client, optional
+            A Dask cluster that runs the experiments instead, on all of its workers.
 
         Raises
         ------
@@ -156,7 +160,7 @@ class ParamSelect:
             or was begun with other settings. No experiment has been run then.
         """
         asked = Search(builder, parameter, sizes_m, queries, seed)
-        return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs))
+        return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs, client))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
