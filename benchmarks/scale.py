@@ -305,7 +305,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
     parser.add_argument("--folder", help="where the files are made [default: temporary files]")
-    parser.add_argument("--tables", default="size,cells,unit,method,width,k,queries,limit")
+    parser.add_argument("--tables", default="size,csv,cells,unit,method,width,k,queries,limit")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.task:
@@ -339,6 +339,12 @@ def main() -> None:
             runs = ([width, run("width", str(middle), width)] for width in ("bought", 6.25, 25.0))
             rows = ([w, r["sum"], *numbers(r)] for w, r in runs)
             table(["cell_m", "mean relative error", *HEADS], rows)
+        if "csv" in wanted:
+            path = folder / "middle.csv"
+            make(path, n)
+            counted = run("snhkit", str(path), CELLS)
+            table(["records of CSV", *HEADS], iter([[f"{n:,}", *numbers(counted)]]))
+            path.unlink()
         if "limit" in wanted:
             path = folder / "large.csv"
             make(path, int(min(args.most, 10**8)))
