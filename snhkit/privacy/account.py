@@ -1,4 +1,4 @@
-"""What a build may spend on measurements, and has spent; everything here is public."""
+"""The public account of a build: the price that it may spend, and what it has spent."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The public part of ``Measurements``: the terms, what is left to be spent and what was spent.
+    """The public part of ``Measurements``: the terms, the price that is left and the spends.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Account:
 
     @property
     def exponent(self) -> int:
-        """The e for which a count that costs a share s has a variance s^-e as large: 2 or 1."""
+        """The exponent of ``Terms``: 2 for Laplace noise, 1 for Gaussian noise."""
         return self._terms.exponent
 
     @property

@@ -125,8 +125,8 @@ def noisy_buckets(
     along : ndarray of int, shape (cells,)
         The cells' flat indices in the order of the line, each once.
     block : int
-        The number of cells of the smallest block, a power of two; the number of cells is a power of
-        four times as large.
+        The number of cells of the smallest block, a power of two. The line must have ``block``
+        times a power of four cells.
     price : Fraction
         The cost of a bucket apart from its deviation, in records; usually the scale of the noise
         that its count will get.

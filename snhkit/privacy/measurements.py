@@ -24,7 +24,7 @@ from snhkit.privacy.zcdp import Rho
 __all__ = ["N_SHARE", "Measurements"]
 
 N_SHARE = Fraction(1, 20)
-"""The share of the price that is spent on the number of records if that is not public."""
+"""The share of the price that is spent on the number of records if the number is not public."""
 
 
 class Measurements(Account):
@@ -259,7 +259,7 @@ class Measurements(Account):
     ) -> NoisyGradients:
         """Return noisy sums of the gradients of squared errors of counts, for a demonstration.
 
-        All sums together cost the given epsilon, and all of delta.
+        All sums together cost the given epsilon, and the whole delta of the terms.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Measurements(Account):
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts, and keep the last ones for a call that merges their cells."""
+        """Return exact counts; the last ones are kept for a later call that merges their cells."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

@@ -24,7 +24,7 @@ class Spend:
         A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
         "parallel" if each record is in one of the noisy numbers only, so that all of them cost
-        epsilon once. Only ``noisy_histogram`` claims it.
+        epsilon once. Only ``noisy_histogram`` sets "parallel".
     delta : Fraction
         The delta of the call: above 0 for the Gaussian noise of demonstrations.
     rho : Fraction

@@ -1,4 +1,4 @@
-"""The unit of privacy: one record, or one person's records, all or those of a window of days."""
+"""The unit of privacy: one record, all records of a person, or those in a window of days."""
 
 import re
 from collections.abc import Mapping
@@ -173,7 +173,8 @@ class PrivacyUnit:
         Notes
         -----
         If n is public, a unit is replaced. Counts of disjoint cells then change by a vector of
-        at most sqrt(2) times the Euclidean norm, so rho is doubled; of pure noise, epsilon is.
+        at most sqrt(2) times the Euclidean norm, so rho is doubled. Without a delta, epsilon is
+        doubled.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)
