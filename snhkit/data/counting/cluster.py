@@ -1,7 +1,7 @@
 """Counting on a Dask cluster, whose workers read the records and send back counts only.
 
 Workers return exact counts, which are added up in a tree. Noise is drawn once, by the process that
-owns the ledger: noise of every worker would add up, a task that runs twice after a failure would
+owns the ledger: the noise of all workers would add up, a task that runs twice after a failure would
 publish two noisy versions of the same counts, and a seed or an entropy source on every worker would
 have to be trusted.
 """
@@ -45,20 +45,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """The counts of one task, with its numbers of rows kept and left out.
+    """The counts of one task, and the numbers of rows that the task kept and left out.
 
-    Only counts above 0 are kept, where this takes less memory.
+    If this takes less memory, only counts above 0 are stored.
 
     Parameters
     ----------
     size : int
         The number of counts.
     at : ndarray of int, optional
-        The positions of the counts, if not all are there.
+        The positions of the stored counts, if zeros are left out.
     counts : ndarray of int
         The counts.
     seen : Seen
-        What became of the rows.
+        The numbers of rows kept and left out.
     """
 
     size: int
@@ -168,7 +168,7 @@ class ClusterPasses:
             return futures[0].result()
 
     def _submit(self, task: Callable[..., Any], *inputs: Any) -> Any:
-        # Tasks of equal content must run again in the next pass: the files may have changed.
+        # Identical tasks must run again in the next pass, because the files may have changed.
         return self._client.submit(task, *inputs, pure=False, retries=_RETRIES)
 
     @contextmanager

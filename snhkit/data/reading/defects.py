@@ -50,7 +50,7 @@ def defect(rows: Rows, row: int) -> str:
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return the defect of a value: that it is missing, or else what is wrong with it.
+    """Return a phrase on the defect of a value: "is missing", or the given defect.
 
     Parameters
     ----------
