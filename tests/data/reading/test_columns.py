@@ -31,11 +31,7 @@ def test_said_names_and_positions_win():
         (["lat", "lat", "lon"], {}, r"position from 0 \(0\)"),
         (["lat", "lat", "lon"], {"lat": "lat"}, r"2 columns are called 'lat'.*lat=0"),
         (["lat", "lon", "user", "uid"], {}, "could be the user.*user="),
-        (
-            ["a", "lon"],
-            {},
-            r"common name of a latitude \(lat, latitude, y\).*'a', 'lon'.*lat=\.\.\.",
-        ),
+        (["a", "lon"], {}, r"name of a latitude \(lat, latitude, y\).*'a', 'lon'.*lat=\.\.\."),
         (["lat", "b"], {}, "common name of a longitude"),
         ([], {}, "It has no columns"),
         (["lat", "lon"], {"lat": "latt"}, "no column is called 'latt'. Did you mean 'lat'"),
