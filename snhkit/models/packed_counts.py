@@ -140,7 +140,7 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the cell of each end of intervals, and the units of it below, each shape (2, q)."""
+        """Return the cell at each end of intervals, and the units below in it, each (2, q)."""
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)
