@@ -13,7 +13,7 @@ from snhkit.errors import InputError
 __all__ = ["refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
-_TRIES, _SECONDS = 100, 10.0  # to find the reader of a pipe
+_TRIES, _SECONDS = 100, 10.0  # attempts, and seconds in total, to find a pipe's reader
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -65,7 +65,7 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     path : str or path
-        The file to be written later, after work that would be lost.
+        The file that will be written later, after long work.
 
     Raises
     ------

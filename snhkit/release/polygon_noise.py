@@ -44,7 +44,7 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _of_partition(cells: Partition, noise: CellNoise, shapes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return variances for cells with noise of their own and noise of coarse cells (AG)."""
+    """Return variances for an adaptive grid: noise of cells, and shared noise of coarse cells."""
     owner, _, share = cover(cells, shapes)
     found = noise.variance * np.bincount(owner, share**2, len(shapes))
     coarse = noise.coarse

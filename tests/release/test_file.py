@@ -175,7 +175,7 @@ class TestItsDescription:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"format": 2}, "format 2 is not one that this version reads"),
+            ({"format": 2}, "format 2 is not supported"),
             ({"kind": "os.system"}, "model 'os.system' is unknown"),
             ({"kind": "snhkit.models.grid_model.GridModel"}, "is unknown"),
             ({"kind": "prior"}, "Release the records again with DenoisedGrid"),

@@ -31,16 +31,19 @@ __all__ = [
 BLOCK_M = 400.0
 """Approximate width of the small blocks in metres."""
 
-_CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
-_WIDER = 3  # smaller blocks a side of the larger ones
-_USEFUL = 2.0  # cells a side of the smallest boxes asked
-_SHARE, _MOST_SHARE = 0.17, 0.4  # of epsilon, for blocks
-_ENOUGH = 500.0  # n times epsilon from which the share is not reduced
-_MANY = 11_000.0  # n times epsilon from which the share falls
-_SHARE_OF_LARGE = Fraction(7, 10)  # of the epsilon for blocks
-_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon, for the groups of cells
-_CROWDED = 0.9  # of the default width: cells are narrower where records crowd
-_PARTS = 1_000  # shares are whole thousandths
+_CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
+_WIDER = 3  # small blocks per side of a large block
+_USEFUL = 2.0  # cells per side of the smallest boxes to prepare for
+_SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks
+_ENOUGH = 500.0  # below this n times epsilon, the share is reduced
+_MANY = 11_000.0  # above this n times epsilon, the share falls
+_SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
+_DIM, _CLEAR = (
+    8_000.0,
+    40_000.0,
+)  # n times epsilon: no groups below, full groups above
+_CROWDED = 0.9  # in default widths: narrower cells were chosen for crowded records
+_PARTS = 1_000  # shares are multiples of a thousandth
 
 Measured = tuple[Float[np.ndarray, "_ _"], float]
 """Noisy counts of blocks, and the variance of the noise of each."""
