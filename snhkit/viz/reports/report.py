@@ -13,10 +13,10 @@ from snhkit.viz.reports.tables import errors_html, sizes_html
 __all__ = ["report_html"]
 
 _REPLAYABLE = (
-    "The noise came from a seed: whoever knows it can take the noise away. Do not publish."
+    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish."
 )
 _MEASURE = (
-    "Mean relative error of the queries; less is better. A query's is "
+    "Mean relative error of the queries; less is better. The relative error of a query is "
     "|answer - truth| / max(truth, 0.1 % of the records)."
 )
 _AROUND = (
@@ -53,7 +53,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     Returns
     -------
     str
-        HTML that refers to nothing outside itself.
+        HTML without references to other files or addresses.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
 
 
 def _by_size(comparison: Comparison) -> list[Markup]:
-    """Return the sections on errors by size band: a table, and a figure with a panel a band."""
+    """Return the sections on errors by size band: a table, and figures with one panel per band."""
     if comparison.sizes.empty:
         return [section("Errors by size of square", paragraph(_NO_BAND))]
     sizes = comparison.sizes.assign(method=comparison.sizes["method"].map(title_of))
