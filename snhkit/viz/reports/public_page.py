@@ -32,8 +32,8 @@ _INTERVAL = (
 _NO_INTERVAL = "Small counts may be nothing but noise."
 _NOT_MEASURED = (
     "The errors of the counts were not measured, since measuring them would reveal something about "
-    "the records. Nothing on this page was computed from the records, except what the card lists as "
-    "paid for. Who is missing from the records, and why, was not measured either: counts are of "
+    "the records. Nothing on this page was computed from the records, except what the card lists "
+    "as paid for. Who is missing from the records, and why, was not measured either: counts are of "
     "records, not of people, and say nothing about places or times outside the file."
 )
 
