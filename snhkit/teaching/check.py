@@ -1,4 +1,4 @@
-"""``check``, which judges the answer to an exercise of a lecture at once."""
+"""The function ``check``, which judges the answer to an exercise of a lecture."""
 
 import os
 from collections.abc import Callable

@@ -163,8 +163,8 @@ def moved(
 
     Notes
     -----
-    Geo-indistinguishability (Andrés et al., CCS 2013), for the distance along streets. Both
-    coordinates are rounded to metres and get discrete Laplace noise, so nothing depends on
+    Geo-indistinguishability (Andrés et al., CCS 2013), for the north-south plus east-west distance.
+    Both coordinates are rounded to metres and get discrete Laplace noise, so nothing depends on
     rounding in floating point.
     """
     scale = Fraction(1_000) / exact(epsilon_per_km)
