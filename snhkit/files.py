@@ -17,7 +17,7 @@ _TRIES, _SECONDS = 100, 10.0  # attempts, and seconds in total, to find a pipe's
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
-    """Write a file beside its final place, then move it there in one step.
+    """Write a file in the folder of its final path, then move it to this path in one step.
 
     Parameters
     ----------

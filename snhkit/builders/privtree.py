@@ -27,7 +27,7 @@ class PrivTree:
     counts of the leaf squares; the count of a larger square is the sum of its leaf squares' counts.
 
     The region itself is always split, a step that depends on no record. Therefore, the count of a
-    square of depth d is lowered as much as that of a square of depth d - 1 in the paper.
+    square of depth d is lowered by as much as the count of a square of depth d - 1 in the paper.
 
     Parameters
     ----------

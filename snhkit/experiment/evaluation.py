@@ -122,8 +122,8 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
     Parameters
     ----------
     queries : RangeQueries
-        q boxes, of which only the sizes are used. A side longer than the region's side is shortened
-        to that.
+        q boxes; only their sizes are used. A side longer than the region's side is shortened to
+        that.
     seed : int
         A public seed; the same seed places boxes at the same positions.
 

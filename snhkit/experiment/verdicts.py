@@ -28,7 +28,7 @@ _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the four other methods, and the numbers."""
+    """Return whether SNH is below the four other methods, and a sentence with the numbers."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
@@ -47,7 +47,7 @@ def _ratio(one, other) -> float:
 
 
 def falls(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls along the axis, and the numbers."""
+    """Return whether each line falls along the axis, and a sentence with the numbers."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
     told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
@@ -66,7 +66,7 @@ def falls_and_snh_least(table: Any) -> tuple[bool, str]:
 
 
 def rises(table: Any) -> tuple[bool, str]:
-    """Return whether each line rises along the axis, and the numbers."""
+    """Return whether each line rises along the axis, and a sentence with the numbers."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     return bool((ordered.last() > ordered.first()).all()), told
@@ -128,7 +128,7 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether SNH costs less than in the paper, and the numbers."""
+    """Return whether SNH costs less than in the paper, and a sentence with the numbers."""
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs a query, "
         f"{part.value.iloc[2]:.2f} MB"

@@ -68,7 +68,7 @@ class Grid:
         needed = max(1.0, region.side_m / cell_m * (1 - 1e-12))
         if needed > _MAX_SIDE:
             raise InputError(
-                f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells a side; "
+                f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells per side; "
                 f"at most {_MAX_SIDE:,} are possible."
             )
         return cls(region, math.ceil(needed))

@@ -120,9 +120,9 @@ class BlockNoise:
         Notes
         -----
         Let P_l be the projection that replaces the finest cells by averages over the cells of grid
-        l, each of which has g_l finest cells. The matrix of the normal equations is the sum of g_l
-        / assumed_l P_l. The projections are nested, so the eigenspaces of the matrix are the ranges
-        of their differences; the code sums the eigenvalues.
+        l, each of which has g_l finest cells. The matrix of the normal equations is the sum of
+        (g_l/assumed_l) P_l. The projections are nested, so the eigenspaces of the matrix are the
+        ranges of their differences; the code sums the eigenvalues.
         """
         m = sides[-1]
         g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)
@@ -164,6 +164,6 @@ class BlockNoise:
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(
-                f"the numbers of blocks of noise must divide the grid's {grid.m} cells a side."
+                f"the numbers of blocks of noise must divide the grid's {grid.m} cells per side."
             )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

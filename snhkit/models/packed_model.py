@@ -20,7 +20,7 @@ _WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay fini
 
 @dataclass(frozen=True, eq=False)
 class PackedGridModel(UnknownNoise):
-    """A grid of estimated counts, none of them negative, stored as whole multiples of a unit.
+    """A grid of non-negative estimated counts, stored as whole multiples of a unit.
 
     The answer to a box is the sum over its cells. Answers to disjoint boxes therefore add up, and
     the answer to a box is never below the answer to a box inside it.

@@ -48,13 +48,13 @@ def require_jax(method: str) -> None:
         first = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputError(
             f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS and "
-            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and start Python anew. Nothing was "
+            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and restart Python. Nothing was "
             "spent."
         ) from None
     if total != 4:
         raise InputError(
             f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
-            "is not usable; set JAX_PLATFORMS=cpu and start Python anew. Nothing was "
+            "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
             "spent."
         )
     _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]

@@ -74,16 +74,16 @@ class Account:
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of all measurements together; with Gaussian noise, that of the terms."""
+        """The epsilon of all measurements together; with Gaussian noise, the terms' epsilon."""
         return self._terms.epsilon if self._terms.rho else self._allowance.spent
 
     @property
     def delta(self) -> Fraction:
-        """The delta of all measurements together; with Gaussian noise, that of the terms."""
+        """The delta of all measurements together; with Gaussian noise, the terms' delta."""
         return self._terms.delta if self._terms.rho else total_delta(self.spends)
 
     def inverse_scale(self, price: Fraction) -> float:
-        """Return the inverse of the scale of the noise of a count that costs a price.
+        """Return the inverse noise scale of a count that costs a given price.
 
         For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
         """

@@ -31,7 +31,7 @@ class BucketCosts:
     units_per_record : int
         The number of units that make one record.
     bucket_cost : int
-        The cost of each bucket apart from its deviation, in units.
+        The fixed cost of each bucket, which is added to the bucket's deviation, in units.
     scale : Fraction
         The scale of the noise on deviations, in records.
     block_cost : int
@@ -128,8 +128,8 @@ def noisy_buckets(
         The number of cells of the smallest block, a power of two. The line must have ``block``
         times a power of four cells.
     price : Fraction
-        The cost of a bucket apart from its deviation, in records; usually the scale of the noise
-        that its count will get.
+        The fixed cost of a bucket, which is added to twice its deviation, in records; usually the
+        scale of the noise that the bucket's count will get.
     epsilon : int, float, str, Decimal or Fraction
         The cost of the partition.
     sensitivity : int

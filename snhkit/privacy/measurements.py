@@ -32,8 +32,8 @@ class Measurements(Account):
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
     gives it to ``Builder.build``. A measurement counts, draws noise for the unit of privacy, and
-    records what it cost, in one step; a method can state neither its cost nor its sensitivity.
-    Everything else that the object shows is public.
+    records its cost, in one step. A method can choose neither the sensitivity nor the recorded
+    cost. Everything else that the object shows is public.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Measurements(Account):
         block : int
             The number of cells of the smallest block, a power of two.
         price : Fraction
-            The cost of a bucket apart from its deviation, in records.
+            The fixed cost of a bucket, which is added to twice its deviation, in records.
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
         block_price : Fraction

@@ -33,8 +33,8 @@ class Spend:
     Raises
     ------
     InputError
-        If epsilon and rho are not Fractions of which one is positive and the other 0, delta is not
-        a Fraction in [0, 1), or composition is another word.
+        If epsilon or rho is not a Fraction, not exactly one of the two is positive, delta is not a
+        Fraction in [0, 1), or composition is another word.
 
     Examples
     --------

@@ -239,7 +239,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return a number, from 0, for each record's person, or person and window, shape (n,).
+        """Return the number, from 0, of the unit that each record belongs to, shape (n,).
 
         Raises
         ------

@@ -195,7 +195,7 @@ def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def interval_table() -> Mapping[str, Any]:
-    """Return the table of quantiles with its provenance, as it is shipped."""
+    """Return the table of quantiles that comes with snhkit, with its provenance."""
     return _table()
 
 

@@ -123,9 +123,9 @@ class ParamSelect:
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, which are looked at without privacy. Each stands in for the
-            private records. It also serves as the public points that say where queries are
-            expected, so networks are trained with that workload.
+            Public data sets by name, which are used without privacy. Each stands in for the private
+            records. It also serves as the public points that say where queries are expected, so
+            networks are trained with that workload.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder

@@ -48,7 +48,7 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return the counts of cells whose sums have the least total absolute error from the answers.
+    """Return the counts of cells that fit the answers with the least total absolute error.
 
     Parameters
     ----------

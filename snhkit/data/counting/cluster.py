@@ -1,9 +1,9 @@
 """Counting on a Dask cluster, whose workers read the records and send back counts only.
 
 Workers return exact counts, which are added up in a tree. Noise is drawn once, by the process that
-owns the ledger: the noise of all workers would add up, a task that runs twice after a failure would
-publish two noisy versions of the same counts, and a seed or an entropy source on every worker would
-have to be trusted.
+owns the ledger. If workers drew noise, the noise of all workers would add up, a task that runs
+twice after a failure would publish two noisy versions of the same counts, and the source of entropy
+on every worker would have to be trusted.
 """
 
 from collections.abc import Callable, Iterator, Sequence

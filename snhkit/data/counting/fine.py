@@ -50,7 +50,7 @@ class FineCounts:
         return at, self._counts[at].astype(np.int64)
 
     def grid(self, depth: int) -> NDArray[np.int64]:
-        """Return the counts of the grid of 2^depth cells a side, x-major, shape (4^depth,)."""
+        """Return the counts of the grid of 2^depth cells per side, x-major, shape (4^depth,)."""
         at, counts = self.occupied()
         column, row = _coarser(at, depth)
         total = np.zeros(1 << 2 * depth, np.int64)

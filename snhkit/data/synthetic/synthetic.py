@@ -50,8 +50,8 @@ def synthetic_points(
     name : str or City
         One of the paper's twelve cities.
     n : int, optional
-        Number of records. By default 100,000 private ones, or as many public ones as the city's
-        published entropy was computed from.
+        Number of records. By default, 100,000 for the private world, and ``City.n_at_entropy`` for
+        the public world.
     world : {"private", "public"}
         Two sets of people with the same streets and venues but different tastes. The private world
         looks like GPS fixes, some of them on streets; the public one like check-ins, which repeat

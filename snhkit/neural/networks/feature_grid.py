@@ -107,7 +107,7 @@ class FeatureGrid:
     ) -> Float[Array, " b"]:
         """Return the relative corrections of squares, shape (b,).
 
-        The sum of the map over a square is multiplied by 1 plus its correction.
+        The sum of the map over a square is multiplied by 1 plus the square's correction.
         """
         place, size = at[:, :2], at[:, 2:]
         parts = [

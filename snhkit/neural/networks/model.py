@@ -212,12 +212,12 @@ class SNHModel(UnknownNoise):
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the array 'blocks' must be square, not of shape {blocks.shape}.")
         if counts.shape != (network.map_cells,) * 2:
-            raise InputError(f"the array 'map' must have {network.map_cells} cells a side.")
+            raise InputError(f"the array 'map' must have {network.map_cells} cells per side.")
         Grid(region, len(blocks))  # raises InputError for an impossible number
         if len(blocks) != blocks_along(region, high):
             # With wider blocks, the rest of a box could have too many tiles for the memory.
             raise InputError(
-                f"the array 'blocks' must have {blocks_along(region, high):,} blocks a side."
+                f"the array 'blocks' must have {blocks_along(region, high):,} blocks per side."
             )
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2

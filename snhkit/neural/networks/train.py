@@ -227,7 +227,7 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
     """Return the sum of the networks' losses.
 
-    The gradient with respect to a network's parameters is that of its own loss.
+    The gradient with respect to a network's parameters is the gradient of the network's own loss.
     """
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.map_cells:

@@ -52,7 +52,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
 
 
 def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
-    """Return the style of each line; PGM@ParamSelect has that of PGM, if no line is called PGM."""
+    """Return the style of each line; PGM@ParamSelect has the style of PGM if PGM has no line."""
     lines = [str(line) for line in dict.fromkeys(table["line"])]
     methods = [line.partition("@")[0] for line in lines]
     if len(set(methods)) < len(lines):

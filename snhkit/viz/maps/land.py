@@ -39,7 +39,7 @@ def land(region: Region) -> dict[str, Any]:
     -------
     dict
         ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
-        longitude, name, kind], of which the kind is "place" or "area") and ``source``.
+        longitude, name, kind], where the kind is "place" or "area") and ``source``.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class Surface:
 
     @classmethod
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts to draw: those of ``of``, but with sharp edges between coarse cells.
+        """Return the counts to draw: as ``of`` does, but with sharp edges between coarse cells.
 
         If the release's own cells are equal and wider than the cells of the surface, each cell of
         the surface gets the density of the release's cell at its centre. With ``of``, a cell across

@@ -39,7 +39,8 @@ _NO_BAND = "The region is smaller than the squares of every size band."
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     """Return an HTML page of a comparison: tables, plots, a map and the ledger.
 
-    The page needs no other files. A warning at its top says that it is for the owner only.
+    The page needs no other files. A warning at the top of the page says that the page is for the
+    owner only.
 
     Parameters
     ----------
