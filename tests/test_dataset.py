@@ -350,7 +350,7 @@ class TestGaussianNoise:
         assert able == {"Identity", "UniformGrid", "QuadTree", "HierarchicalGrid"}
 
     def test_a_demonstration_with_a_delta_of_its_own_is_refused(self, records):
-        with pytest.raises(InputError, match="its noise has no zCDP"):
+        with pytest.raises(InputError, match="its noise has no cost in zCDP"):
             self.approximate(records).release(DPSGD((10, 40)), epsilon="0.5")
 
     @pytest.mark.parametrize("delta", [1, -0.1, "x", float("nan"), 2])

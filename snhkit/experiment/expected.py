@@ -147,8 +147,8 @@ def epsilon_for(
     ------
     InputError
         If the error is larger than ``wanted`` at every epsilon of the table; the message names the
-        smallest one. Also if a method or a measure is unknown, or a number is outside the range of
-        the table.
+        smallest error. Also if a method or a measure is unknown, or a number is outside the range
+        of the table.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class Situation:
         if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
             low, high = _SIDES_M
             raise InputError(
-                f"public: the table holds for regions of {low:,.0f} to {high:,.0f} m, not "
+                f"public: the table is valid for regions of {low:,.0f} to {high:,.0f} m, not "
                 f"{side_m:,.0f} m."
             )
         return cls(n, side_m, crowding(public)[None])
@@ -221,7 +221,7 @@ class Situation:
         low, high = plan_table()["n_epsilon"]
         if not low <= self.n * epsilon <= high:
             raise InputError(
-                f"n epsilon = {self.n * epsilon:,.0f} is beyond the table, which goes from "
+                f"n epsilon = {self.n * epsilon:,.0f} is outside the table, which covers "
                 f"{low:,.0f} to {high:,.0f}."
             )
         return regressors(self.n, epsilon, self.side_m, self.crowdings)

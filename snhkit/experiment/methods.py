@@ -88,7 +88,7 @@ METHODS: dict[str, Method] = {
     "privtree": Method(
         "PrivTree",
         lambda sizes_m, cell_m: PrivTree(),
-        "A tree of squares that divides a square while it holds more than noise.",
+        "A tree of squares; squares are divided while their counts stand out from the noise.",
     ),
     "quadtree": Method(
         "QuadTree",
@@ -113,7 +113,7 @@ METHODS: dict[str, Method] = {
     "privelet": Method(
         "Privelet",
         lambda sizes_m, cell_m: Privelet(_metres(cell_m)),
-        "Noise is added to a wavelet transform of a grid, so that large boxes get little of it.",
+        "Noise is added to a wavelet transform of a grid, so large boxes have little noise.",
     ),
     "hdmm": Method(
         "HDMM",

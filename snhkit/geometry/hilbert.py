@@ -25,6 +25,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     Returns
     -------
     column, row : ndarray of int, shape (4^order,)
+        The column and the row of each cell, in the order of the curve.
 
     Examples
     --------

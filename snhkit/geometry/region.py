@@ -35,8 +35,8 @@ class Region:
     Raises
     ------
     InputError
-        If the centre is beyond 85 degrees north or south, or the side is above 200 km; a square on
-        the map would then not be nearly a square on the ground.
+        If the centre is beyond 85 degrees north or south, or the side is above 200 km; the map
+        would distort such a square too much.
 
     Examples
     --------

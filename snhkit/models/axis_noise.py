@@ -80,6 +80,6 @@ class AxisNoise:
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
                 f"noise along axes has one array, 'covariance', of shape ({grid.m}, {grid.m}); "
-                f"there are {sorted((name, array.shape) for name, array in arrays.items())}."
+                f"not {sorted((name, array.shape) for name, array in arrays.items())}."
             )
         return cls(grid, arrays["covariance"])

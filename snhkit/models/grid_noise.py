@@ -122,7 +122,7 @@ class BlockNoise:
         Let P_l be the projection that replaces the finest cells by averages over the cells of grid
         l, each of which has g_l finest cells. The matrix of the normal equations is the sum of
         (g_l/assumed_l) P_l. The projections are nested, so the eigenspaces of the matrix are the
-        ranges of their differences; the code sums the eigenvalues.
+        ranges of their differences. The method adds up the eigenvalues.
         """
         m = sides[-1]
         g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)

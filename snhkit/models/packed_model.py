@@ -44,7 +44,7 @@ class PackedGridModel(UnknownNoise):
     ) -> "PackedGridModel":
         """Return a model of counts, rounded so that they add up to the total.
 
-        Single counts are not rounded; the running sum over all cells, row after row, is. The
+        Instead of single counts, the running sum over all cells, row after row, is rounded. The
         rounding error of the sum of any number of consecutive cells in a row is therefore below one
         unit.
 

@@ -96,7 +96,7 @@ def audit_mechanism(
     Returns
     -------
     Audit
-        The bounds. The promise is disproved if one is above ``promised``.
+        The bounds. A bound above ``promised`` disproves the promise.
 
     Raises
     ------

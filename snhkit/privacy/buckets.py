@@ -64,7 +64,7 @@ class BucketCosts:
         cells : int
             The number of cells on the line.
         price : Fraction
-            The cost of a bucket apart from its deviation, in records.
+            The fixed cost of a bucket, which is added to twice its deviation, in records.
         epsilon : Fraction
             The epsilon that the private partition costs.
         sensitivity : int
@@ -114,8 +114,8 @@ def noisy_buckets(
 
     The cost of a bucket is its price plus twice its deviation, which is the sum over its cells of
     abs(count - median). Noise is added to the deviations. The line is divided into blocks, and each
-    block into buckets of equal length. The length of a bucket is a power of two, and that of a
-    block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
+    block into buckets of equal length. The length of a bucket is a power of two, and the length of
+    a block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
     length.
 
     Parameters

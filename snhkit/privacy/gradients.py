@@ -23,8 +23,8 @@ def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     """Return the standard deviation of the noise of Gaussian sums, divided by the sensitivity.
 
     With this noise, all sums together are (epsilon, delta)-differentially private, even if each sum
-    is chosen after seeing the sums before. There is no amplification by subsampling, because every
-    step uses every record.
+    is chosen after seeing the previous sums. There is no amplification by subsampling, because
+    every step uses every record.
 
     Parameters
     ----------

@@ -241,7 +241,7 @@ class Ledger:
             return rho
         if delta and not rho:
             raise InputError(
-                f"{who}: its noise has no zCDP, so a budget with a delta cannot pay for it."
+                f"{who}: its noise has no cost in zCDP, so a budget with a delta cannot pay for it."
             )
         return rho or pure_rho(epsilon)
 

@@ -83,7 +83,7 @@ class Measurements(Account):
         return self._n
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the public number of records, or a noisy one that only the first call pays for.
+        """Return the number of records: the public one, or a noisy one that the first call buys.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def noisy_histogram(
     """
     if not isinstance(histogram, Histogram):
         raise InputError(
-            "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
+            "noisy_histogram: counts must be those of disjoint cells; give the Histogram "
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
     counts = histogram.counts

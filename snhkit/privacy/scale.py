@@ -13,7 +13,7 @@ __all__ = ["gaussian_scale", "inverse_scale", "noise_scale"]
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return sensitivity / epsilon as a fraction whose parts fit into 64-bit integers.
 
-    A quotient of too many digits is rounded up by about one part in 2**40, so the noise is never
+    A quotient with too many digits is rounded up by about one part in 2**40, so the noise is never
     smaller than epsilon requires.
     """
     scale = whole("sensitivity", sensitivity, least=1) / epsilon

@@ -249,7 +249,7 @@ class PrivacyUnit:
         if points.user is None:
             raise InputError(
                 f"unit={self.kind!r} needs the user of each record, and these points have none: "
-                "read them with their user column, or promise less with unit='record'."
+                "read them with their user column, or use the weaker unit='record'."
             )
         days = self.window_days
         if days is None:
@@ -258,7 +258,7 @@ class PrivacyUnit:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
                 "open the file with PrivateDataset.scan(..., time='COLUMN'), give Points their "
-                "day, or promise more with unit='user'."
+                "day, or use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)

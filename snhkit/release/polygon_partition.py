@@ -226,7 +226,7 @@ class PolygonPartition:
             for k in np.flatnonzero(common > limit)[:1]:
                 raise InputError(
                     f"the districts {self.labels[one[k]]!r} and {self.labels[other[k]]!r} overlap "
-                    f"by {common[k]:,.0f} m²; give that place to one of them, as "
+                    f"by {common[k]:,.0f} m²; give this area to one of them, as "
                     "shape.difference(other_shape) does, or leave one out."
                 )
 

@@ -112,9 +112,9 @@ class Release:
         """Return the estimated counts of boxes or polygons, shape (q,).
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
-        inside it; a cell on the edge counts by the share of its area inside. The counts of disjoint
-        polygons therefore add up. SNH answers polygons from its trained map of cells; with the
-        paper's network, from blocks of its noisy grid.
+        inside it; a cell on the edge contributes the share of its area that is inside. The counts
+        of disjoint polygons therefore add up. SNH answers polygons from its trained map of cells;
+        with the paper's network, from blocks of its noisy grid.
 
         Parameters
         ----------

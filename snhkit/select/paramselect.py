@@ -42,8 +42,8 @@ class ParamSelect:
 
     The best cell width depends on the number of records, on epsilon, and on how clustered a city
     is. Trying widths on private records would cost epsilon. ParamSelect therefore tries them on
-    public cities, and a regression predicts from those results the width for the private city. Of
-    the private records, it uses the number n only.
+    public cities, and a regression predicts the width for the private city from those results. Of
+    the private records, the regression uses only the number n.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
 
 
 def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
-    """Return the smallest standard deviation of Gaussian noise that keeps (epsilon, delta).
+    """Return the smallest standard deviation of Gaussian noise for a given epsilon and delta.
 
     Examples
     --------

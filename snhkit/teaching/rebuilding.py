@@ -53,7 +53,7 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each box contains, 1 or 0, as ``cells_in`` returns.
+        1 for each cell that a box contains, else 0, as ``cells_in`` returns.
     answers : array, shape (q,)
         The answers; they may be rounded or noisy.
     most : float or None
@@ -100,7 +100,7 @@ def bounds_of_cells(
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each published sum contains, 1 or 0.
+        1 for each cell that a published sum contains, else 0.
     answers : array, shape (q,)
         The published sums, without noise.
     least, most : float

@@ -73,7 +73,8 @@ def narrowing(
     epsilon : float
         Epsilon per record.
     evenness : float
-        Evenness, from 0 to 1, measured in cells half as wide as the default for the default sizes.
+        The evenness, from 0 to 1, measured in cells of half the default width for the default
+        sizes.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
 

@@ -96,7 +96,8 @@ class Part(Protocol):
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of rows in order.
 
-        Reading takes place here. Each block is decoded later, by the thread that takes it.
+        This generator reads the source. Each block is decoded later, by the thread that calls the
+        block.
         """
         ...
 
@@ -201,7 +202,7 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError(
-            "since and until need the column of times; give time=..., the name of the column."
+            "the filters since and until need the column of times; give time=..., its name."
         )
     if rules.people and "user" not in found:
         raise InputError(
@@ -210,6 +211,4 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
             "records only, with unit='record'."
         )
     if rules.users is not None and "user" not in found:
-        raise InputError(
-            "users needs the column of user ids; give user=..., the name of the column."
-        )
+        raise InputError("the filter users needs the column of user ids; give user=..., its name.")

@@ -47,7 +47,7 @@ T = TypeVar("T")
 class Totals:
     """The counts of one task, and the numbers of rows that the task kept and left out.
 
-    If this takes less memory, only counts above 0 are stored.
+    Only counts above 0 are stored if this takes less memory.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class ClusterPasses:
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
         """Sort records into files by person, and keep the chosen records of each person.
 
-        The workers send the paths of the files only.
+        The workers send only the paths of the files to this process.
         """
         tasks = [
             partial(_spill_parts, parts, first, to) for first, parts in self._tasks(source.parts)

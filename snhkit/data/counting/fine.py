@@ -21,7 +21,7 @@ def fine_grid(region: Region) -> Grid:
 class FineCounts:
     """The counts of the fine grid.
 
-    If this takes less memory, only the cells that hold records are stored.
+    Only the cells that hold records are stored if this takes less memory.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ _FLUSH = 2**30  # records after which 32-bit counts could overflow
 class GridCounter:
     """Counts of a grid's cells, equal to those of ``Grid.count``.
 
-    A polynomial approximates the projection. It decides the cell of every place that is farther
-    from the cell's edges than the error of the polynomial. The few other places are projected
+    A polynomial approximates the projection. If a place is farther from the edges of its cell than
+    the error of the polynomial, the polynomial decides the cell. The few other places are projected
     exactly.
 
     Parameters

@@ -20,7 +20,7 @@ KINDS = (".parquet", ".csv", ".tsv", ".txt")
 
 @dataclass(frozen=True)
 class Place:
-    """A file, with the size and the time of change it had when it was found.
+    """A file, with its size and the time of its last change when it was found.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Place:
             raise InputError(
                 f"{self.name}: the file changed after it was opened, so the budget is not valid. "
                 "Restore the file, or open the new one with a new ledger; its epsilon then adds to "
-                "what was spent on people who are in both."
+                "what was spent on people who are in both files."
             )
 
 

@@ -59,7 +59,7 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return the polynomial of lowest order that is accurate to a millimetre, or None.
+    """Return the lowest-order approximation of a region's projection to 1 mm, or None.
 
     Examples
     --------

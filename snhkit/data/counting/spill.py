@@ -186,7 +186,7 @@ def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> Non
     names : sequence of str
         The names of the bucket's files. They are not deleted, so that a lost task can run again.
     choose : Choice
-        Chooses the records that are kept.
+        The function that chooses the records to keep.
     """
     rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
     xy = np.stack([rows["x"], rows["y"]], axis=1)
@@ -210,7 +210,7 @@ class BoundedRecords(PassCounts):
     region : Region
         The declared region.
     choose : Choice
-        Chooses the records that are kept.
+        The function that chooses the records to keep.
     window_days : int, optional
         The number of days in a window, if the unit of privacy is a person in a window; by default
         all records of a person are one unit.

@@ -79,7 +79,7 @@ def read_boxes(
         )
     suffix = path.suffix.lower()
     if suffix not in (".csv", *_GEOJSON):
-        raise InputError(f"{path}: boxes come in a .csv, .geojson or .json file.")
+        raise InputError(f"{path}: boxes must be in a .csv, .geojson or .json file.")
     try:
         return (_from_csv if suffix == ".csv" else _from_geojson)(path, region)
     except InputError as error:

@@ -81,7 +81,7 @@ def unpacked_limit(stream: BinaryIO, size: int) -> int:
 def too_much(source: str, seen: int) -> InputError:
     """Return the error for a file that unpacks to too many bytes."""
     return InputError(
-        f"{source}: it unpacks to more than {seen:,} bytes, far more than positions would."
+        f"{source}: it unpacks to more than {seen:,} bytes, far too many for positions."
     )
 
 

@@ -78,8 +78,8 @@ class Levels:
     noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts of the cells; a cell that was counted together with others has its part of
-        their count.
+        Noisy counts of the cells; a cell that was counted in a group has its share of the group's
+        count.
     small, large : Blocks
         The blocks of both levels; each large block consists of whole small ones.
     group : ndarray of int, shape (m, m), or None
@@ -98,7 +98,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     """Return the default share of epsilon that is spent on counts of blocks.
 
     The share is at most 0.17 for the default sizes (``benchmarks/denoised.py`` prints the errors of
-    other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is larger
+    other shares). The share falls as n epsilon grows, and if noise hides whole blocks. It is larger
     for wider boxes.
 
     Parameters
@@ -106,7 +106,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record.
+        Epsilon per record.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres.
 
@@ -126,8 +126,8 @@ def enough_records(n: int, epsilon: float, cell_m: float) -> float:
 
     Cells are counted in groups if two conditions hold. First, n epsilon is large, so that noisy
     counts of blocks show where few records are. Second, cells are at least about as wide as the
-    default. Narrower cells have been chosen for records that crowd at spots, which groups would
-    blur.
+    default. If narrower cells were chosen, the records are concentrated at a few places, which
+    groups of cells would blur.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def least_width(sizes_m: tuple[float, float]) -> float:
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Measure noisy counts of cells and of blocks, and spend all the epsilon that is left.
+    """Return noisy counts of cells and of blocks, bought for all of the remaining epsilon.
 
     Large blocks are bought first and cells last. Where there are few records, cells are counted in
     groups (see ``enough_records``).
@@ -191,7 +191,7 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     Returns
     -------
     Levels
-        The noisy counts, put together.
+        The noisy counts of all levels.
     """
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
@@ -234,8 +234,8 @@ def estimates(
     """Return the best linear estimates of the sums over blocks, given all noisy counts.
 
     Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
-    block gets their mean, weighted by inverse variances. The estimate of a large block is then
-    passed on to the small blocks in it, in proportion to their variances.
+    block gets the mean of these measurements, weighted by inverse variances. The estimate of a
+    large block is then passed on to the small blocks in it, in proportion to their variances.
 
     Parameters
     ----------

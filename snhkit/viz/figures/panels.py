@@ -43,8 +43,8 @@ def method_panels(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Colours and markers are those of ``method_style``; larger marks have a larger
-        epsilon.
+        The figure. Colours and markers are those of ``method_style``; larger marks stand for a
+        larger epsilon.
 
     Raises
     ------

@@ -16,7 +16,7 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return a figure with lines of measured values, one panel per data set, or with bars.
+    """Return a figure of measured values: lines, one panel per data set, or bars by name.
 
     Parameters
     ----------

@@ -79,13 +79,13 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     sums = method_panels(errors, "adds_up", label="sum of tiles / n", right=1.0)
     parts = [
         section(
-            "How wrong, how slow, how large",
+            "Errors, time and size",
             errors_html(comparison),
             picture(error_bars(errors), _MEASURE),
         ),
         *_by_size(comparison),
-        section("How answers add up", picture(sums, _ADDS_UP)),
-        section(f"What the releases say, at epsilon {shown:g}", maps(releases)),
+        section("Sums of all tiles", picture(sums, _ADDS_UP)),
+        section(f"Released counts, at epsilon {shown:g}", maps(releases)),
         section(
             "What was spent",
             wide(Markup(comparison.dataset.ledger._repr_html_()), "ledger"),  # noqa: S704
