@@ -26,10 +26,7 @@ SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
 
 _WHOLE_AS_FLOAT = re.compile(r"([+-]?\d+)\.0+")
 _SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
-_CROWDED_SHARE, _CROWDED_RATIO = (
-    0.1,
-    20,
-)  # share of all rows; multiple of the median
+_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # share of all rows; multiple of the median
 
 
 def person_codes(

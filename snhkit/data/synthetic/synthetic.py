@@ -22,14 +22,8 @@ __all__ = ["World", "synthetic_points"]
 World = Literal["private", "public"]
 
 _STREAM = {"private": 1, "public": 2}
-_PASSING = {
-    "private": 0.15,
-    "public": 0.03,
-}  # share on streets, in the liveliest city
-_SCATTER_M = {
-    "private": 12.0,
-    "public": 0.0,
-}  # of GPS fixes; check-ins repeat the place
+_PASSING = {"private": 0.15, "public": 0.03}  # share on streets, in the liveliest city
+_SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the place
 _ON_STREET_M = (30.0, 4.0)  # half the length of street that a spot stands for, and its half width
 _AT_GATE = 0.0075  # share of the records at each gate
 _HEAD = 6.0  # added to ranks in Zipf's law, so that no venue dominates

@@ -38,10 +38,7 @@ _SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks
 _ENOUGH = 500.0  # below this n times epsilon, the share is reduced
 _MANY = 11_000.0  # above this n times epsilon, the share falls
 _SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
-_DIM, _CLEAR = (
-    8_000.0,
-    40_000.0,
-)  # n times epsilon: no groups below, full groups above
+_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon: no groups below, full groups above
 _CROWDED = 0.9  # in default widths: narrower cells were chosen for crowded records
 _PARTS = 1_000  # shares are multiples of a thousandth
 
