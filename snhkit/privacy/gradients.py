@@ -142,8 +142,8 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
 
     ``gradients`` holds s gradients, shape (s, p).
 
-    However large the effect of one unit of privacy is, each clipped gradient changes by at most
-    2 ``clip``, and the sum therefore by at most 2 s ``clip``.
+    One unit of privacy can change each clipped gradient by at most 2 ``clip``, and therefore the
+    sum by at most 2 s ``clip``.
 
     Examples
     --------
