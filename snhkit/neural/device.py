@@ -28,8 +28,8 @@ def require_jax(method: str) -> None:
     Raises
     ------
     InputError
-        If JAX already ran in the process from which this one was forked, in which case a
-        computation would wait for ever; or if JAX finds no device or refuses a small computation.
+        If this process was forked from one in which JAX had already run, so that a computation
+        would never end, or if JAX finds no device or fails at a small computation.
 
     Examples
     --------
@@ -42,19 +42,19 @@ def require_jax(method: str) -> None:
             "multiprocessing.get_context('spawn'). Nothing was spent."
         )
     try:
-        # As builds do: a program is compiled, and numpy arrays move to the device.
+        # As in a build, a program is compiled, and numpy arrays move to the device.
         total = float(jax.jit(lambda a, b: (a + b).sum())(jnp.zeros((2, 2)), jnp.ones((1, 2))))
     except Exception as error:
         first = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputError(
             f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS and "
-            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and start Python anew. Nothing was "
+            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and restart Python. Nothing was "
             "spent."
         ) from None
     if total != 4:
         raise InputError(
             f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
-            "is not usable; set JAX_PLATFORMS=cpu and start Python anew. Nothing was "
+            "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
             "spent."
         )
     _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]
@@ -73,7 +73,7 @@ class Found:
     trouble : str
         The reason why JAX cannot compute; empty if it can.
     advice : str
-        How to use a device that is present but not used; empty if there is none.
+        Advice on using a device that is present but not used; empty if there is none.
     """
 
     devices: tuple[str, ...]
@@ -103,5 +103,5 @@ def found_devices() -> Found:
     idle = kind == "cpu" and Path("/proc/driver/nvidia/version").exists()
     advice = ""
     if idle and find_spec("jax_cuda12_plugin") is None:
-        advice = 'An NVIDIA driver is here, and JAX does not use it: pip install "jax[cuda12]".'
+        advice = 'JAX does not use the installed NVIDIA driver: pip install "jax[cuda12]".'
     return Found(lines, where, advice=advice)

@@ -1,4 +1,4 @@
-"""The unit of privacy: one record, or one person's records, all or those of a window of days."""
+"""The unit of privacy: one record, all records of a person, or those in a window of days."""
 
 import re
 from collections.abc import Mapping
@@ -173,7 +173,8 @@ class PrivacyUnit:
         Notes
         -----
         If n is public, a unit is replaced. Counts of disjoint cells then change by a vector of
-        at most sqrt(2) times the Euclidean norm, so rho is doubled; of pure noise, epsilon is.
+        at most sqrt(2) times the Euclidean norm, so rho is doubled. Without a delta, epsilon is
+        doubled.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)
@@ -238,7 +239,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return a number, from 0, for each record's person, or person and window, shape (n,).
+        """Return the number, from 0, of the unit that each record belongs to, shape (n,).
 
         Raises
         ------
@@ -248,7 +249,7 @@ class PrivacyUnit:
         if points.user is None:
             raise InputError(
                 f"unit={self.kind!r} needs the user of each record, and these points have none: "
-                "read them with their user column, or promise less with unit='record'."
+                "read them with their user column, or use the weaker unit='record'."
             )
         days = self.window_days
         if days is None:
@@ -257,7 +258,7 @@ class PrivacyUnit:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
                 "open the file with PrivateDataset.scan(..., time='COLUMN'), give Points their "
-                "day, or promise more with unit='user'."
+                "day, or use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)

@@ -41,7 +41,7 @@ __all__ = ["Exam", "Search", "best_values"]
 class Search:
     """The settings of a search: the parameter that is varied, and how errors are measured.
 
-    ``ParamSelect.fit`` describes them.
+    ``ParamSelect.fit`` describes the fields.
     """
 
     builder: Builder
@@ -117,8 +117,8 @@ class Exam:
     def terms(self, experiment: Experiment) -> Terms:
         """Return the terms of an experiment's release.
 
-        The points of the data set also say where queries are expected. One record is hidden, and n
-        is public.
+        The points of the data set also say where queries are expected. The unit of privacy is a
+        record, and n is public.
         """
         unit = PrivacyUnit.of("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)

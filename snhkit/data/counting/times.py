@@ -38,7 +38,7 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return the times of a column in microseconds, shape (n,); the least integer if missing.
+    """Return the times of a column in microseconds, shape (n,); the least int64 where missing.
 
     Parameters
     ----------

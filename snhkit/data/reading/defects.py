@@ -46,11 +46,11 @@ def defect(rows: Rows, row: int) -> str:
             return fault(what, rows.value(row, role), "is not a number")
         if not (-180 if role == "lon" else -90) <= number <= largest:
             return f"{what} {number:g} is out of range"
-    return fault("user", rows.value(row, "user"), "is no id")
+    return fault("user", rows.value(row, "user"), "is not an id")
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return the defect of a value: that it is missing, or else what is wrong with it.
+    """Return a phrase on the defect of a value: "is missing", or the given defect.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def fault(what: str, value: object, wrong: str) -> str:
 
     Examples
     --------
-    >>> fault("user", " ", "is no id"), fault("user", "-", "is no id")
-    ('user is missing', "user '-' is no id")
+    >>> fault("user", " ", "is not an id"), fault("user", "-", "is not an id")
+    ('user is missing', "user '-' is not an id")
     """
     return f"{what} is missing" if _is_empty(value) else f"{what} {_shown(value)} {wrong}"
 

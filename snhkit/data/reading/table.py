@@ -54,9 +54,9 @@ class Table:
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable
-        Returns what the source has at a position from 0 and a role, "lat", "lon" or "user".
+        Returns the source's value for a row, counted from 0, and a role: "lat", "lon" or "user".
     malformed : mapping of int to str
-        The defect of each row that could not be cut into fields, by its number.
+        The defect of each row that could not be split into fields, by row number.
     """
 
     lat: NDArray[np.float64]
@@ -77,7 +77,7 @@ def refuse_rows(source: str, rows: int) -> None:
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception of a parser into an InputError, as the input may be hostile."""
+    """Turn every exception of a parser into an InputError, because input is untrusted."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
