@@ -14,6 +14,7 @@ from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.neural.device import require_jax
+from snhkit.neural.elsewhere import learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
@@ -114,7 +115,7 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
-        require_jax("SNH")
+        learned(require_jax, "SNH")
 
     def build(self, private: Measurements) -> Release:
         """Return a release of networks trained on a noisy grid (Sec. 4.1 and 4.2 of the paper)."""
@@ -136,7 +137,13 @@ class SNH:
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # The records are not used from here on.
-        model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
+        model = learned(
+            self.networks.learn,
+            learned_from,
+            grid.cell_m,
+            self.sizes_m,
+            psi,
+            noise_scale,
+            private.public,
         )
         return publish(self, private, model)

@@ -72,10 +72,13 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
     file : OwnFile, optional
         The file that the app opens first; by default the app opens a synthetic city.
     opens_files : bool
-        Whether a visitor can open files of the machine that the app runs on.
+        Whether a visitor can open files of the machine that the app runs on. If not, strangers
+        share the machine, and methods that take many minutes are not offered.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)
+    if not opens_files:
+        controls.withhold_slow()
     app = App(
         controls,
         lambda key, n: synthetic(key, n, _BUDGET, unit),

@@ -109,6 +109,13 @@ class Controls(w.VBox):
             self.city.options = [entry, *self.city.options]
         self.city.value = key
 
+    def withhold_slow(self) -> None:
+        """Offer no method whose build takes many minutes, for which other visitors would wait."""
+        for key, tick in self.ticks.items():
+            if METHODS[key].slow:
+                tick.disabled, tick.value = True, False
+                tick.description = f"{METHODS[key].title}: not on a shared server"
+
     def choose(self, city: str, n: int) -> None:
         """Choose a city and a number of records; raise LookupError if they are not offered."""
         if city not in CITIES or n not in SIZES:
@@ -129,7 +136,7 @@ class Controls(w.VBox):
     @property
     def chosen(self) -> list[str]:
         """Short names of the ticked methods, in the order shown."""
-        return [key for key, tick in self.ticks.items() if tick.value]
+        return [key for key, tick in self.ticks.items() if tick.value and not tick.disabled]
 
     @property
     def sizes_m(self) -> tuple[float, float]:

@@ -114,6 +114,10 @@ def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr("snhkit.widgets.explorer.OpenPanel", lambda *_: pytest.fail("made"))
     shared = explore_app(opens_files=False)
     assert folds(shared) == []
+    slow = shared._controls.ticks["snh-paper"]
+    slow.value = True  # as a message of a visitor's browser may do
+    assert slow.disabled
+    assert "snh-paper" not in shared._controls.chosen
     shared._memory.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
     shared._memory.buttons[0].click()
     assert "visitors of a shared server open no files" in shared._desk.message.value

@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32, Float64, Num, Shaped
+from jaxtyping import Array, Float, Float32, Float64, Int, Num, Shaped
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.grid_model import GridModel
 from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.neural.elsewhere import answered
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings
@@ -147,11 +148,7 @@ class SNHModel(UnknownNoise):
         told = centre / self.region.side_m
         if spread:
             told = np.column_stack([told, (size - own) / (2 * spread) + 0.5])
-        counts = np.empty(len(side))
-        for j in np.unique(nearest):
-            rows = np.flatnonzero(nearest == j)
-            params = {name: jnp.asarray(a[j], jnp.float32) for name, a in self.params.items()}
-            counts[rows] = evaluate(self.network, params, told[rows])
+        counts = answered(_each_by_its_own, self.network, self.params, nearest, told)
         if self._map_table is not None:
             return counts
         ratio = side / own
@@ -233,6 +230,21 @@ class SNHModel(UnknownNoise):
 def blocks_along(region: Region, least_m: float) -> int:
     """Return the largest number of blocks per side with a width of at least ``least_m`` metres."""
     return max(1, int(region.side_m // least_m))
+
+
+def _each_by_its_own(
+    network: MLP | FeatureGrid,
+    params: Mapping[str, Shaped[np.ndarray, "..."]],
+    nearest: Int[np.ndarray, " b"],
+    at: Float64[np.ndarray, "b i"],
+) -> Float64[np.ndarray, " b"]:
+    """Return the outputs for squares, each by the network whose number ``nearest`` has."""
+    counts = np.empty(len(at))
+    for j in np.unique(nearest):
+        rows = np.flatnonzero(nearest == j)
+        own = {name: jnp.asarray(a[j], jnp.float32) for name, a in params.items()}
+        counts[rows] = evaluate(network, own, at[rows])
+    return counts
 
 
 def evaluate(

@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -231,24 +231,40 @@ class Districts:
         """
         density = self.density(counts)
         colours = scale.palette[scale.levels(np.nan_to_num(density))]
+
+        def colour(k: int) -> str | None:
+            return "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None
+
+        def lines(k: int) -> list[str]:
+            return _lines(counts[k], bounds[k], density[k], self.share[k])
+
+        return {"districts": self._features(colour, lines), "legend": scale.legend(title)}
+
+    def outlines(self) -> dict[str, Any]:
+        """Return the polygons without counts as a layer of ``DrawMap.layers``, ready for JSON."""
+
+        def lines(k: int) -> list[str]:
+            return [] if self.share[k] > 0 else ["outside the region: not counted"]
+
+        return {"districts": self._features(lambda _: None, lines)}
+
+    def _features(
+        self, colour: Callable[[int], str | None], lines: Callable[[int], list[str]]
+    ) -> dict[str, Any]:
+        """Return GeoJSON whose tooltips have the polygon's name above ``lines``."""
         features = [
             {
                 "type": "Feature",
                 "geometry": self.drawn[k],
                 "properties": {
-                    "colour": "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None,
-                    "lines": [
-                        self.names[k],
-                        *_lines(counts[k], bounds[k], density[k], self.share[k]),
-                    ],
+                    "colour": colour(k),
+                    "inside": bool(self.share[k] > 0),
+                    "lines": [self.names[k], *lines(k)],
                 },
             }
             for k in np.flatnonzero(~shapely.is_empty(self.shapes))
         ]
-        return {
-            "districts": {"type": "FeatureCollection", "features": features},
-            "legend": scale.legend(title),
-        }
+        return {"type": "FeatureCollection", "features": features}
 
 
 def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None) -> list[str]:
