@@ -203,6 +203,11 @@ class Budget:
         object.__setattr__(self, "epsilon", exact(epsilon))
         object.__setattr__(self, "delta", exact_delta(delta))
 
+    @classmethod
+    def of(cls, budget: "Budget | Epsilon") -> "Budget":
+        """Return a budget, which may be given as its epsilon alone."""
+        return budget if isinstance(budget, Budget) else cls(budget)
+
     @property
     def rho(self) -> Fraction:
         """The rho of zCDP that implies epsilon and delta (see ``rho_of``); 0 without a delta."""

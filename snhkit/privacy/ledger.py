@@ -1,7 +1,7 @@
 """The ledger of a dataset's privacy budget."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.fingerprint import fingerprint
 from snhkit.privacy.spend import Spend, total, total_delta, total_rho
 from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
@@ -40,6 +42,9 @@ class Ledger:
         The largest epsilon that all charges together may reach.
     unit : PrivacyUnit, optional
         The unit of privacy that the charges hide, which the ledger shows.
+    records : callable, optional
+        Returns the records that the ledger belongs to, or None once they are gone;
+        ``PrivateDataset`` gives it.
 
     Raises
     ------
@@ -58,12 +63,32 @@ class Ledger:
     ('failed', Fraction(3, 10))
     """
 
-    def __init__(self, budget: Budget | Epsilon, unit: PrivacyUnit | None = None) -> None:
-        self._unit = unit
-        self._budget = budget if isinstance(budget, Budget) else Budget(budget)
+    def __init__(
+        self,
+        budget: Budget | Epsilon,
+        unit: PrivacyUnit | None = None,
+        records: Callable[[], CountSource | None] = lambda: None,
+    ) -> None:
+        self._unit, self._records = unit, records
+        self._budget = Budget.of(budget)
         self._rho = self._budget.rho
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.Lock()
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """The unit of privacy that the charges hide, if it is known."""
+        return self._unit
+
+    @property
+    def budget(self) -> Budget:
+        """The budget."""
+        return self._budget
+
+    def records_are(self, others: CountSource) -> bool:
+        """Return whether the ledger's records are in memory and the same as others."""
+        known = self._records()
+        return known is not None and fingerprint(known, b"") == fingerprint(others, b"")
 
     @property
     def total(self) -> Fraction:

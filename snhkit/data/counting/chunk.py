@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from snhkit.data.counting.people import person_ids
 from snhkit.data.reading.arrow import floats_of
+from snhkit.data.reading.times import NO_TIME, microseconds
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NO_TIME", "Block", "Chunk", "Part", "Rules", "Source", "chunk_of"]
-
-NO_TIME = np.iinfo(np.int64).min
-"""The number that stands for a missing time."""
+__all__ = ["Block", "Chunk", "Part", "Rules", "Source", "chunk_of"]
 
 
 @dataclass(frozen=True)
@@ -163,8 +161,6 @@ def chunk_of(
     rows = len(lat) + len(malformed or {})
     person = time = keep = None
     if "time" in columns:
-        from snhkit.data.counting.times import microseconds
-
         time = microseconds(name, columns["time"])
         if rules.since is not None:
             keep = (time >= rules.since) | (time == NO_TIME)

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
-from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
-from snhkit.data.reading.defects import FIRST_ROWS, defect, fault, possible
+from snhkit.data.counting.chunk import Block, Chunk, Part
+from snhkit.data.reading.defects import FIRST_ROWS, defect
+from snhkit.data.reading.times import NO_TIME
 from snhkit.progress import Advance, steps
 
 __all__ = ["Counter", "Seen", "in_threads", "over", "thread_count"]
@@ -216,14 +217,7 @@ def _take(counter: Counter, seen: Seen, part: int, chunk: Chunk) -> None:
     told = [(part, number, why) for number, why in list(chunk.malformed.items())[:FIRST_ROWS]]
     for row in unusable[:FIRST_ROWS].tolist():
         if len(seen.first) < FIRST_ROWS or (part, chunk.number(row)) < seen.first[-1][:2]:
-            told.append((part, chunk.number(row), _why(chunk, row)))
+            known = chunk.person is None or bool(chunk.person[row] != 0)
+            told.append((part, chunk.number(row), defect(chunk, row, known)))
     if told:
         seen.first = sorted(seen.first + told)[:FIRST_ROWS]
-
-
-def _why(chunk: Chunk, row: int) -> str:
-    here = slice(row, row + 1)
-    known = chunk.person is None or chunk.person[row] != 0
-    if chunk.time is not None and known and possible(chunk.lat[here], chunk.lon[here]).all():
-        return fault("time", chunk.value(row, "time"), "is not a time")
-    return defect(chunk, row)

@@ -18,6 +18,7 @@ from snhkit.data.counting.chunk import Part, Source
 from snhkit.data.counting.counters import PlaceCounter, counter_of
 from snhkit.data.counting.pass_counts import PassCounts
 from snhkit.data.counting.passes import Seen, in_threads, over
+from snhkit.data.reading.times import days_of
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
@@ -40,7 +41,6 @@ _RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
 _PLACES = 2**18  # places that are read at a time
 _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
-_DAY_US = 86_400_000_000
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 """Returns which records are kept, from the person of each, shape (n,), and its place, shape (n, 2);
@@ -132,7 +132,7 @@ class Spill(PlaceCounter):
                     "a unit of privacy with windows of days needs the time of each record; "
                     "give time=..., the name of the column."
                 )
-            nth = windows(time[usable][inside] // _DAY_US, self._to.window_days)
+            nth = windows(days_of(time[usable][inside]), self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         buckets = self._to.buckets
         bucket = _spread(group) >> np.uint64(64 - buckets.bit_length() + 1)

@@ -23,6 +23,7 @@ class Columns(NamedTuple):
     lat: int
     lon: int
     user: int | None
+    time: int | None = None
 
 
 def find_columns(
@@ -31,10 +32,11 @@ def find_columns(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None = None,
 ) -> Columns:
-    """Return the positions of the columns of latitude, longitude and user.
+    """Return the positions of the columns of latitude, longitude, user and time.
 
-    A column that is not named in the arguments is recognised by common names.
+    A column that is not named in the arguments is recognised by common names, except for times.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def find_columns(
         Name of the source, for messages.
     names : sequence
         The names of the columns.
-    lat, lon, user : str or int, optional
+    lat, lon, user, time : str or int, optional
         The name of a column, or its position from 0.
 
     Raises
@@ -53,7 +55,7 @@ def find_columns(
     Examples
     --------
     >>> find_columns("trips.csv", ["UserID", "Latitude", "lng", "y"], None, None, None)
-    Columns(lat=1, lon=2, user=0)
+    Columns(lat=1, lon=2, user=0, time=None)
     """
     texts = [str(name) for name in names]
     at_lat = _find(source, texts, "lat", lat)
@@ -65,9 +67,11 @@ def find_columns(
             f"{source}: no column has a common name of a {_MEANING[missing]} ({usual}). "
             f"{_listing(texts)} Say which it is: {missing}=..., by name or position from 0."
         )
-    found = Columns(at_lat, at_lon, _find(source, texts, "user", user))
-    if len(set(found)) < len(found):
-        raise InputError(f"{source}: lat, lon and user must be different columns.")
+    at_time = None if time is None else _find_said(source, texts, "time", time)
+    found = Columns(at_lat, at_lon, _find(source, texts, "user", user), at_time)
+    there = [position for position in found if position is not None]
+    if len(set(there)) < len(there):
+        raise InputError(f"{source}: lat, lon, user and time must be different columns.")
     return found
 
 

@@ -16,7 +16,11 @@ __all__ = ["from_text"]
 
 
 def from_text(
-    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+    path: Path,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of a text file whose first row names the columns.
 
@@ -31,7 +35,7 @@ def from_text(
         names, delimiter = head.names, head.delimiter
         if head.is_record:
             stream.seek(0)
-        at = find_columns(source, names, lat, lon, user)
+        at = find_columns(source, names, lat, lon, user, time)
         wanted = [i for i in at if i is not None]
         limit = min(delimited.unpacked_limit(stream, path.stat().st_size), limits.MAX_BYTES)
         end = delimiter.join([delimited.END] * len(names)) + "\n"

@@ -15,13 +15,13 @@ from snhkit.errors import InputError
     ],
 )
 def test_usual_names(names, found):
-    assert find_columns("f", names, None, None, None) == found
+    assert find_columns("f", names, None, None, None) == (*found, None)
 
 
 def test_said_names_and_positions_win():
     names = ["lat", "lon", "start_lat", "start_lon", "who"]
-    assert find_columns("f", names, "start_lat", 3, "WHO") == (2, 3, 4)
-    assert find_columns("f", [0, 1], 1, 0, None) == (1, 0, None)
+    assert find_columns("f", names, "start_lat", 3, "WHO", "lat") == (2, 3, 4, 0)
+    assert find_columns("f", [0, 1], 1, 0, None) == (1, 0, None, None)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,13 @@ def test_said_names_and_positions_win():
         (["lat", "lon"], {"lon": 7}, "numbered from 0 to 1"),
         (["lat", "lon"], {"lon": "lat"}, "must be different columns"),
         (["lat", "lon"], {"user": 0}, "must be different columns"),
+        (["lat", "lon", "user"], {"time": 2}, "must be different columns"),
+        (["lat", "lon"], {"time": "when"}, "no column is called 'when'"),
     ],
 )
 def test_refusals(names, said, told):
     with pytest.raises(InputError, match=told):
-        find_columns("f", names, *(said.get(role) for role in ("lat", "lon", "user")))
+        find_columns("f", names, *(said.get(role) for role in ("lat", "lon", "user", "time")))
 
 
 def test_long_names_and_lists_are_cut():
