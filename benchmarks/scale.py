@@ -343,7 +343,8 @@ def main() -> None:
             path = folder / "middle.csv"
             make(path, n)
             counted = run("snhkit", str(path), CELLS)
-            table(["records of CSV", *HEADS], iter([[f"{n:,}", *numbers(counted)]]))
+            rows: list[list[object]] = [[f"{n:,}", *numbers(counted)]]
+            table(["records of CSV", *HEADS], iter(rows))
             path.unlink()
         if "limit" in wanted:
             path = folder / "large.csv"

@@ -262,7 +262,7 @@ class Districts:
                     "lines": [self.names[k], *lines(k)],
                 },
             }
-            for k in np.flatnonzero(~shapely.is_empty(self.shapes))
+            for k in np.flatnonzero(~shapely.is_empty(self.shapes)).tolist()
         ]
         return {"type": "FeatureCollection", "features": features}
 
