@@ -186,8 +186,8 @@ class Release:
 
         The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
         errors of networks. Except for the noise, these allowances are estimates from public cities
-        and not guarantees; docs/benchmarks.md states how many true counts of other cities lay
-        within the bounds.
+        and not guarantees; docs/benchmarks.md states the share of true counts of other cities that
+        lay within the bounds.
 
         Parameters
         ----------
