@@ -24,6 +24,9 @@ from snhkit.errors import SnhkitError
 __all__ = ["app", "main"]
 
 
+_NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="snhkit")
 def app() -> None:
@@ -42,6 +45,9 @@ def main() -> None:
     compile_cache.switch_on()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
+    except click.NoSuchOption as error:
+        minus = error.option_name.removeprefix("-")[:1].isdigit()  # a space went before it
+        _fail(error.format_message() + (_NO_SPACE if minus else ""))
     except click.ClickException as error:
         _fail(error.format_message())
     except SnhkitError as error:
