@@ -343,8 +343,7 @@ def main() -> None:
             path = folder / "middle.csv"
             make(path, n)
             counted = run("snhkit", str(path), CELLS)
-            rows: list[list[object]] = [[f"{n:,}", *numbers(counted)]]
-            table(["records of CSV", *HEADS], iter(rows))
+            table(["records of CSV", *HEADS], (row for row in [[f"{n:,}", *numbers(counted)]]))
             path.unlink()
         if "limit" in wanted:
             path = folder / "large.csv"

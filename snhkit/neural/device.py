@@ -1,63 +1,15 @@
-"""A test of JAX that runs before epsilon is spent, and the devices that JAX finds."""
+"""The devices that JAX finds, and where networks are trained."""
 
-import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 
+from snhkit.builders.jax_ready import require_jax
 from snhkit.errors import InputError
 
-__all__ = ["Found", "found_devices", "require_jax"]
-
-_BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
-
-
-def require_jax(method: str) -> None:
-    """Raise InputError if JAX cannot compute in this process and environment.
-
-    Methods call this function in ``check``, so that a wrong environment costs no epsilon.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method, for the message.
-
-    Raises
-    ------
-    InputError
-        If this process was forked from one in which JAX had already run, so that a computation
-        would never end, or if JAX finds no device or fails at a small computation.
-
-    Examples
-    --------
-    >>> require_jax("SNH")
-    """
-    if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
-        raise InputError(
-            f"{method}: this process was forked from a process in which JAX had run, "
-            "so JAX would never return here. Start processes with "
-            "multiprocessing.get_context('spawn'). Nothing was spent."
-        )
-    try:
-        # As in a build, a program is compiled, and numpy arrays move to the device.
-        total = float(jax.jit(lambda a, b: (a + b).sum())(jnp.zeros((2, 2)), jnp.ones((1, 2))))
-    except Exception as error:
-        first = str(error).partition("\n")[0][:200] or type(error).__name__
-        raise InputError(
-            f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS and "
-            "JAX_TRANSFER_GUARD, or set JAX_PLATFORMS=cpu, and restart Python. Nothing was "
-            "spent."
-        ) from None
-    if total != 4:
-        raise InputError(
-            f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
-            "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
-            "spent."
-        )
-    _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]
+__all__ = ["Found", "found_devices"]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ With a prior, the networks are trained on a denoised grid instead.
 from dataclasses import dataclass, field
 
 from snhkit.builders.base import publish, sizes
+from snhkit.builders.jax_ready import require_jax
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -13,7 +14,6 @@ from snhkit.geometry import Grid, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.device import require_jax
 from snhkit.neural.elsewhere import learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks

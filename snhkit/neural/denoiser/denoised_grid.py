@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from snhkit.builders.base import publish, sizes
+from snhkit.builders.jax_ready import require_jax
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -17,7 +18,6 @@ from snhkit.neural.denoiser.levels import (
     least_width,
 )
 from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.device import require_jax
 from snhkit.neural.elsewhere import learned
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Float64
 
 from snhkit.builders.base import Extra, publish, sizes
+from snhkit.builders.jax_ready import require_jax
 from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.neural.device import require_jax
 from snhkit.neural.dpsgd.descent import descend
 from snhkit.neural.dpsgd.network_model import INPUTS, NetworkModel, described, refuse_large
 from snhkit.neural.networks.mlp import MLP
