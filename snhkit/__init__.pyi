@@ -123,6 +123,9 @@ from .privacy import (
 from .privacy import (
     Ledger as Ledger,
 )
+from .privacy import (
+    NoisyQuantile as NoisyQuantile,
+)
 from .release import (
     Release as Release,
 )

@@ -3,9 +3,13 @@
 import os
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snhkit.builder import Builder, refuse_laplace_only
 from snhkit.data.counting.cluster import ClusterPasses
@@ -20,10 +24,11 @@ from snhkit.privacy import (
     Epsilon,
     Ledger,
     Measurements,
+    NoisyContributions,
+    NoisyQuantile,
     PointSource,
     PrivacyUnit,
     ReplayableEntropy,
-    StoredLedger,
     SystemEntropy,
     Terms,
     exact,
@@ -32,13 +37,15 @@ from snhkit.privacy import (
     written,
 )
 from snhkit.privacy.bounding import kept_records
+from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
+from snhkit.privacy.quantile import buy, first_unit
 from snhkit.release import Release
 from snhkit.release.agreement import disagreement
 
 __all__ = ["PrivateDataset"]
 
-_MAX_SCALE = 2**40  # far below where noise could no longer be drawn, whatever its share of epsilon
+_MAX_SCALE = 2**40  # below the limit of the noise mechanisms for any usual share
 
 
 class PrivateDataset:
@@ -56,20 +63,21 @@ class PrivateDataset:
         The unit of privacy: "record" for one record; "user" for all records that are kept of one
         person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
         kept of one person in one window of days.
-    max_per_user : int, optional
+    max_per_user : int or NoisyQuantile, optional
         With the units of people: the number of records kept of each person, or of each person in
-        each window, chosen at random.
+        each window, chosen at random. A ``NoisyQuantile`` buys the number, if n is private.
     n : "public" or "private"
         Whether the number of records may be published. If "private", a builder that needs the
         number spends a twentieth of its epsilon on a noisy one. If "public", releases hide the
-        replacement of one unit by another, at twice the epsilon, and no longer that a unit is
-        added or removed.
+        replacement of one unit by another, at twice the epsilon, instead of the addition or removal
+        of a unit.
     whose : str
         The word for the party that one user id identifies, such as "household".
-    ledger : str or path, optional
+    ledger : str, path or Ledger, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
-        ``StoredLedger``). Without a file the ledger is lost with this object.
+        ``StoredLedger``). Or the ledger of another dataset of the same records, with which this one
+        shares its budget. By default a new ledger, which is lost with this object.
 
     Raises
     ------
@@ -94,10 +102,10 @@ class PrivateDataset:
         budget: Budget | Epsilon | None = None,
         *,
         unit: str,
-        max_per_user: int | None = None,
+        max_per_user: int | NoisyQuantile | None = None,
         n: Literal["public", "private"],
         whose: str = "person",
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
     ) -> None:
         if not isinstance(records, Points):
             kind = type(records).__name__
@@ -105,9 +113,9 @@ class PrivateDataset:
                 f"records must be Points, as read_points gives them, not a {kind}; files that do "
                 "not fit into memory are opened with PrivateDataset.scan."
             )
-        self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
-        self._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
-        self._ledger = _ledger(ledger, lambda: PointSource(records), self._unit, budget)
+        first = first_unit(unit, max_per_user, whose, n)
+        self._ledger = open_ledger(ledger, held(records), first, budget)
+        self._buy(first, max_per_user, lambda: np.bincount(first.owners(records)))
         self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
 
     @classmethod
@@ -118,10 +126,10 @@ class PrivateDataset:
         budget: Budget | Epsilon | None = None,
         *,
         unit: str,
-        max_per_user: int | None = None,
+        max_per_user: int | NoisyQuantile | None = None,
         n: Literal["public", "private"],
         whose: str = "person",
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | Ledger | None = None,
         lat: str | int | None = None,
         lon: str | int | None = None,
         user: str | int | None = None,
@@ -150,10 +158,11 @@ class PrivateDataset:
         lat, lon, user, time, since, until, users, report
             The same parameters as those of ``scan_points``.
         spill : str or path, optional
-            With the units of people: the folder for the records that are kept of each person,
-            which are deleted with the dataset; by default that of temporary files.
+            For units of people, the folder for the records that are kept of each person, which are
+            deleted with the dataset; by default the system's folder of temporary files.
         client : distributed.Client, optional
-            A Dask cluster whose workers count; all of them must see the files and ``spill``.
+            The client of a Dask cluster whose workers count the records. All workers must be able
+            to read the source's files and ``spill``.
 
         Returns
         -------
@@ -176,21 +185,40 @@ class PrivateDataset:
         2
         """
         made = cls.__new__(cls)
-        made._foreign = weakref.WeakSet()
-        made._unit = PrivacyUnit(unit, max_per_user, whose, _is_public(n))
+        first = first_unit(unit, max_per_user, whose, n)
         if budget is None and ledger is None:
-            raise InputError(_NO_BUDGET)
-        most = made._unit.max_per_user
-        rules = rules_of(lat, lon, user, time, since, until, users, people=most is not None)
+            raise InputError(NO_BUDGET)
+        people = first.max_per_user is not None
+        rules = rules_of(lat, lon, user, time, since, until, users, people=people)
         passes = None if client is None else ClusterPasses(client)
         opened = Opening(open_source(source, rules), region, report, passes)
-        made._ledger = _ledger(ledger, opened.all, made._unit, budget)
-        if most is None:
+        made._ledger = open_ledger(ledger, opened.all, first, budget)
+        made._buy(first, max_per_user, lambda: opened.records_of_people(spill, first.window_days))
+        if not people:
             made._source = opened.all()
         else:
-            choose = partial(kept_records, most=most, key=SystemEntropy().words(2))
-            made._source = opened.bounded(choose, spill, made._unit.window_days)
+            most, key = made.unit.sensitivity, SystemEntropy().words(2)
+            choose = partial(kept_records, most=most, key=key)
+            made._source = opened.bounded(choose, spill, first.window_days)
         return made
+
+    def _buy(
+        self,
+        first: PrivacyUnit,
+        most: "int | NoisyQuantile | None",
+        records_of_people: Callable[[], NDArray[np.int64]],
+    ) -> None:
+        """Set the unit, of which a ``NoisyQuantile`` buys the number of records to keep."""
+        self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
+        self._unit, self._bought = first, None
+        if isinstance(most, NoisyQuantile):
+            self._bought = buy(most, records_of_people(), self._ledger)
+            self._unit = replace(first, max_per_user=self._bought.bound(most.quantile))
+
+    @property
+    def bought(self) -> NoisyContributions | None:
+        """The noisy numbers of people by their number of records, if a ``NoisyQuantile`` bought."""
+        return self._bought
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -241,8 +269,9 @@ class PrivateDataset:
         epsilon : int, float, str, Decimal or Fraction
             The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction
-            If above 0, noise is Gaussian, and the release (epsilon, delta)-differentially private.
-            The method must offer it (``gaussian``), and the budget must have a delta.
+            If above 0, the noise is Gaussian, and the release is (epsilon, delta)-differentially
+            private. The method must support Gaussian noise (its attribute ``gaussian``), and the
+            budget must have a delta.
         public : Points, optional
             Public points of the same region, which tell where queries are expected. They must
             not be records of this dataset.
@@ -255,8 +284,8 @@ class PrivateDataset:
         BudgetExceeded
             If the price exceeds the budget left, or the builder spent more than was charged.
         InputError
-            If the builder cannot work on these terms; nothing is spent then. After any later error
-            the price stays charged.
+            If the builder cannot work on these terms; nothing is spent in this case. After any
+            later error the price stays charged.
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
@@ -289,7 +318,7 @@ class PrivateDataset:
                 raise InputError(f"{who}.build returned {fault}")
             self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
-            release = None  # what is refused must not be reachable from the traceback
+            release = None  # a refused release must not be reachable
             self.ledger.fail(entry, error)
             raise
         finally:
@@ -313,26 +342,3 @@ class PrivateDataset:
 
     def _repr_html_(self) -> str:
         return self.ledger._repr_html_()
-
-
-_NO_BUDGET = "budget is missing; give the most epsilon that all releases may spend."
-
-
-def _ledger(
-    path: str | os.PathLike[str] | None,
-    records: Callable[[], CountSource],
-    unit: PrivacyUnit,
-    budget: Budget | Epsilon | None,
-) -> Ledger:
-    """Return the ledger in a file, which is tied to the records, or a new one in memory."""
-    if path is not None:
-        return StoredLedger(path, records(), unit, budget)
-    if budget is None:
-        raise InputError(_NO_BUDGET)
-    return Ledger(budget, unit)
-
-
-def _is_public(n: str) -> bool:
-    if n not in ("public", "private"):
-        raise InputError(f"n must be 'public' or 'private', not {n!r}.")
-    return n == "public"

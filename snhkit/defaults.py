@@ -6,7 +6,7 @@ DEFAULT_EPSILON = 0.2
 """The epsilon of ``snhkit compare`` and, at first, of the explorer."""
 
 DEFAULT_METHODS = ("ug", "privtree", "identity", "snh", "denoised")
-"""The methods that ``snhkit compare`` and the explorer build unless told otherwise."""
+"""The methods that ``snhkit compare`` and the explorer build by default."""
 
 DEFAULT_SIZES_M = (25.0, 100.0)
 """The smallest and the largest side of a query in metres, as in the paper (Sec. 6.1)."""

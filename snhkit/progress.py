@@ -40,7 +40,7 @@ class Advance(Protocol):
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` at each step of the tasks in the ``with`` block, and show no bar.
+    """Call ``watcher`` at each step of the tasks in the ``with`` block, instead of showing a bar.
 
     Only tasks of this thread are reported. An exception that ``watcher`` raises ends the task.
 

@@ -12,11 +12,12 @@ CONSTANTS = ["CITIES", "METHODS"]
 NAMES = [
     "AdaptiveGrid", "Budget", "BudgetExceeded", "CITIES", "DAWA", "DPSGD", "DenoisedGrid",
     "FeatureGrid", "HDMM", "HierarchicalGrid", "Identity", "InputError", "Ledger", "METHODS", "MLP",
-    "Networks", "PGM", "ParamSelect", "Points", "Prior", "PrivTree", "PrivateDataset", "Privelet",
-    "QuadTree", "RangeQueries", "Region", "Release", "ReleaseFileError", "SNH", "SnhkitError",
-    "Tessellation", "UniformGrid", "city", "compare", "compare_map", "compare_sizes",
-    "district_map", "epsilon_for", "exact_counts", "expected_error", "explore", "load",
-    "read_points", "recommend", "scan_points", "synthetic_points",
+    "Networks", "NoisyQuantile", "PGM", "ParamSelect", "Points", "Prior", "PrivTree",
+    "PrivateDataset", "Privelet", "QuadTree", "RangeQueries", "Region", "Release",
+    "ReleaseFileError", "SNH", "SnhkitError", "Tessellation", "UniformGrid", "city", "compare",
+    "compare_map", "compare_sizes", "district_map", "epsilon_for", "exact_counts",
+    "expected_error", "explore", "load", "read_points", "recommend", "scan_points",
+    "synthetic_points",
 ]  # fmt: skip
 SUMMARY = {"GL08", "SS01", "SS03", "SS04", "SS06"}
 """There is a docstring, with a summary of one line that ends with a period and is not indented."""

@@ -109,7 +109,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
     InputError is raised unless 0 < l <= u < infinity.
 
-    If the caller also accepts a value that is no pair of sizes, ``but_for`` names this value for
+    If the caller also accepts a value that is not a pair of sizes, ``but_for`` names this value for
     the error message.
     """
     low, high = sizes_m

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Extra, publish
+from snhkit.builders.jax_ready import require_jax
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region
@@ -22,7 +23,7 @@ __all__ = ["PGM"]
 
 _MAX_CELLS_PER_SIDE = 1024
 _ITERATIONS = 200
-_CALLBACK_ITERATIONS = 50  # mbi calls back once in so many
+_CALLBACK_ITERATIONS = 50  # iterations between two calls of mbi's callback
 _STD_EXPONENT = 1 / 4  # the sum of k by k cells is weighted as if its deviation were k^(1/4)
 
 
@@ -86,7 +87,7 @@ class PGM:
         return tuple(k for k in (64, 16, 4) if side >= 4 * k)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if ``mbi`` is not installed, or ``cell_m`` makes too many cells."""
+        """Raise InputError if ``mbi`` or JAX cannot be used, or ``cell_m`` makes too many cells."""
         self.extra.require()
         given = given_grid(region, self.cell_m)
         if given is not None and given.m > _MAX_CELLS_PER_SIDE:
@@ -95,6 +96,7 @@ class PGM:
                 f"{_MAX_CELLS_PER_SIDE:,} that can be fitted; make cell_m "
                 f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
             )
+        require_jax("PGM")
 
     def build(self, private: Measurements) -> Release:
         """Return a release of the counts that fit a noisy grid best."""

@@ -9,6 +9,7 @@ from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import account_options, records_options, refuse_same_file, sizes_option
 from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
+from snhkit.errors import InputError, SnhkitError
 from snhkit.files import refuse_unwritable, write_whole
 
 __all__ = ["release"]
@@ -165,14 +166,20 @@ def release(
     }
     with opened(data, user, terms, where) as (dataset, public):
         made = dataset.release(builder, epsilon=epsilon[0], delta=delta or 0, public=public)
-    content = made.to_bytes()
-    write(out, content)
-    files = [out]
-    if sign is not None:
-        files.append(write_whole(signature_path(out), signature_of(content, sign)))
-    if page is not None:
-        write(page, _page(made, data.name, page_districts or districts, label))
-        files.append(page)
+    content, files = made.to_bytes(), []
+    try:
+        write(out, content)
+        files.append(out)
+        if sign is not None:
+            files.append(write_whole(signature_path(out), signature_of(content, sign)))
+        if page is not None:
+            write(page, _page(made, data.name, page_districts or districts, label))
+            files.append(page)
+    except SnhkitError as error:
+        kept = f"{' and '.join(map(str, files))} was written" if files else "the release is lost"
+        raise InputError(
+            f"{error} Its epsilon is spent, and {kept}. Ledger {ledger}: {dataset.ledger.summary}"
+        ) from None
     if out != STANDARD_OUTPUT:
         if as_json:
             write(STANDARD_OUTPUT, json.dumps(made.card(), indent=1) + "\n")

@@ -24,6 +24,7 @@ from snhkit.privacy.noise import (
     noisy_histogram,
 )
 from snhkit.privacy.products import column_norm, noisy_products
+from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile
 from snhkit.privacy.spend import Spend, total, total_delta, total_rho
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.stored_ledger import StoredLedger, read_ledger
@@ -43,7 +44,9 @@ __all__ = [
     "Ledger",
     "Measurements",
     "Noisy",
+    "NoisyContributions",
     "NoisyGradients",
+    "NoisyQuantile",
     "PointSource",
     "PrivacyUnit",
     "ReplayableEntropy",

@@ -1,7 +1,7 @@
 """The ledger of a dataset's privacy budget."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
+from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.fingerprint import fingerprint
 from snhkit.privacy.spend import Spend, total, total_delta, total_rho
 from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
@@ -29,10 +31,10 @@ class Ledger:
     """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
     Charges add up (sequential composition), and no charge is ever taken back. Deltas of
-    demonstrations add up and are shown as well, but they have no budget.
+    demonstrations add up and are shown as well, but no budget limits them.
 
     If the budget has a delta, charges add up in zCDP instead: a release with Gaussian noise costs
-    the rho that implies its epsilon and delta, and a pure one epsilon^2 / 2.
+    the rho that implies its epsilon and delta, and a release without a delta costs epsilon^2 / 2.
 
     Parameters
     ----------
@@ -40,6 +42,9 @@ class Ledger:
         The largest epsilon that all charges together may reach.
     unit : PrivacyUnit, optional
         The unit of privacy that the charges hide, which the ledger shows.
+    records : callable, optional
+        Returns the records that the ledger belongs to, or None once they are gone;
+        ``PrivateDataset`` gives it.
 
     Raises
     ------
@@ -58,12 +63,32 @@ class Ledger:
     ('failed', Fraction(3, 10))
     """
 
-    def __init__(self, budget: Budget | Epsilon, unit: PrivacyUnit | None = None) -> None:
-        self._unit = unit
-        self._budget = budget if isinstance(budget, Budget) else Budget(budget)
+    def __init__(
+        self,
+        budget: Budget | Epsilon,
+        unit: PrivacyUnit | None = None,
+        records: Callable[[], CountSource | None] = lambda: None,
+    ) -> None:
+        self._unit, self._records = unit, records
+        self._budget = Budget.of(budget)
         self._rho = self._budget.rho
         self._entries: tuple[Entry, ...] = ()
         self._lock = threading.Lock()
+
+    @property
+    def unit(self) -> PrivacyUnit | None:
+        """The unit of privacy that the charges hide, if it is known."""
+        return self._unit
+
+    @property
+    def budget(self) -> Budget:
+        """The budget."""
+        return self._budget
+
+    def records_are(self, others: CountSource) -> bool:
+        """Return whether the ledger's records are in memory and the same as others."""
+        known = self._records()
+        return known is not None and fingerprint(known, b"") == fingerprint(others, b"")
 
     @property
     def total(self) -> Fraction:
@@ -77,7 +102,7 @@ class Ledger:
 
     @property
     def rho(self) -> Fraction:
-        """The budget in zCDP, as a Fraction; 0 for pure differential privacy."""
+        """The budget's rho in zCDP, as a Fraction; 0 for pure differential privacy."""
         return self._rho
 
     @property
@@ -119,7 +144,7 @@ class Ledger:
         delta : Fraction
             The delta to charge, from 0 to below 1.
         rho : Fraction
-            For Gaussian noise, the zCDP that implies epsilon and delta.
+            For Gaussian noise, the rho of zCDP that implies epsilon and delta.
         replayable : bool
             Whether the noise will come from a seed.
 
@@ -241,7 +266,7 @@ class Ledger:
             return rho
         if delta and not rho:
             raise InputError(
-                f"{who}: its noise has no zCDP, so a budget with a delta cannot pay for it."
+                f"{who}: its noise has no cost in zCDP, so a budget with a delta cannot pay for it."
             )
         return rho or pure_rho(epsilon)
 

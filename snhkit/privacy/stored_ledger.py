@@ -20,11 +20,11 @@ from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["StoredLedger", "read_ledger"]
 
-_FORMATS = {False: 1, True: 2}  # without and with a delta, which earlier versions do not read
+_FORMATS = {False: 1, True: 2}  # format 2 has a delta; earlier versions cannot read it
 
 
 class StoredLedger(Ledger):
-    """A ledger in a file, which holds every charge on the disk before the charge takes effect.
+    """A ledger in a file, which is written to the disk before any charge takes effect.
 
     All notebooks and processes that open the same file share one budget, also after a restart. If a
     process is killed while a charge is open, the charge stays spent.
@@ -38,7 +38,8 @@ class StoredLedger(Ledger):
         The private records, before they are bounded to the unit. A ledger that was made for other
         records is refused.
     unit : PrivacyUnit
-        The unit of privacy, the same at every opening.
+        The unit of privacy, the same at every opening. Unless n is public, ``max_per_user`` may
+        differ: neighbouring datasets are the same, whatever number of records is kept.
     budget : Budget, int, float, str, Decimal or Fraction, optional
         The largest epsilon that all charges together may reach; required for a new file. For an
         existing file, leave it out or give the same budget.
@@ -80,13 +81,13 @@ class StoredLedger(Ledger):
                 "unit": unit.to_dict(),
             }
             if events:
-                budget = self._checked(opening, events[0], budget)
+                budget = self._checked(opening, events[0], unit, budget)
             elif budget is None:
                 raise InputError(
                     f"{path}: a new ledger needs a budget, the epsilon that may be spent in total."
                 )
             else:
-                budget = _as_budget(budget)
+                budget = Budget.of(budget)
                 self._journal.append(opening | _described(budget))
             super().__init__(budget, unit)
             self._take(events[1:])
@@ -118,7 +119,11 @@ class StoredLedger(Ledger):
             self._entries = (*before, entry, *after)
 
     def _checked(
-        self, opening: dict[str, Any], found: dict[str, Any], budget: Budget | Epsilon | None
+        self,
+        opening: dict[str, Any],
+        found: dict[str, Any],
+        unit: PrivacyUnit,
+        budget: Budget | Epsilon | None,
     ) -> Budget:
         path = self._journal.path
         _refuse_other_formats(path, found)
@@ -128,17 +133,17 @@ class StoredLedger(Ledger):
                 "region. Use another file for these records. For people who are in both datasets, "
                 "the spent budgets add up."
             )
-        if found.get("unit") != opening["unit"]:
-            unit = PrivacyUnit.restore(found["unit"])
+        known = PrivacyUnit.restore(found["unit"])
+        if not known.has_neighbours_of(unit):
             raise InputError(
-                f"{path}: the ledger's unit of privacy is {unit.sentence}; open it with that unit"
-                f"{', and with n public' if unit.n_public else ''}."
+                f"{path}: the ledger's unit of privacy is {known.sentence}; open it with that unit"
+                f"{', and with n public' if known.n_public else ''}."
             )
         stored = _budget(found)
-        if budget is not None and _as_budget(budget) != stored:
+        if budget is not None and Budget.of(budget) != stored:
             raise InputError(
                 f"{path}: the budget was set to {stored} when the ledger was made, "
-                f"and cannot be changed to {_as_budget(budget)}."
+                f"and cannot be changed to {Budget.of(budget)}."
             )
         return stored
 
@@ -190,10 +195,6 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
         entries = {entry.number: entry for entry in map(_entry, events[1:])}
         ledger._entries = tuple(entries[number] for number in sorted(entries))
         return ledger
-
-
-def _as_budget(budget: Budget | Epsilon) -> Budget:
-    return budget if isinstance(budget, Budget) else Budget(budget)
 
 
 def _described(budget: Budget) -> dict[str, Any]:

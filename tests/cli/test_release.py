@@ -5,8 +5,10 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import geopandas as gpd
+import pytest
 
 import snhkit as snh
 
@@ -104,3 +106,17 @@ def test_gaussian_noise_needs_a_budget_with_a_delta(run, trips):
     assert (code, "--budget-delta needs --budget" in told) == (2, True)
     code, _, told = run(*words[:-1], "0", "--out", "y.snh")
     assert (code, "delta must be greater than 0" in told) == (2, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_release_that_cannot_be_written_tells_what_was_spent(run, trips, tmp_path):
+    """As on a disk that fills up in between: epsilon is spent when the file is written."""
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "9"]
+    code, out, err = run(*words, "--out", "/dev/full")
+    told = " ".join(err.split())
+    assert (code, out) == (2, "")
+    assert "No space left on device). Its epsilon is spent, and the release is lost." in told
+    assert "Ledger t.csv.ledger: Privacy budget: epsilon 9, spent 1, left 8" in told
+    code, _, err = run(*words, "--out", "a.snh", "--page", "/dev/full")
+    assert (code, (tmp_path / "a.snh").exists()) == (2, True)
+    assert "Its epsilon is spent, and a.snh was written." in " ".join(err.split())

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
-from snhkit.data.counting.chunk import NO_TIME, Block, Chunk, Part
-from snhkit.data.reading.defects import FIRST_ROWS, defect, fault, possible
+from snhkit.data.counting.chunk import Block, Chunk, Part
+from snhkit.data.reading.defects import FIRST_ROWS, defect
+from snhkit.data.reading.times import NO_TIME
 from snhkit.progress import Advance, steps
 
 __all__ = ["Counter", "Seen", "in_threads", "over", "thread_count"]
@@ -21,7 +22,7 @@ _MOST_THREADS = 8
 
 
 class Counter(Protocol):
-    """The interface of a counter of rows: one object for each thread, all of which are merged."""
+    """The interface of a counter of rows; each thread has its own, and all of them are merged."""
 
     def add(
         self,
@@ -30,7 +31,7 @@ class Counter(Protocol):
         person: NDArray[np.int64] | None,
         time: NDArray[np.int64] | None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count rows; return how many lie in the region, and the positions that are unusable."""
+        """Count rows; return how many lie in the region, and the positions of unusable rows."""
         ...
 
     def merge(self, other: Any, /) -> None:
@@ -56,7 +57,7 @@ class Seen:
     unusable : int
         The number of these rows that cannot be used.
     first : list of (int, int, str)
-        For each of the first unusable rows: the number of its part, its own number, and its defect.
+        The part number, the row number and the defect of each of the first unusable rows.
     """
 
     rows: int = 0
@@ -86,7 +87,7 @@ def over(
     parts : sequence of Part
         The parts to read.
     make : callable
-        Makes the counter of a thread.
+        Returns a new counter for a thread.
     what : str
         Name of the task, for the progress bar.
     first_part : int
@@ -99,7 +100,7 @@ def over(
     counter : Counter
         The counters of all threads, merged.
     seen : Seen
-        What became of the rows.
+        The numbers of rows kept and left out.
     """
 
     def take(state: tuple[C, Seen], block: tuple[int, Block]) -> Iterator[None]:
@@ -131,10 +132,10 @@ def in_threads(
     items : iterator
         The items; one thread at a time asks for the next one.
     make : callable
-        Makes the state of a thread.
+        Returns the initial state of a thread.
     take : callable
-        Called with the state of the thread and an item. It is a generator that yields after each
-        step, so that the thread can be stopped there.
+        A generator function that processes an item, given the state of the thread and the item. It
+        yields after each step, so that the thread can be stopped there.
     threads : int, optional
         Number of threads; by default one for each core, up to 8.
     """
@@ -147,7 +148,7 @@ def in_threads(
                 for _ in take(state, item):
                     if shared.stopped:
                         return
-        except BaseException as failure:  # told to the caller below
+        except BaseException as failure:  # raised again below, in the calling thread
             shared.stopped = True
             failures.append(failure)
             return
@@ -159,7 +160,7 @@ def in_threads(
     for thread in others:
         thread.start()
     try:
-        work()  # here, so that bars and interruptions work as everywhere
+        work()  # in the calling thread, so that progress bars and interruptions work
     finally:
         for thread in others:
             thread.join()
@@ -169,7 +170,7 @@ def in_threads(
 
 
 def thread_count() -> int:
-    """Return the number of threads of a pass: one for each core that may be used, up to 8."""
+    """Return the number of threads of a pass: one for each available core, at most 8."""
     usable = getattr(os, "sched_getaffinity", None)
     return min(len(usable(0)) if usable else os.cpu_count() or 1, _MOST_THREADS)
 
@@ -182,7 +183,7 @@ def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[t
 
 
 class _Shared(Generic[T]):
-    """An iterator that several threads take items from; after an error in one, it ends for all."""
+    """An iterator shared by several threads; after an error in one thread, it ends for all."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items, self._lock = items, threading.Lock()
@@ -216,14 +217,7 @@ def _take(counter: Counter, seen: Seen, part: int, chunk: Chunk) -> None:
     told = [(part, number, why) for number, why in list(chunk.malformed.items())[:FIRST_ROWS]]
     for row in unusable[:FIRST_ROWS].tolist():
         if len(seen.first) < FIRST_ROWS or (part, chunk.number(row)) < seen.first[-1][:2]:
-            told.append((part, chunk.number(row), _why(chunk, row)))
+            known = chunk.person is None or bool(chunk.person[row] != 0)
+            told.append((part, chunk.number(row), defect(chunk, row, known)))
     if told:
         seen.first = sorted(seen.first + told)[:FIRST_ROWS]
-
-
-def _why(chunk: Chunk, row: int) -> str:
-    here = slice(row, row + 1)
-    known = chunk.person is None or chunk.person[row] != 0
-    if chunk.time is not None and known and possible(chunk.lat[here], chunk.lon[here]).all():
-        return fault("time", chunk.value(row, "time"), "is not a time")
-    return defect(chunk, row)

@@ -11,8 +11,8 @@ from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.pass_counts import PassCounts
 from snhkit.data.counting.passes import Seen
 from snhkit.data.counting.spill import BoundedRecords, Choice, Passes, ThreadPasses
-from snhkit.data.counting.times import instant
 from snhkit.data.reading.report import ReadReport, warn_owner
+from snhkit.data.reading.times import instant
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
 from snhkit.geometry.histogram import Cells
@@ -64,7 +64,7 @@ class StreamedRecords(PassCounts):
 
 
 class Opening:
-    """A source that is being opened, whose report is given exactly once.
+    """A source that is being opened; the rows left out are reported exactly once.
 
     Parameters
     ----------
@@ -87,11 +87,13 @@ class Opening:
     ) -> None:
         self._source, self._region, self._report, self._passes = source, region, report, passes
         self._all: StreamedRecords | None = None
+        self._first: Seen | None = None
 
     def all(self) -> StreamedRecords:
         """Return a source of counts over all records."""
         if self._all is None:
-            self._all = StreamedRecords(self._source, self._region, self._report, self._passes)
+            self._all = StreamedRecords(self._source, self._region, lambda told: None, self._passes)
+            self._told(self._all.seen)
         return self._all
 
     def bounded(self, choose: Choice, spill: Any, window_days: int | None = None) -> BoundedRecords:
@@ -101,12 +103,33 @@ class Opening:
         )
         return kept
 
+    def records_of_people(self, spill: Any, window_days: int | None = None) -> NDArray[np.int64]:
+        """Return the number of records of each person, or person and window, shape (p,).
+
+        Raises
+        ------
+        InputError
+            If the passes are run on a cluster, whose workers do not return these numbers.
+        """
+        if self._passes is not None:
+            raise InputError(
+                "max_per_user cannot be bought on a cluster; leave client out, or give a number."
+            )
+        found = [np.zeros(0, np.int64)]
+
+        def note(person: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:
+            found.append(np.unique(person, return_counts=True)[1])
+            return np.zeros(0, np.int64)
+
+        self.bounded(note, spill, window_days)
+        return np.concatenate(found)
+
     def _told(self, seen: Seen) -> None:
         """Report the rows left out by a pass; raise InputError if rows have changed."""
-        if self._all is not None:
-            refuse_other_rows(self._source, seen, self._all.seen)
-        else:
+        if self._first is None:
+            self._first = seen
             self._report(told_of(self._source, self._region, seen))
+        refuse_other_rows(self._source, seen, self._first)
 
 
 def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
@@ -117,7 +140,7 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
     source : Source
         The source, for the message.
     seen : Seen
-        What the pass saw.
+        The numbers of rows that the pass kept and left out.
     first : Seen
         The numbers of rows that the first pass kept and left out.
     """
@@ -130,7 +153,7 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
 
 
 def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
-    """Return the report of a pass for the owner of the records.
+    """Return the report on the rows of a pass, for the owner of the records.
 
     Raises
     ------
@@ -207,13 +230,12 @@ def scan_points(
     region : Region
         The declared region; rows outside it are left out.
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. Usual names of latitudes and longitudes are found; the
-        columns of users and times are read only if they are named.
+        Columns, by name or position from 0. Latitudes and longitudes are recognised by common
+        names; columns of users and times are read only if they are named.
     since, until : str or datetime, optional
-        Only rows whose ``time`` is not before ``since`` and is before ``until``; UTC without a
-        zone.
+        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a zone are in UTC.
     users : sequence, optional
-        Only rows of these users, by their ids.
+        The ids of the users whose rows are read; by default those of all users.
     report : callable, optional
         Is called with the ``ReadReport`` of the rows that were left out, as for ``read_points``.
 

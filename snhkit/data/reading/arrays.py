@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from snhkit.data.reading.columns import Columns, find_columns
 from snhkit.data.reading.table import ROLES, Table, Users, parsing, refuse_rows
+from snhkit.data.reading.times import microseconds
 from snhkit.data.reading.users import person_codes
 from snhkit.errors import InputError
 
@@ -14,7 +15,11 @@ __all__ = ["from_array", "from_npy"]
 
 
 def from_npy(
-    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+    path: Path,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of a .npy file.
 
@@ -22,7 +27,7 @@ def from_npy(
     """
     with parsing(path.name, ".npy"):
         array = np.lib.format.open_memmap(path, mode="r")
-        return from_array(path.name, array, lat, lon, user)
+        return from_array(path.name, array, lat, lon, user, time)
 
 
 def from_array(
@@ -31,6 +36,7 @@ def from_array(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of an array with latitudes, longitudes and perhaps users.
 
@@ -40,11 +46,11 @@ def from_array(
     """
     if array.dtype.names:
         fields, rows = list(array.dtype.names), array.reshape(-1)
-        at = find_columns(source, fields, lat, lon, user)
+        at = find_columns(source, fields, lat, lon, user, time)
         swap = f"lat={fields[at.lon]!r}, lon={fields[at.lat]!r}"
         columns = [rows[fields[i]] if i is not None else None for i in at]
     else:
-        at = _columns_of(source, array, lat, lon, user)
+        at = _columns_of(source, array, lat, lon, user, time)
         swap = f"lat={at.lon}, lon={at.lat}"
         columns = [array[:, i] if i is not None else None for i in at]
     refuse_rows(source, len(array))
@@ -58,6 +64,7 @@ def from_array(
         numbering="rows count from 0",
         swap=f"pass {swap}",
         value=lambda row, role: _value(roles[role], row),
+        times=None if roles["time"] is None else _times(source, roles["time"]),
     )
 
 
@@ -67,6 +74,7 @@ def _columns_of(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None,
 ) -> Columns:
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(
@@ -83,7 +91,7 @@ def _columns_of(
         )
     if width > 10_000:
         raise InputError(f"{source}: it has {width:,} columns; at most 10,000 are read.")
-    return find_columns(source, range(width), lat, lon, user)
+    return find_columns(source, range(width), lat, lon, user, time)
 
 
 def _floats(source: str, column: NDArray | None) -> NDArray[np.float64]:
@@ -99,6 +107,14 @@ def _users(source: str, name: str, column: NDArray) -> Users:
     uniques, codes = np.unique(np.ma.getdata(column), return_inverse=True)
     codes = np.where(np.ma.getmaskarray(column), -1, codes)
     return Users(name, *person_codes(source, uniques.tolist(), codes))
+
+
+def _times(source: str, column: NDArray) -> NDArray[np.int64]:
+    import pyarrow as pa
+
+    with parsing(source, "times"):
+        plain = pa.array(np.ma.getdata(column), mask=np.ma.getmaskarray(column))
+    return microseconds(source, pa.chunked_array([plain]))
 
 
 def _value(column: NDArray | None, row: int) -> object:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from snhkit.data.reading import table as limits
 from snhkit.data.reading.columns import Columns, find_columns
 from snhkit.data.reading.table import ROLES, Table, Users, parsing, refuse_rows
+from snhkit.data.reading.times import microseconds
 from snhkit.data.reading.users import person_codes
 from snhkit.errors import InputError
 
@@ -19,11 +20,15 @@ __all__ = ["floats_of", "from_arrow", "from_parquet", "users_of"]
 
 
 def from_parquet(
-    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+    path: Path,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> Table:
-    """Return the rows of a Parquet file, of which only the needed columns are read.
+    """Return the rows of a Parquet file; only the needed columns are read.
 
-    Of a GeoParquet file, the points are read.
+    The positions in a GeoParquet file are its points.
     """
     import pyarrow.parquet as pq
 
@@ -32,9 +37,9 @@ def from_parquet(
             from snhkit.data.reading.geofiles import from_geoparquet
 
             _refuse_size(path.name, file, range(file.metadata.num_columns))
-            return from_geoparquet(path, user)
+            return from_geoparquet(path, user, time)
         names = file.schema_arrow.names
-        at = find_columns(path.name, names, lat, lon, user)
+        at = find_columns(path.name, names, lat, lon, user, time)
         wanted = [names[i] for i in at if i is not None]
         for name in wanted:
             if names.count(name) > 1:
@@ -51,8 +56,9 @@ def from_parquet(
 def from_arrow(
     source: str, names: list[str], at: Columns, columns: list["pa.ChunkedArray"]
 ) -> Table:
-    """Return the rows of Arrow columns: latitudes, longitudes and perhaps users, in this order."""
-    roles = dict(zip(ROLES, columns, strict=False))
+    """Return the rows of Arrow columns, which are in the order of ``ROLES`` without absent ones."""
+    there = [role for role, position in zip(ROLES, at, strict=True) if position is not None]
+    roles = dict(zip(there, columns, strict=True))
     return Table(
         lat=floats_of(source, roles["lat"]),
         lon=floats_of(source, roles["lon"]),
@@ -61,6 +67,7 @@ def from_arrow(
         numbering="rows count from 0",
         swap=f"pass lat={names[at.lon]!r}, lon={names[at.lat]!r}",
         value=lambda row, role: roles[role][row].as_py(),
+        times=microseconds(source, roles["time"]) if "time" in roles else None,
     )
 
 
@@ -98,7 +105,7 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
 
 
 def users_of(source: str, name: str, column: "pa.ChunkedArray") -> Users:
-    """Return the users that a column of ids names."""
+    """Return the user of each row of a column of ids."""
     import pandas as pd
     import pyarrow as pa
 

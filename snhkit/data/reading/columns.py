@@ -8,7 +8,7 @@ from snhkit.errors import InputError
 
 __all__ = ["Columns", "find_column", "find_columns", "find_user"]
 
-# Of several that match, one of an earlier group is meant.
+# If several names match, those of an earlier group take precedence.
 _USUAL = {
     "lat": (("lat", "latitude"), ("y",)),
     "lon": (("lon", "lng", "long", "longitude"), ("x",)),
@@ -23,6 +23,7 @@ class Columns(NamedTuple):
     lat: int
     lon: int
     user: int | None
+    time: int | None = None
 
 
 def find_columns(
@@ -31,10 +32,11 @@ def find_columns(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None = None,
 ) -> Columns:
-    """Return the positions of the columns of latitude, longitude and user.
+    """Return the positions of the columns of latitude, longitude, user and time.
 
-    A column that is not named in the arguments is found by its usual names.
+    A column that is not named in the arguments is recognised by common names, except for times.
 
     Parameters
     ----------
@@ -42,18 +44,18 @@ def find_columns(
         Name of the source, for messages.
     names : sequence
         The names of the columns.
-    lat, lon, user : str or int, optional
+    lat, lon, user, time : str or int, optional
         The name of a column, or its position from 0.
 
     Raises
     ------
     InputError
-        If a column is not there, or more than one could be meant; the message lists the columns.
+        If a column is missing, or several columns match; the message lists the columns.
 
     Examples
     --------
     >>> find_columns("trips.csv", ["UserID", "Latitude", "lng", "y"], None, None, None)
-    Columns(lat=1, lon=2, user=0)
+    Columns(lat=1, lon=2, user=0, time=None)
     """
     texts = [str(name) for name in names]
     at_lat = _find(source, texts, "lat", lat)
@@ -62,17 +64,19 @@ def find_columns(
         missing = "lat" if at_lat is None else "lon"
         usual = ", ".join(name for group in _USUAL[missing] for name in group)
         raise InputError(
-            f"{source}: no column is called as a {_MEANING[missing]} usually is ({usual}). "
+            f"{source}: no column has a common name of a {_MEANING[missing]} ({usual}). "
             f"{_listing(texts)} Say which it is: {missing}=..., by name or position from 0."
         )
-    found = Columns(at_lat, at_lon, _find(source, texts, "user", user))
-    if len(set(found)) < len(found):
-        raise InputError(f"{source}: lat, lon and user must be different columns.")
+    at_time = None if time is None else _find_said(source, texts, "time", time)
+    found = Columns(at_lat, at_lon, _find(source, texts, "user", user), at_time)
+    there = [position for position in found if position is not None]
+    if len(set(there)) < len(there):
+        raise InputError(f"{source}: lat, lon, user and time must be different columns.")
     return found
 
 
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
-    """Return the position of the user column; None if it is not named and none has a usual name."""
+    """Return the position of the user column, given or recognised by a common name, or None."""
     return _find(source, [str(name) for name in names], "user", user)
 
 
@@ -93,7 +97,7 @@ def find_column(source: str, names: Sequence[object], role: str, said: str | int
     Raises
     ------
     InputError
-        If the column is not there.
+        If there is no such column.
     """
     return _find_said(source, [str(name) for name in names], role, said)
 

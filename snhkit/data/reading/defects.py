@@ -38,19 +38,21 @@ def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.b
     return (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
 
 
-def defect(rows: Rows, row: int) -> str:
-    """Return why a row cannot be used: because of its position, its user or its time."""
+def defect(rows: Rows, row: int, user_known: bool) -> str:
+    """Return why a row cannot be used: because of its position, its user or else its time."""
     for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
         number = float(getattr(rows, role)[row])
         if np.isnan(number):
             return fault(what, rows.value(row, role), "is not a number")
         if not (-180 if role == "lon" else -90) <= number <= largest:
             return f"{what} {number:g} is out of range"
-    return fault("user", rows.value(row, "user"), "is no id")
+    if user_known:
+        return fault("time", rows.value(row, "time"), "is not a time")
+    return fault("user", rows.value(row, "user"), "is not an id")
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return the defect of a value: that it is missing, or else what is wrong with it.
+    """Return a phrase on the defect of a value: "is missing", or the given defect.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ def fault(what: str, value: object, wrong: str) -> str:
 
     Examples
     --------
-    >>> fault("user", " ", "is no id"), fault("user", "-", "is no id")
-    ('user is missing', "user '-' is no id")
+    >>> fault("user", " ", "is not an id"), fault("user", "-", "is not an id")
+    ('user is missing', "user '-' is not an id")
     """
     return f"{what} is missing" if _is_empty(value) else f"{what} {_shown(value)} {wrong}"
 

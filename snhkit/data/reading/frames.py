@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.reading.arrow import from_arrow
-from snhkit.data.reading.columns import find_columns, find_user
+from snhkit.data.reading.columns import find_column, find_columns, find_user
 from snhkit.data.reading.table import Table, Users, parsing, refuse_rows
+from snhkit.data.reading.times import microseconds
 from snhkit.data.reading.users import person_codes, refuse_mixed_types
 from snhkit.errors import InputError
 
@@ -26,11 +27,12 @@ def from_frame(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of a pandas DataFrame with latitudes, longitudes and perhaps users."""
-    at = find_columns(source, list(frame.columns), lat, lon, user)
+    at = find_columns(source, list(frame.columns), lat, lon, user, time)
     refuse_rows(source, len(frame))
-    columns = {"lat": at.lat, "lon": at.lon, "user": at.user}
+    columns = at._asdict()
     return Table(
         lat=_floats(source, frame.iloc[:, at.lat]),
         lon=_floats(source, frame.iloc[:, at.lon]),
@@ -39,6 +41,7 @@ def from_frame(
         numbering=_BY_ILOC,
         swap=f"pass lat={frame.columns[at.lon]!r}, lon={frame.columns[at.lat]!r}",
         value=lambda row, role: frame.iat[row, columns[role]],
+        times=None if at.time is None else _times(source, frame, at.time),
     )
 
 
@@ -48,6 +51,7 @@ def from_other_frame(
     lat: str | int | None,
     lon: str | int | None,
     user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of a polars frame, an Arrow table, or another frame that is not lazy.
 
@@ -66,14 +70,16 @@ def from_other_frame(
         ) from None
     if not isinstance(known, nw.DataFrame):
         raise InputError(f"{source}: the frame is lazy; pass frame.collect().")
-    at = find_columns(source, known.columns, lat, lon, user)
+    at = find_columns(source, known.columns, lat, lon, user, time)
     refuse_rows(source, len(known))
     with parsing(source, "a frame"):
         arrow = known.select(known.columns[i] for i in at if i is not None).to_arrow()
         return from_arrow(source, known.columns, at, arrow.columns)
 
 
-def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None) -> Table:
+def from_geoframe(
+    source: str, frame: "gpd.GeoDataFrame", user: str | int | None, time: str | int | None
+) -> Table:
     """Return the points of a GeoDataFrame in any CRS, and perhaps users.
 
     Raises
@@ -100,17 +106,21 @@ def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None
         raise InputError(
             f"{source}: row {row} ({_BY_ILOC}) is a {kind}, not a point; {_advice(kind)}."
         )
-    at_user = find_user(source, list(frame.columns), user)
+    names = list(frame.columns)
+    at_user = find_user(source, names, user)
+    at_time = None if time is None else find_column(source, names, "time", time)
     with parsing(source, "points on the earth"):
         places = frame.geometry.to_crs(4326).to_numpy()
         there = ~(shapely.is_missing(places) | shapely.is_empty(places))
         lat, lon = np.full((2, len(places)), np.nan)
         lat[there], lon[there] = shapely.get_y(places[there]), shapely.get_x(places[there])
     at = {"lat": lat, "lon": lon}
+    columns = {"user": at_user, "time": at_time}
 
     def value(row: int, role: str) -> object:
-        if role == "user":
-            return None if at_user is None else frame.iat[row, at_user]
+        if role in columns:
+            position = columns[role]
+            return None if position is None else frame.iat[row, position]
         return float(at[role][row]) if there[row] else None
 
     return Table(
@@ -121,6 +131,7 @@ def from_geoframe(source: str, frame: "gpd.GeoDataFrame", user: str | int | None
         numbering=_BY_ILOC,
         swap="a point is (longitude, latitude): shapely.transform(points, lambda c: c[:, ::-1])",
         value=value,
+        times=None if at_time is None else _times(source, frame, at_time),
     )
 
 
@@ -132,7 +143,7 @@ def _advice(kind: str) -> str:
             "frame.set_geometry(frame.extract_unique_points()).explode() makes one row of each "
             "vertex"
         )
-    return "frame.set_geometry(frame.representative_point()) puts one point into each"
+    return "frame.set_geometry(frame.representative_point()) takes a point inside each shape"
 
 
 def _floats(source: str, column: "pd.Series") -> NDArray[np.float64]:
@@ -155,3 +166,12 @@ def _users(source: str, frame: "pd.DataFrame", at: int) -> Users:
         codes, uniques = pd.factorize(column)
         kinds = pd.Series(uniques).astype(object).tolist()
         return Users(str(frame.columns[at]), *person_codes(source, kinds, codes))
+
+
+def _times(source: str, frame: "pd.DataFrame", at: int) -> NDArray[np.int64]:
+    import pyarrow as pa
+
+    with parsing(source, "times"):
+        column = pa.array(frame.iloc[:, at], from_pandas=True)
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    return microseconds(source, column)

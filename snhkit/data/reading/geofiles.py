@@ -8,7 +8,7 @@ called.
 from pathlib import Path
 from typing import Any
 
-from snhkit.data.reading.columns import find_user
+from snhkit.data.reading.columns import find_column, find_user
 from snhkit.data.reading.frames import from_geoframe
 from snhkit.data.reading.table import Table, parsing, refuse_rows
 from snhkit.errors import InputError
@@ -19,22 +19,22 @@ _MAX_GEOJSON = 2**30
 _GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 
 
-def from_geojson(path: Path, user: str | int | None) -> Table:
+def from_geojson(path: Path, user: str | int | None, time: str | int | None) -> Table:
     """Read the points of a GeoJSON file."""
-    return _from_layer(path, "GeoJSON", user)
+    return _from_layer(path, "GeoJSON", user, time)
 
 
-def from_gpkg(path: Path, user: str | int | None) -> Table:
+def from_gpkg(path: Path, user: str | int | None, time: str | int | None) -> Table:
     """Read the points of a GeoPackage that has one layer."""
-    return _from_layer(path, "GPKG", user)
+    return _from_layer(path, "GPKG", user, time)
 
 
-def from_geoparquet(path: Path, user: str | int | None) -> Table:
+def from_geoparquet(path: Path, user: str | int | None, time: str | int | None) -> Table:
     """Read the points of a GeoParquet file."""
     import geopandas as gpd
 
     with parsing(path.name, "GeoParquet"):
-        return from_geoframe(path.name, gpd.read_parquet(path), user)
+        return from_geoframe(path.name, gpd.read_parquet(path), user, time)
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
@@ -92,13 +92,15 @@ def _address(path: Path, driver: str) -> str:
     return f"GeoJSON:{path}"
 
 
-def _from_layer(path: Path, driver: str, user: str | int | None) -> Table:
+def _from_layer(path: Path, driver: str, user: str | int | None, time: str | int | None) -> Table:
     import pyogrio
 
     address, info = only_layer(path, driver)
     with parsing(path.name, driver):
         fields = [str(field) for field in info["fields"]]
         at_user = find_user(path.name, fields, user)
-        columns = [] if at_user is None else [fields[at_user]]
-        frame = pyogrio.read_dataframe(address, columns=columns)
-        return from_geoframe(path.name, frame, 0 if columns else None)
+        at_time = None if time is None else find_column(path.name, fields, "time", time)
+        user, time = (None if at is None else fields[at] for at in (at_user, at_time))
+        wanted = [name for name in (user, time) if name is not None]
+        frame = pyogrio.read_dataframe(address, columns=wanted)
+        return from_geoframe(path.name, frame, user, time)

@@ -17,6 +17,7 @@ from snhkit.data.reading.geofiles import from_geojson, from_gpkg
 from snhkit.data.reading.report import OWNER_ONLY, ReadReport, warn_owner
 from snhkit.data.reading.table import Table
 from snhkit.data.reading.text import from_text
+from snhkit.data.reading.times import NO_TIME, days_of
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 
@@ -42,6 +43,7 @@ def read_points(
     lat: str | int | None = None,
     lon: str | int | None = None,
     user: str | int | None = None,
+    time: str | int | None = None,
     report: Callable[[ReadReport], object] = warn_owner,
 ) -> Points:
     """Return the records of a source that lie in a region.
@@ -56,21 +58,25 @@ def read_points(
         missing.
     region : Region
         The declared region; rows outside it are left out.
-    lat, lon, user : str or int, optional
-        Columns, by name or position from 0. By default usual names are looked for, whatever their
-        case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid, ...). Geometries
-        need no lat and lon. Longitudes are from -180 to 360 degrees.
+    lat, lon, user, time : str or int, optional
+        Columns, by name or position from 0. By default, columns are recognised by common names in
+        upper or lower case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid,
+        ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times, which
+        units such as "user-day" need, are read only if their column is named: timestamps, dates,
+        text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
     report : callable, optional
-        Is called with the ``ReadReport`` of the rows left out. By default a ``ReadWarning`` is
-        given if there are any, or if user ids look wrong.
+        Is called with the ``ReadReport`` of the rows left out. By default, a ``ReadWarning`` is
+        issued if rows were left out or user ids look wrong.
 
     Returns
     -------
     Points
-        The records, in the order of the rows; users, if known, are numbers from 0. Texts that
-        differ in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is not
-        given and the column found by its name has gaps, users are unknown; if ``user`` is given,
-        rows without an id ("NULL", "nan" and the like among them) are left out.
+        The records, in the order of the rows; users, if known, are numbers from 0. Ids that differ
+        only in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is given,
+        rows without an id (or with "NULL", "nan" and the like) are left out. If ``user`` is not
+        given, a user column that was recognised by its name but has missing ids is ignored, and
+        users are unknown. If ``time`` is given, rows without a time are left out, and each record
+        has its day.
 
     Raises
     ------
@@ -87,7 +93,7 @@ def read_points(
     the array: 2 of 4 rows kept; 1 outside the region; 1 unusable: row 2: latitude is missing
     (rows count from 0). For the eyes of the records' owner only.
     """
-    name, table = _read(source, lat, lon, user)
+    name, table = _read(source, lat, lon, user, time)
     rows = len(table.lat) + len(table.malformed)
     if not rows:
         raise InputError(f"{name}: the file has no rows.")
@@ -96,6 +102,8 @@ def read_points(
     refuse_swapped(name, table, region, usable)
     if table.users is not None:
         usable &= table.users.codes >= 0
+    if table.times is not None:
+        usable &= table.times != NO_TIME
     xy = region.to_xy(table.lat[usable], table.lon[usable])
     inside = region.contains(xy)
     bad = _first_bad(table, np.flatnonzero(~usable))
@@ -121,14 +129,16 @@ def read_points(
             f"({region.lat:g}, {region.lon:g}); are its centre and side right? {told}"
         )
     report(told)
-    people = None
+    people = day = None
     if table.users is not None:
         people = np.unique(table.users.codes[usable][inside], return_inverse=True)[1]
-    return Points(region, xy[inside], people)
+    if table.times is not None:
+        day = days_of(table.times[usable][inside])
+    return Points(region, xy[inside], people, day)
 
 
 def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
-    """Return a table without users if their column has gaps and was only found by its name.
+    """Return a table without users if ids are missing in a column that the caller did not name.
 
     Also return notes on this for the owner.
     """
@@ -150,32 +160,44 @@ def _first_bad(table: Table, rows: NDArray[np.int64]) -> dict[int, str]:
     found = {int(table.numbers[row]): int(row) for row in rows[:FIRST_ROWS]}
     numbers = sorted([*found, *list(table.malformed)[:FIRST_ROWS]])[:FIRST_ROWS]
     return {
-        number: table.malformed.get(number) or defect(table, found[number]) for number in numbers
+        number: table.malformed.get(number) or _defect(table, found[number]) for number in numbers
     }
 
 
+def _defect(table: Table, row: int) -> str:
+    return defect(table, row, table.users is None or bool(table.users.codes[row] >= 0))
+
+
 def _read(
-    source: object, lat: str | int | None, lon: str | int | None, user: str | int | None
+    source: object,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> tuple[str, Table]:
     """Return a name of the source for messages, and the rows of the source."""
     if isinstance(source, np.ndarray):
-        return "the array", from_array("the array", source, lat, lon, user)
+        return "the array", from_array("the array", source, lat, lon, user, time)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
-        return path.name, _read_file(path, lat, lon, user)
+        return path.name, _read_file(path, lat, lon, user, time)
     import geopandas as gpd
     import pandas as pd
 
     if not isinstance(source, pd.DataFrame):
-        return "the frame", from_other_frame("the frame", source, lat, lon, user)
+        return "the frame", from_other_frame("the frame", source, lat, lon, user, time)
 
     if isinstance(source, gpd.GeoDataFrame) and lat is None and lon is None:
-        return "the frame", from_geoframe("the frame", source, user)
-    return "the frame", from_frame("the frame", source, lat, lon, user)
+        return "the frame", from_geoframe("the frame", source, user, time)
+    return "the frame", from_frame("the frame", source, lat, lon, user, time)
 
 
 def _read_file(
-    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+    path: Path,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     try:
         if not path.is_file():
@@ -185,9 +207,9 @@ def _read_file(
         if suffix in _GEO:
             if lat is not None or lon is not None:
                 raise InputError(f"{path.name}: its points are geometries; leave lat and lon out.")
-            return _GEO[suffix](path, user)
+            return _GEO[suffix](path, user, time)
         if suffix in _BY_NAME:
-            return _BY_NAME[suffix](path, lat, lon, user)
+            return _BY_NAME[suffix](path, lat, lon, user, time)
     except (OSError, ValueError) as failure:
         if isinstance(failure, InputError):
             raise

@@ -14,7 +14,7 @@ __all__ = ["MAX_BYTES", "MAX_ROWS", "ROLES", "Table", "Users", "parsing", "refus
 
 MAX_ROWS = 100_000_000
 MAX_BYTES = 8 * 2**30
-ROLES: tuple[str, ...] = ("lat", "lon", "user")
+ROLES: tuple[str, ...] = ("lat", "lon", "user", "time")
 """The roles of the columns that are read."""
 
 
@@ -54,9 +54,11 @@ class Table:
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable
-        Returns what the source has at a position from 0 and a role, "lat", "lon" or "user".
+        Returns what the source has at a position from 0 and a role, one of ``ROLES``.
     malformed : mapping of int to str
-        The defect of each row that could not be cut into fields, by its number.
+        The defect of each row that could not be split into fields, by row number.
+    times : ndarray of int, shape (n,), optional
+        The times of the rows, as from ``microseconds``, if their column was named.
     """
 
     lat: NDArray[np.float64]
@@ -67,6 +69,7 @@ class Table:
     swap: str
     value: Callable[[int, str], object] = lambda row, role: None
     malformed: Mapping[int, str] = field(default_factory=dict)
+    times: NDArray[np.int64] | None = None
 
 
 def refuse_rows(source: str, rows: int) -> None:
@@ -77,7 +80,7 @@ def refuse_rows(source: str, rows: int) -> None:
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception of a parser into an InputError, as the input may be hostile."""
+    """Turn every exception of a parser into an InputError, because input is untrusted."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -16,7 +16,11 @@ __all__ = ["from_text"]
 
 
 def from_text(
-    path: Path, lat: str | int | None, lon: str | int | None, user: str | int | None
+    path: Path,
+    lat: str | int | None,
+    lon: str | int | None,
+    user: str | int | None,
+    time: str | int | None,
 ) -> Table:
     """Return the rows of a text file whose first row names the columns.
 
@@ -31,7 +35,7 @@ def from_text(
         names, delimiter = head.names, head.delimiter
         if head.is_record:
             stream.seek(0)
-        at = find_columns(source, names, lat, lon, user)
+        at = find_columns(source, names, lat, lon, user, time)
         wanted = [i for i in at if i is not None]
         limit = min(delimited.unpacked_limit(stream, path.stat().st_size), limits.MAX_BYTES)
         end = delimiter.join([delimited.END] * len(names)) + "\n"
@@ -47,7 +51,7 @@ def from_text(
         columns = [pa.chunked_array(part, pa.string()) for part in parts]
         closed = rows > 0 and columns[0][-1].as_py() == delimited.END
         if not closed or watched.lines != rows - 1 + len(malformed):
-            # Fields in quotation marks go on over line ends: they may hold rows.
+            # Fields in quotation marks continue across line ends, so they may contain whole rows.
             delimited.refuse_swallowed(
                 source, path.open("rb"), delimiter, len(names), at.lat, at.lon
             )

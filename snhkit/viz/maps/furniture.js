@@ -147,8 +147,8 @@ const snhkit = {
     map.snhkitLegend(legends[0].legend);
   },
 
-  // Returns a function that shows the legend {title, unit, ticks, colours, note}, without colours
-  // only the title and the note, and that removes the legend when it is given nothing.
+  // Returns a function that shows the legend {title, unit, ticks, colours, note}. Without colours, only
+  // the title and the note are shown; without an argument, the legend is removed.
   legend(map) {
     const control = L.control({ position: "bottomright" });
     const box = L.DomUtil.create("div", "snhkit-legend");

@@ -15,13 +15,13 @@ from snhkit.errors import InputError
     ],
 )
 def test_usual_names(names, found):
-    assert find_columns("f", names, None, None, None) == found
+    assert find_columns("f", names, None, None, None) == (*found, None)
 
 
 def test_said_names_and_positions_win():
     names = ["lat", "lon", "start_lat", "start_lon", "who"]
-    assert find_columns("f", names, "start_lat", 3, "WHO") == (2, 3, 4)
-    assert find_columns("f", [0, 1], 1, 0, None) == (1, 0, None)
+    assert find_columns("f", names, "start_lat", 3, "WHO", "lat") == (2, 3, 4, 0)
+    assert find_columns("f", [0, 1], 1, 0, None) == (1, 0, None, None)
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,20 @@ def test_said_names_and_positions_win():
         (["lat", "lat", "lon"], {}, r"position from 0 \(0\)"),
         (["lat", "lat", "lon"], {"lat": "lat"}, r"2 columns are called 'lat'.*lat=0"),
         (["lat", "lon", "user", "uid"], {}, "could be the user.*user="),
-        (["a", "lon"], {}, r"latitude usually is \(lat, latitude, y\).*'a', 'lon'.*lat=\.\.\."),
-        (["lat", "b"], {}, "longitude usually is"),
+        (["a", "lon"], {}, r"name of a latitude \(lat, latitude, y\).*'a', 'lon'.*lat=\.\.\."),
+        (["lat", "b"], {}, "common name of a longitude"),
         ([], {}, "It has no columns"),
         (["lat", "lon"], {"lat": "latt"}, "no column is called 'latt'. Did you mean 'lat'"),
         (["lat", "lon"], {"lon": 7}, "numbered from 0 to 1"),
         (["lat", "lon"], {"lon": "lat"}, "must be different columns"),
         (["lat", "lon"], {"user": 0}, "must be different columns"),
+        (["lat", "lon", "user"], {"time": 2}, "must be different columns"),
+        (["lat", "lon"], {"time": "when"}, "no column is called 'when'"),
     ],
 )
 def test_refusals(names, said, told):
     with pytest.raises(InputError, match=told):
-        find_columns("f", names, *(said.get(role) for role in ("lat", "lon", "user")))
+        find_columns("f", names, *(said.get(role) for role in ("lat", "lon", "user", "time")))
 
 
 def test_long_names_and_lists_are_cut():

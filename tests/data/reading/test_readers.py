@@ -12,10 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 
+from snhkit.builders import Identity
 from snhkit.data import ReadReport, ReadWarning, read_points
 from snhkit.data.reading import delimited
+from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
+from snhkit.privacy import SystemEntropy
 
 PARIS = Region.around(lat=48.86, lon=2.35, side_m=10_000)
 FRISCO = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
@@ -293,3 +296,85 @@ def test_nullable_and_dictionary_columns(dtype, tmp_path):
         points = read_points(source, PARIS, user="user", report=reports.append)
         assert len(points) == 1
         assert reports[0].unusable_rows == (1, 2)
+
+
+FORMS = [
+    "csv", "csv.gz", "parquet", "pandas", "dates", "seconds", "category", "polars", "arrow",
+    "array", "npy", "geopandas", "geojson", "gpkg", "geoparquet",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_days_of_a_column_of_times_in_every_form(form, tmp_path):
+    """The time of the third row, shortly before midnight in a zone, is on the next day in UTC."""
+    when = ["2026-11-28T09:00:00", "2026-11-28 23:59:59.5", "2026-11-28T23:30:00-02:00", None]
+    text = pd.DataFrame({"lat": 48.86, "lon": 2.35, "who": list("abaa"), "when": when})
+    times = pd.to_datetime(text["when"], utc=True, format="ISO8601")
+    frame = text.assign(when=times)
+    geometry = gpd.points_from_xy(frame["lon"], frame["lat"])
+    geo = gpd.GeoDataFrame(frame[["who", "when"]], geometry=geometry, crs=4326)
+    path = tmp_path / f"a.{'parquet' if form == 'geoparquet' else form}"
+    source = {
+        "pandas": frame,
+        "dates": frame.assign(when=times.dt.date),
+        "seconds": frame.assign(when=(times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()),
+        "category": text.astype({"when": "category"}),
+        "polars": pl.from_pandas(text),
+        "arrow": pa.Table.from_pandas(frame),
+        "geopandas": geo,
+    }.get(form, path)
+    if form.startswith("csv"):
+        text.to_csv(path, index=False)
+    elif form == "parquet":
+        frame.to_parquet(path)
+    elif form == "geoparquet":
+        geo.to_parquet(path)
+    elif form in ("geojson", "gpkg"):
+        geo.to_file(path)
+    elif form in ("array", "npy"):
+        source = np.zeros(4, "f8,f8,U1,M8[us]")
+        source.dtype.names = ("lat", "lon", "who", "when")
+        for name in ("lat", "lon", "who"):
+            source[name] = text[name]
+        source["when"] = times.dt.tz_localize(None)
+        if form == "npy":
+            np.save(path, source)
+            source = path
+    reports: list[ReadReport] = []
+    points = read_points(source, PARIS, user="who", time="when", report=reports.append)
+    assert points.day.tolist() == [20_785, 20_785, 20_786]
+    assert points.user.tolist() == [0, 1, 0]
+    assert reports[0].reasons == ("time is missing",)
+
+
+def test_rows_without_a_time_are_unusable(tmp_path):
+    rows = "lat,lon,when\n48.86,2.35,2026-11-28\n48.86,2.35,noon\n48.86,,noon\n48.86,2.35,\n"
+    points, report = read_csv(tmp_path, rows, time="when")
+    assert points.day.tolist() == [20_785]
+    assert report.reasons == (
+        "time 'noon' is not a time", "longitude is missing", "time is missing",
+    )  # fmt: skip
+    points, _ = read_csv(tmp_path, rows)
+    assert points.day is None
+
+
+def test_what_holds_no_times_is_refused(tmp_path):
+    with pytest.raises(InputError, match="the frame: times must be timestamps"):
+        read_points(pd.DataFrame({"lat": [48.86], "lon": [2.35], "t": [True]}), PARIS, time="t")
+    with pytest.raises(InputError, match=r"no column is called 'when'\. Its columns are"):
+        read_csv(tmp_path, "lat,lon\n48.86,2.35\n", time="when")
+
+
+def test_user_days_of_a_file_in_memory_are_those_of_a_scan(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    hours = np.datetime64("2026-11-01", "s") + rng.integers(0, 9 * 24, 900) * 3_600
+    lat, lon = PARIS.to_latlon(rng.random((900, 2)) * 10_000)
+    frame = pd.DataFrame({"lat": lat, "lon": lon, "who": rng.integers(0, 30, 900), "when": hours})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    monkeypatch.setattr(SystemEntropy, "words", lambda self, count: np.arange(count, dtype="u8"))
+    terms = {"unit": "user-day", "max_per_user": 2, "n": "private", "budget": 1}
+    said = {"user": "who", "time": "when"}
+    known = PrivateDataset(read_points(tmp_path / "a.csv", PARIS, **said), **terms)
+    streamed = PrivateDataset.scan(tmp_path / "a.csv", PARIS, **terms, **said)
+    one, other = (data.release(Identity(500), epsilon=1, seed=2) for data in (known, streamed))
+    assert one.to_bytes() == other.to_bytes()

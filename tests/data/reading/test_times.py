@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from snhkit.data.counting.chunk import NO_TIME
-from snhkit.data.counting.times import instant, microseconds
+from snhkit.data.reading.times import NO_TIME, instant, microseconds
 from snhkit.errors import InputError
 
 NOON = 1_793_534_400_000_000
@@ -21,6 +20,8 @@ NOON = 1_793_534_400_000_000
         pa.array(["2026-11-01T12:00", "noon"]),
         pa.array(["2026-11-01 13:00:00+01:00", None]),
         pa.array(["2026-11-01T12:00", None]).dictionary_encode(),
+        pa.array([str(NOON // 1_000_000), "12"]),
+        pa.array([f"{NOON // 1_000_000}.0", "1793534400000"]),  # milliseconds are refused
     ],
 )
 def test_times_are_microseconds_in_utc(values):

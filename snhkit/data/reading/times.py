@@ -10,9 +10,24 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["instant", "microseconds"]
+__all__ = ["NO_TIME", "days_of", "instant", "microseconds"]
 
-_NONE = np.iinfo(np.int64).min
+NO_TIME = int(np.iinfo(np.int64).min)
+"""The number that stands for a missing time."""
+
+_SECONDS = r"\d{9,11}(\.\d+)?"  # after March 1973; fewer digits may be a date
+_DAY_US = 86_400_000_000
+
+
+def days_of(time: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the days, counted from 1970-01-01 in UTC, of times in microseconds.
+
+    Examples
+    --------
+    >>> days_of(np.array([-1, 0, 86_400_000_000]))
+    array([-1,  0,  1])
+    """
+    return time // _DAY_US
 
 
 def instant(name: str, value: object) -> int | None:
@@ -38,15 +53,15 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return the times of a column in microseconds, shape (n,); the least integer if missing.
+    """Return the times of a column in microseconds, shape (n,); the least int64 where missing.
 
     Parameters
     ----------
     name : str
         Name of the source, for messages.
     column : ChunkedArray
-        Timestamps, dates, text in ISO 8601, or numbers of seconds since 1970. Times without a zone
-        are in UTC.
+        Timestamps, dates, text in ISO 8601, or numbers of seconds since 1970; as text, these have 9
+        to 11 digits. Times without a zone are in UTC.
 
     Raises
     ------
@@ -70,19 +85,25 @@ def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
     elif pa.types.is_floating(kind) or pa.types.is_integer(kind):
         seconds = column.cast(pa.float64(), safe=False).to_numpy()
         known = np.isfinite(seconds) & (np.abs(seconds) < 1e12)
-        return np.where(known, np.where(known, seconds, 0) * 1e6, _NONE).astype(np.int64)
+        return _of_seconds(np.where(known, seconds, np.nan))
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = pd.Series(column.to_pandas(), dtype=object)
         parsed = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
-        known = parsed.notna().to_numpy()
         values = parsed.dt.as_unit("us").astype("int64").to_numpy()
-        return np.where(known, values, _NONE)
+        numbers = texts.where(texts.str.fullmatch(_SECONDS, na=False))
+        seconds = np.asarray(pd.to_numeric(numbers), float)
+        return np.where(parsed.notna().to_numpy(), values, _of_seconds(seconds))
     elif pa.types.is_null(kind):
-        return np.full(len(column), _NONE)
+        return np.full(len(column), NO_TIME)
     else:
         raise InputError(
             f"{name}: times must be timestamps, dates, ISO 8601 text or seconds since 1970, not "
             f"{kind}."
         )
-    whole = found.cast(pa.int64()).fill_null(int(_NONE))
+    whole = found.cast(pa.int64()).fill_null(NO_TIME)
     return whole.to_numpy()
+
+
+def _of_seconds(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    known = np.isfinite(seconds)
+    return np.where(known, np.where(known, seconds, 0) * 1e6, NO_TIME).astype(np.int64)

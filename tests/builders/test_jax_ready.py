@@ -6,21 +6,24 @@ import sys
 
 import pytest
 
+pytest.importorskip("mbi", reason="the extra pgm is not installed")
+
 DATA = """
 import numpy as np
 import snhkit as snh
 city = snh.Region.around(lat=45, lon=7, side_m=400)
 records = snh.Points(city, np.random.default_rng(0).uniform(0, 400, (50, 2)))
 data = snh.PrivateDataset(records, budget=9, unit="record", n="public")
-builder = snh.DenoisedGrid(cell_m=100, prior=snh.Prior(turns=1))
+builders = [snh.DenoisedGrid(cell_m=100, prior=snh.Prior(turns=1)), snh.PGM(100)]
 """
 REFUSED = (
     DATA
     + """
-try:
-    data.release(builder, epsilon=1)
-except snh.InputError as error:
-    print(error)
+for builder in builders:
+    try:
+        data.release(builder, epsilon=1)
+    except snh.InputError as error:
+        print(error)
 print("spent", data.ledger.spent)
 """
 )
@@ -28,14 +31,15 @@ FORKED = (
     DATA
     + """
 import os, warnings
-data.release(builder, epsilon=1)
+data.release(builders[0], epsilon=1)
 warnings.simplefilter("ignore")
 child = os.fork()
 if not child:
-    try:
-        data.release(builder, epsilon=1)
-    except snh.InputError as error:
-        print(error, flush=True)
+    for builder in builders:
+        try:
+            data.release(builder, epsilon=1)
+        except snh.InputError as error:
+            print(error, flush=True)
     print("spent", data.ledger.spent, flush=True)
     os._exit(0)
 os.waitpid(child, 0)
@@ -55,25 +59,31 @@ def output(program: str, **environment: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("JAX_PLATFORMS", "cuda"), ("JAX_TRANSFER_GUARD", "disallow")],
+    [
+        ("JAX_PLATFORMS", "cuda"),
+        ("JAX_TRANSFER_GUARD", "disallow"),
+        ("JAX_NUMPY_DTYPE_PROMOTION", "strict"),
+    ],
 )
 def test_an_environment_in_which_jax_cannot_build_is_refused_with_a_remedy(name, value):
     told = output(REFUSED, **{name: value})
-    assert "DenoisedGrid: JAX cannot compute here" in told
+    for method in ("DenoisedGrid", "PGM"):
+        assert f"{method}: JAX cannot compute here" in told
     assert name in told.partition("Unset")[2]
     assert told.endswith("Nothing was spent.\nspent 0\n")
 
 
 def test_the_remedy_works():
-    assert output(REFUSED, JAX_PLATFORMS="cpu") == "spent 1\n"
+    assert output(REFUSED, JAX_PLATFORMS="cpu") == "spent 2\n"
 
 
 def test_builds_work_where_arrays_of_different_ranks_do_not_combine():
-    assert output(REFUSED, JAX_NUMPY_RANK_PROMOTION="raise") == "spent 1\n"
+    assert output(REFUSED, JAX_NUMPY_RANK_PROMOTION="raise") == "spent 2\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_is_refused_and_does_not_hang():
     told = output(FORKED)
-    assert "forked from a process in which JAX had run" in told
+    for method in ("DenoisedGrid", "PGM"):
+        assert f"{method}: this process was forked from a process in which JAX had run" in told
     assert told.endswith("spent 1\n")

@@ -1,0 +1,58 @@
+"""A test of JAX that runs before epsilon is spent."""
+
+import os
+
+from snhkit.errors import InputError
+
+__all__ = ["require_jax"]
+
+_BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
+
+
+def require_jax(method: str) -> None:
+    """Raise InputError if JAX cannot compute in this process and environment.
+
+    Methods call this function in ``check``, so that a wrong environment costs no epsilon.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, for the message.
+
+    Raises
+    ------
+    InputError
+        If JAX already ran in the process from which this one was forked, in which case a
+        computation would never end; or if JAX finds no device or refuses a small computation.
+
+    Examples
+    --------
+    >>> require_jax("SNH")
+    """
+    if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
+        raise InputError(
+            f"{method}: this process was forked from a process in which JAX had run, "
+            "so JAX would never return here. Start processes with "
+            "multiprocessing.get_context('spawn'). Nothing was spent."
+        )
+    try:
+        import jax
+        import jax.numpy as jnp
+
+        # As builds do: a program is compiled, arrays move to the device, and types are mixed.
+        added = jax.jit(lambda a, b: (a + b).sum() + 0.5 * jnp.arange(1))
+        total = float(added(jnp.zeros((2, 2)), jnp.ones((1, 2)))[0])
+    except Exception as error:
+        first = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise InputError(
+            f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS, "
+            "JAX_TRANSFER_GUARD and JAX_NUMPY_DTYPE_PROMOTION, or set JAX_PLATFORMS=cpu, and restart "
+            "Python. Nothing was spent."
+        ) from None
+    if total != 4:
+        raise InputError(
+            f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
+            "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
+            "spent."
+        )
+    _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]

@@ -1,0 +1,97 @@
+"""The ledger of a dataset: a new one, one in a file, or that of another dataset."""
+
+import os
+import weakref
+from collections.abc import Callable
+
+from snhkit.errors import InputError
+from snhkit.geometry import Points
+from snhkit.privacy.budget import Budget, Epsilon
+from snhkit.privacy.count_source import CountSource, PointSource
+from snhkit.privacy.ledger import Ledger
+from snhkit.privacy.stored_ledger import StoredLedger
+from snhkit.privacy.unit import PrivacyUnit
+
+__all__ = ["NO_BUDGET", "held", "open_ledger"]
+
+NO_BUDGET = "budget is missing; give the most epsilon that all releases may spend."
+
+
+def held(points: Points) -> Callable[[], PointSource | None]:
+    """Return a function that returns points as long as somebody else keeps them in memory.
+
+    A ledger gets this function, since its owner may keep the ledger and delete the records.
+    """
+    there = weakref.ref(points)
+
+    def source() -> PointSource | None:
+        return None if (known := there()) is None else PointSource(known)
+
+    return source
+
+
+def open_ledger(
+    ledger: str | os.PathLike[str] | Ledger | None,
+    records: Callable[[], CountSource | None],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
+) -> Ledger:
+    """Return the ledger that a dataset's arguments describe, after a check of its records.
+
+    Parameters
+    ----------
+    ledger : str, path or Ledger, optional
+        A file, or the ledger of another dataset of the same records; by default a new ledger in
+        memory.
+    records : callable
+        Returns the records before they are bounded to the unit; None if they are gone.
+    unit : PrivacyUnit
+        The unit of privacy.
+    budget : Budget, int, float, str, Decimal or Fraction, optional
+        The budget; required for a new ledger.
+
+    Raises
+    ------
+    InputError
+        If the ledger belongs to other records, another unit or another budget, or a new one is
+        given no budget.
+    """
+    if isinstance(ledger, StoredLedger):
+        ledger = ledger.path
+    if isinstance(ledger, Ledger):
+        _refuse_other(ledger, records, unit, budget)
+        return ledger
+    if ledger is not None:
+        return StoredLedger(ledger, _present(records), unit, budget)
+    if budget is None:
+        raise InputError(NO_BUDGET)
+    return Ledger(budget, unit, records)
+
+
+def _refuse_other(
+    ledger: Ledger,
+    records: Callable[[], CountSource | None],
+    unit: PrivacyUnit,
+    budget: Budget | Epsilon | None,
+) -> None:
+    """Raise InputError if a ledger in memory is for another unit, budget or other records."""
+    if ledger.unit is None or not ledger.unit.has_neighbours_of(unit):
+        hidden = "no unit" if ledger.unit is None else ledger.unit.sentence
+        raise InputError(f"ledger: its unit of privacy is {hidden}; give the same unit.")
+    if budget is not None and Budget.of(budget) != ledger.budget:
+        raise InputError(
+            f"ledger: its budget is {ledger.budget}, and cannot be changed to {Budget.of(budget)}; "
+            "leave the budget out."
+        )
+    if not ledger.records_are(_present(records)):
+        raise InputError(
+            "ledger: it belongs to other records, to these records in another region, or to "
+            "records that are no longer in memory. Keep the records in a variable, or name a file "
+            "as the ledger. For people who are in both datasets, the spent budgets add up."
+        )
+
+
+def _present(records: Callable[[], CountSource | None]) -> CountSource:
+    found = records()
+    assert found is not None  # noqa: S101 - the caller holds them
+    return found

@@ -1,0 +1,259 @@
+"""The purchase of ``max_per_user``: a noisy quantile of the number of records per person."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.checks import positive, whole
+from snhkit.errors import InputError
+from snhkit.privacy.budget import Epsilon, epsilon_share, exact
+from snhkit.privacy.entropy import Entropy, SystemEntropy
+from snhkit.privacy.ledger import Ledger
+from snhkit.privacy.noise import discrete_laplace
+from snhkit.privacy.scale import noise_scale
+from snhkit.privacy.spend import Spend
+from snhkit.privacy.unit import PrivacyUnit
+from snhkit.privacy.variance import noise_variance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NoisyContributions", "NoisyQuantile", "buy", "first_unit"]
+
+_MAX_BOUND = 2**20
+
+
+@dataclass(frozen=True)
+class NoisyQuantile:
+    """A bound on the records of each person that is bought: a noisy quantile of records per person.
+
+    Give this object to ``PrivateDataset`` as ``max_per_user``. The dataset then charges ``epsilon``
+    to its ledger, and ``data.bought`` has what was measured. If there are public points of the same
+    kind, ``contributions`` chooses a bound on them for nothing.
+
+    Parameters
+    ----------
+    quantile : float
+        The share of people all of whose records shall be kept, above 0 and at most 1.
+    epsilon : int, float, str, Decimal or Fraction
+        The price.
+    most : int
+        The largest bound that can be chosen, a public number. The candidates are the powers of two
+        below it and the number itself.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import snhkit as snh
+    >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
+    >>> people = np.repeat(np.arange(3_000), 3)  # three records each
+    >>> records = snh.Points(city, np.ones((9_000, 2)), people)
+    >>> bound = snh.NoisyQuantile(0.9, epsilon="0.1", most=16)
+    >>> data = snh.PrivateDataset(records, 1, unit="user", max_per_user=bound, n="private")
+    >>> data.unit.max_per_user, [(entry.who, str(entry.spends[0])) for entry in data.ledger.entries]
+    (4, [('NoisyQuantile', '0.1 for people by their number of records, 6 ranges')])
+
+    Notes
+    -----
+    The histogram of people by their number of records has one bin for each candidate, and one for
+    people with more records. A person is in one bin, so adding or removing a person, whatever the
+    number of their records, changes one count by 1. Each count gets discrete Laplace noise of scale
+    ``1 / epsilon``. The bound is computed from the noisy counts: the smallest candidate that at
+    most a share ``1 - quantile`` of all people exceed. That share is uncertain by about
+    ``2 / epsilon`` people for every doubling of ``most``, so use many more people than that.
+    """
+
+    quantile: float
+    epsilon: Epsilon
+    most: int = 256
+
+    def __post_init__(self) -> None:
+        if positive("quantile", self.quantile) > 1:
+            raise InputError(f"quantile must be at most 1, such as 0.95, not {self.quantile!r}.")
+        object.__setattr__(self, "epsilon", exact(self.epsilon))
+        object.__setattr__(self, "most", whole("most", self.most, least=1, most=_MAX_BOUND))
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        """The bounds that can be chosen, ascending, shape (k,)."""
+        return np.append(2 ** np.arange((self.most - 1).bit_length()), self.most)
+
+    def ranges(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the true number of people in each range of numbers of records, shape (k + 1,).
+
+        Parameters
+        ----------
+        records : ndarray of int, shape (p,)
+            The number of records of each person, at least 1.
+        """
+        at = np.searchsorted(self.candidates, records)
+        return np.bincount(at, minlength=self.candidates.size + 1)
+
+    def measure(
+        self, ranges: NDArray[np.int64], entropy: Entropy
+    ) -> tuple["NoisyContributions", Spend]:
+        """Return noisy numbers of people by their number of records, and their cost.
+
+        Parameters
+        ----------
+        ranges : ndarray of int, shape (k + 1,)
+            The true numbers of people, as from ``ranges``.
+        entropy : Entropy
+            The source of the noise.
+        """
+        price = epsilon_share(self.epsilon)
+        noise = discrete_laplace(ranges.shape, noise_scale(price, 1), entropy)
+        what = f"people by their number of records, {ranges.size} ranges"
+        found = NoisyContributions(self.candidates, ranges + noise, price)
+        return found, Spend.of(price, what)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyContributions:
+    """Noisy numbers of people by their number of records, which may be published.
+
+    Parameters
+    ----------
+    candidates : ndarray of int, shape (k,)
+        Bounds on the number of records, ascending.
+    people : ndarray of int, shape (k + 1,)
+        The noisy number of people with more records than the candidate before and at most as many
+        as this one; the last one is that of people with more records than all candidates.
+    epsilon : Fraction
+        The price that was paid for them.
+
+    Examples
+    --------
+    >>> found = NoisyContributions(np.array([1, 2, 4]), np.array([50, 30, 18, 2]), Fraction(1, 2))
+    >>> found.bound(0.8), found.bound(0.81)
+    (2, 4)
+    >>> found.table(epsilon=1, count=100).round(2)
+       max_per_user  cut  dropped  dropped_std  noise  error
+    0             1   50     0.46         0.04   1.36  45.97
+    1             2   20     0.19         0.05   2.80  19.12
+    2             4    2     0.02         0.03   5.64   6.04
+    """
+
+    candidates: NDArray[np.int64]
+    people: NDArray[np.int64]
+    epsilon: Fraction
+
+    def bound(self, quantile: float) -> int:
+        """Return the smallest candidate that at most a share ``1 - quantile`` of people exceed."""
+        enough = self._cut <= self.people.sum() * (1 - Fraction(str(float(quantile))))
+        return int(self.candidates[np.argmax(enough) if enough.any() else -1])
+
+    def table(self, epsilon: Epsilon, count: float) -> "pd.DataFrame":
+        """Return the estimated bias and the noise for each choice of ``max_per_user``.
+
+        Everything is computed from the noisy numbers. A person is taken to have as many records as
+        the middle of a range, and people above all candidates one and a half times the largest.
+
+        Parameters
+        ----------
+        epsilon : int, float, str, Decimal or Fraction
+            The epsilon of a release that spends all of it on one noisy count of each cell.
+        count : float
+            The number of records in a usual box, from which ``error`` is computed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each candidate. The columns are those of ``contributions``, and ``cut``, the
+            noisy number of people with more records, and ``dropped_std``, the standard deviation
+            that noise gives to ``dropped``.
+
+        Raises
+        ------
+        InputError
+            If an argument is out of its range.
+        """
+        import pandas as pd
+
+        price, count = exact(epsilon), positive("count", count)
+        lower, upper = np.append(0, self.candidates[:-1]), self.candidates
+        typical = np.append((lower + 1 + upper) / 2, 1.5 * self.candidates[-1])
+        std = np.sqrt(noise_variance(self.epsilon, 1))
+        total = max(float(typical @ self.people), 1.0)
+        rows = []
+        for most, cut in zip(self.candidates, self._cut, strict=True):
+            beyond = np.maximum(typical - most, 0)
+            dropped = float(np.clip(beyond @ self.people / total, 0, 1))
+            spread = std * np.linalg.norm(beyond - dropped * typical) / total
+            noise = np.sqrt(noise_variance(price, int(most)))
+            error = np.hypot(dropped * count, noise)
+            rows.append((int(most), int(cut), dropped, min(spread, 1.0), noise, error))
+        names = ["max_per_user", "cut", "dropped", "dropped_std", "noise", "error"]
+        return pd.DataFrame(rows, columns=names)
+
+    @property
+    def _cut(self) -> NDArray[np.int64]:
+        """The noisy number of people with more records than each candidate, shape (k,)."""
+        return np.cumsum(self.people[:0:-1])[::-1]
+
+
+def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) -> PrivacyUnit:
+    """Return the unit that a dataset's arguments describe.
+
+    If ``max_per_user`` is still to be bought, the unit has the largest number that can be.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of unit, as for ``PrivacyUnit``.
+    most : int, NoisyQuantile or None
+        The number of records kept of each person, or the bound that buys one.
+    whose : str
+        The word for the party that one user id identifies.
+    n : "public" or "private"
+        Whether the number of records may be published.
+
+    Raises
+    ------
+    InputError
+        If the arguments do not describe a unit.
+    """
+    if n not in ("public", "private"):
+        raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+    if not isinstance(most, NoisyQuantile):
+        return PrivacyUnit(kind, most, whose, n == "public")
+    if n == "public":
+        raise InputError(
+            "max_per_user cannot be bought if n is public, since n is the number of records that "
+            "are kept; give max_per_user as a number, or say n='private'."
+        )
+    return PrivacyUnit(kind, most.most, whose)
+
+
+def buy(bound: NoisyQuantile, records: NDArray[np.int64], ledger: Ledger) -> NoisyContributions:
+    """Return noisy numbers of people by their number of records, after a charge to a ledger.
+
+    Parameters
+    ----------
+    bound : NoisyQuantile
+        The price and the ranges.
+    records : ndarray of int, shape (p,)
+        The number of records of each person.
+    ledger : Ledger
+        The ledger of the records.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the price exceeds the budget that is left.
+    """
+    entry = ledger.charge(bound.epsilon, type(bound).__name__)
+    try:
+        found, spend = bound.measure(bound.ranges(records), SystemEntropy())
+        ledger.settle(entry, [spend])
+    except BaseException as error:
+        ledger.fail(entry, error)
+        raise
+    return found
