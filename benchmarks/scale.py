@@ -343,7 +343,8 @@ def main() -> None:
             path = folder / "middle.csv"
             make(path, n)
             counted = run("snhkit", str(path), CELLS)
-            table(["records of CSV", *HEADS], (row for row in [[f"{n:,}", *numbers(counted)]]))
+            of_csv: list[object] = [f"{n:,}", *numbers(counted)]
+            table(["records of CSV", *HEADS], iter([of_csv]))
             path.unlink()
         if "limit" in wanted:
             path = folder / "large.csv"

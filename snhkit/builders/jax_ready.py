@@ -46,8 +46,8 @@ def require_jax(method: str) -> None:
         first = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputError(
             f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS, "
-            "JAX_TRANSFER_GUARD and JAX_NUMPY_DTYPE_PROMOTION, or set JAX_PLATFORMS=cpu, and restart "
-            "Python. Nothing was spent."
+            "JAX_TRANSFER_GUARD and JAX_NUMPY_DTYPE_PROMOTION, or set JAX_PLATFORMS=cpu, and "
+            "restart Python. Nothing was spent."
         ) from None
     if total != 4:
         raise InputError(
