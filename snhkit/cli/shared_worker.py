@@ -62,7 +62,7 @@ class Line:
         except (EOFError, OSError):
             raise InputError(
                 "The server's process for learned methods ended early, because memory ran out or "
-                "the server stopped; build again."
+                "the server stopped. Try again; what a build was charged stays spent."
             ) from None
         if kind == "failed":
             raise sent
