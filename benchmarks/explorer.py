@@ -117,7 +117,7 @@ def boxes(window: Page, frame: Frame, count: int) -> list[int]:
     found = []
     for k in range(count):
         frame.locator(".leaflet-draw-draw-rectangle").click()
-        at = frame.locator(".leaflet-container").bounding_box()
+        at = frame.locator(".leaflet-container").first.bounding_box()
         assert at is not None
         x, y = at["x"] + 60 * (k + 4), at["y"] + 90
         window.mouse.move(x, y)
@@ -132,7 +132,7 @@ def boxes(window: Page, frame: Frame, count: int) -> list[int]:
 
 def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
     """Return the milliseconds from choosing a layer to its picture, for each choice."""
-    menu = explorer.get_by_label("On the map")
+    menu = explorer.get_by_label("On the map", exact=True)
     names = menu.locator("option").all_inner_texts()[:-1]
     found = []
     for k in range(count):
@@ -178,7 +178,10 @@ def main(chromium: str, count: int) -> None:
             frame.wait_for_selector(".leaflet-draw-draw-rectangle")
             explorer.get_by_role("button", name="Build", exact=True).click()
             explorer.locator(".snhkit-built", has_text="spent 1, left 4").wait_for()
-            window.wait_for_timeout(1_000)
+            for menu in ("beside it", "and"):  # one map
+                explorer.get_by_label(menu, exact=True).select_option("—")
+            explorer.get_by_role("button", name="Clear").press("Enter")  # the first glance's boxes
+            window.wait_for_timeout(3_000)
             explorer.evaluate(SEEN)
             frame.evaluate(RELEASED)
             window.evaluate(CHANGED)
