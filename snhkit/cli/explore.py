@@ -112,7 +112,7 @@ def _file(
                 raise click.UsageError(f"{option} needs --data FILE.")
         return None
     if center is None or side_km is None:
-        raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
+        raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user must be given together.")
     if label is not None and districts is None:

@@ -145,7 +145,7 @@ def declared_region(center: tuple[float, float] | None, side_km: float | None) -
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
-        raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
+        raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     return Region.around(*center, side_m=1000 * side_km)
 
 
