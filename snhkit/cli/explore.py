@@ -42,7 +42,7 @@ _COLUMNS = 76  # of a terminal, minus the end of a continued line
     "as_class",
     is_flag=True,
     help="With --app: a server for a class. Each visitor gets an invented city and a budget of "
-    "their own, and can open no file of this machine.",
+    "their own, and cannot open files of this machine.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
 def explore(folder, as_app, as_class, browser, **own) -> None:

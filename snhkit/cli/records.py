@@ -56,10 +56,14 @@ def place_options(command):
             help="Side of the region, in kilometres.",
         ),
         click.option(
-            "--public", type=INPUT_FILE, help="Public points: where queries are expected."
+            "--public", type=INPUT_FILE, help="Public points, near which queries are expected."
         ),
-        click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a usual name."),
-        click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a usual name."),
+        click.option(
+            "--lat", metavar="COLUMN", help="Latitude in --data, if its name is not common."
+        ),
+        click.option(
+            "--lon", metavar="COLUMN", help="Longitude in --data, if its name is not common."
+        ),
     ]
     for option in reversed(options):
         command = option(command)

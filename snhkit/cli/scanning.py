@@ -1,4 +1,4 @@
-"""Records that a command counts in their files, by itself or on a Dask cluster."""
+"""Records that a command counts without reading them into memory, also on a Dask cluster."""
 
 import warnings
 from collections.abc import Iterator
