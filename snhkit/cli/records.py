@@ -58,12 +58,8 @@ def place_options(command):
         click.option(
             "--public", type=INPUT_FILE, help="Public points, near which queries are expected."
         ),
-        click.option(
-            "--lat", metavar="COLUMN", help="Latitude in --data, if its name is not common."
-        ),
-        click.option(
-            "--lon", metavar="COLUMN", help="Longitude in --data, if its name is not common."
-        ),
+        click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a common name."),
+        click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a common name."),
     ]
     for option in reversed(options):
         command = option(command)
