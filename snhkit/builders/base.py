@@ -68,7 +68,7 @@ class Extra:
                 import_module(self.package)
         except ImportError as error:
             raise InputError(
-                f"the package {self.package} cannot be imported ({error}): {self.advice}."
+                f"the package {self.package} cannot be imported ({error}); try {self.advice}."
             ) from error
 
 

@@ -41,7 +41,7 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command line; a mistake ends in one line on standard error and exit code 2."""
+    """Run the command line; after a mistake, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)

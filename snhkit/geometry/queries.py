@@ -143,8 +143,8 @@ class RangeQueries:
         side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
             raise InputError(
-                f"squares: side_m must be one number or as many as there are centres "
-                f"({len(centres)}), not {side.size}."
+                f"squares: side_m must be one number, or one number for each of the "
+                f"{len(centres)} centres, not {side.size} numbers."
             )
         side = np.broadcast_to(side, len(centres))
         low = centres - side[:, None] / 2

@@ -49,7 +49,7 @@ class App(Explorer):
         """Open the city or file of a state, draw its boxes, and rebuild synthetic releases."""
         try:
             if state["file"] is not None and self._opener is None:
-                raise InputError("visitors of a shared server open no files.")
+                raise InputError("visitors of a shared server cannot open files.")
             if state["file"] is not None:
                 file = OwnFile(**going_on.fields(state))
                 self.show_file(file, file.session())

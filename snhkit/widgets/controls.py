@@ -168,7 +168,7 @@ class Controls(w.VBox):
         self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
         for choice in (self.city, self.n):
             choice.disabled = busy
-        for invented in (self.n, self.teaching):  # what real records have no use for
+        for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
 
 

@@ -86,9 +86,9 @@ def explore(
     n : int
         Number of records of the synthetic city.
     epsilon : float
-        Epsilon of a build, as chosen at first.
+        The initial epsilon of a build.
     methods : sequence of str
-        Short names of the methods ticked at first; all others can be ticked later.
+        Short names of the methods that are ticked initially; others can be ticked later.
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
         prepare for them.
@@ -99,8 +99,7 @@ def explore(
         The column with the districts' names; by default the index names them.
     tiles, attr : str or folium.TileLayer, optional
         A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
-        part of the world is looked at. By default the map has an outline only, and no network is
-        used.
+        part of the world is shown. By default the map has only an outline, and no network is used.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 

@@ -73,7 +73,7 @@ def measured(
 
 
 class Measured(NamedTuple):
-    """Mean errors of a release: relative by band, and in records anywhere; and its sum over n."""
+    """Mean errors of a release, relative by band and in records anywhere, and its sum over n."""
 
     relative: tuple[float, ...]
     anywhere: float
