@@ -47,26 +47,26 @@ class Line:
             If the process ends before its answer.
         """
         step = Step("waiting for other visitors", 0, 1)
+        kind, sent = "", None
         try:
             with Client(str(self.at), "AF_UNIX") as line:
-                while True:
+                while kind not in ("done", "failed"):
                     while not line.poll(_LOOK_S):
                         progress.told(step)
                     kind, sent = line.recv()
-                    if kind == "step":
+                    if kind == "ready":
+                        line.send((function, args))
+                    elif kind == "step":
                         step = sent
                         progress.told(step)
-                    elif kind == "ready":
-                        line.send((function, args))
-                    elif kind == "failed":
-                        raise sent
-                    else:
-                        return sent
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             raise InputError(
                 "The server's process for learned methods ended early, because memory ran out or "
-                "the server stopped; build again."
+                "the server stopped. Try again; what a build was charged stays spent."
             ) from None
+        if kind == "failed":
+            raise sent
+        return sent
 
 
 def keep_serving(at: Path) -> None:

@@ -20,7 +20,7 @@ class Elsewhere(NamedTuple):
     learn : callable
         For computations of a build, which take seconds or more.
     answer : callable
-        For answers of networks, which take milliseconds.
+        For what takes milliseconds: answers of networks, and the test of JAX before a build.
     """
 
     learn: Run
@@ -47,7 +47,7 @@ def learned(function: Run, *args: Any) -> Any:
 
 
 def answered(function: Run, *args: Any) -> Any:
-    """Return ``function(*args)``, the answers of networks.
+    """Return ``function(*args)``, which takes milliseconds.
 
     Examples
     --------

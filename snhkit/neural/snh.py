@@ -14,7 +14,7 @@ from snhkit.geometry import Grid, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.elsewhere import learned
+from snhkit.neural.elsewhere import answered, learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
@@ -115,7 +115,7 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
-        learned(require_jax, "SNH")
+        answered(require_jax, "SNH")
 
     def build(self, private: Measurements) -> Release:
         """Return a release of networks trained on a noisy grid (Sec. 4.1 and 4.2 of the paper)."""

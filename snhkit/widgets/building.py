@@ -11,6 +11,7 @@ from snhkit.errors import InputError, SnhkitError
 from snhkit.experiment.methods import METHODS
 from snhkit.privacy import written
 from snhkit.progress import Step, watched
+from snhkit.widgets import teaching
 from snhkit.widgets.session import Built, Session
 
 __all__ = ["Building", "Cancelled", "Order"]
@@ -169,7 +170,10 @@ class Building:
         entries = len(ledger.entries)
         try:
             with watched(watch):
-                return order.session.build(key, order.epsilon, order.sizes_m)
+                built = order.session.build(key, order.epsilon, order.sizes_m)
+                if order.session.invented and order.sizes_m[1] <= order.session.region.side_m:
+                    teaching.prepare(order.session, order.sizes_m)
+                return built
         except Cancelled:
             raise _cancelled(order, k, entries) from None
 

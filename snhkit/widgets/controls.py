@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import ipywidgets as w
 
 from snhkit.data import CITIES
+from snhkit.defaults import DEFAULT_OWN_METHODS
 from snhkit.experiment.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.epsilon_slider import EpsilonSlider
@@ -103,10 +104,15 @@ class Controls(w.VBox):
         self.add_class("snhkit-controls")
 
     def offer_file(self, title: str, key: str) -> None:
-        """Add a file of private records to the menu of cities, and choose this entry."""
+        """Add a file of private records to the menu of cities, and choose this entry.
+
+        Only the methods for somebody's own records are ticked, as each costs a part of the budget.
+        """
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
             self.city.options = [entry, *self.city.options]
+            for name, tick in self.ticks.items():
+                tick.value = name in DEFAULT_OWN_METHODS
         self.city.value = key
 
     def withhold_slow(self) -> None:

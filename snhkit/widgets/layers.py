@@ -38,7 +38,7 @@ class Layers(w.HBox):
                 description=label,
                 tooltip="Release shown on this map; all maps share one colour scale",
                 style={"description_width": "auto"},
-                layout={"width": "auto", "flex": "1 1 0", "min_width": "0"},
+                layout={"width": "auto", "flex": "1 1 0", "min_width": "min-content"},
             )
             for k, label in enumerate(_LABELS)
         ]

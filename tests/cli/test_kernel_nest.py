@@ -22,7 +22,7 @@ TOLD = (
 LEARNED = """
 from ipywidgets import Widget
 from snhkit.experiment.methods import METHODS
-from snhkit.neural import device
+from snhkit.builders import jax_ready
 from snhkit.progress import watched
 from snhkit.widgets.app import explore_app
 
@@ -32,7 +32,7 @@ app._controls.choose("fargo", 1_000)
 with watched(lambda step: steps.append(step.what)):
     release = app.dataset.release(METHODS["denoised"].builder(), epsilon=0.2, public=None)
 app.sample(3)
-told = widgets, float(release.answer(app.boxes).sum()) >= 0, {*steps}, device._BACKEND_PROCESS
+told = widgets, float(release.answer(app.boxes).sum()) >= 0, {*steps}, jax_ready._BACKEND_PROCESS
 """
 
 

@@ -55,6 +55,7 @@ def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
     np.savetxt(path, np.stack([lat, lon], 1), delimiter=",", header="lat,lon", comments="")
     file = OwnFile(str(path), FARGO.lat, FARGO.lon, FARGO.side_m, budget="1")
     app = explore_app(file)
+    assert app._controls.chosen == ["denoised"]  # a click spends one price of a real budget
     app.build("ug")
     counts = app.releases["UG, ε = 0.2"].answer(app.boxes)
     again = explore_app()

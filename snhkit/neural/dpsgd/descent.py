@@ -11,6 +11,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Float32, Float64, Int, Key
 
+from snhkit import progress
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params
 from snhkit.privacy import NoisyGradients
@@ -63,13 +64,15 @@ def descend(
     state = optax.scale_by_adam().init(theta)
     inputs = jnp.asarray(squares, jnp.float32)
 
-    for key in jax.random.split(batches, steps):
-        if watch is not None:
-            watch(unravel(theta))
-        drawn, predicted, slopes = _batch(network, batch, theta, inputs, key)
-        total = gradients.sum(np.asarray(drawn), predicted, slopes)
-        mean = jnp.asarray(total / np.float32(batch))
-        theta, state = _stepped(theta, state, mean, jnp.float32(learning_rate))
+    with progress.steps(steps, "following noisy gradients") as advance:
+        for key in jax.random.split(batches, steps):
+            if watch is not None:
+                watch(unravel(theta))
+            drawn, predicted, slopes = _batch(network, batch, theta, inputs, key)
+            total = gradients.sum(np.asarray(drawn), predicted, slopes)
+            mean = jnp.asarray(total / np.float32(batch))
+            theta, state = _stepped(theta, state, mean, jnp.float32(learning_rate))
+            advance()
     return {name: np.asarray(value) for name, value in unravel(theta).items()}
 
 
