@@ -1,5 +1,6 @@
 """The ledger of a dataset's privacy budget."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -73,6 +74,7 @@ class Ledger:
         self._budget = Budget.of(budget)
         self._rho = self._budget.rho
         self._entries: tuple[Entry, ...] = ()
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
@@ -286,6 +288,11 @@ class Ledger:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Return a context manager that locks the ledger against other threads and processes."""
+        if self._process != os.getpid():
+            raise InputError(
+                "the ledger is in the memory of the process that forked this one, and would not "
+                "know of the charge; keep it in a file (ledger=...). Nothing was spent."
+            )
         with self._lock:
             yield
 

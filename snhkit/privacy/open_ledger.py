@@ -53,14 +53,19 @@ def open_ledger(
     Raises
     ------
     InputError
-        If the ledger belongs to other records, another unit or another budget, or a new one is
-        given no budget.
+        If the ledger belongs to other records, another unit or another budget, if a new one is
+        given no budget, or if ``ledger`` is something else.
     """
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path
     if isinstance(ledger, Ledger):
         _refuse_other(ledger, records, unit, budget)
         return ledger
+    if ledger is not None and not isinstance(ledger, (str, os.PathLike)):
+        raise InputError(
+            "ledger must be the name of a file, or the ledger of another dataset (data.ledger), "
+            f"not an object of type {type(ledger).__name__}."
+        )
     if ledger is not None:
         return StoredLedger(ledger, _present(records), unit, budget)
     if budget is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import folium
 
-from snhkit.checks import positive, whole
+from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
@@ -192,10 +192,7 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
     for key in methods:
         if extra := method(key).lacks:
             extra.require()
-    try:
-        low, high = sizes_m
-    except (TypeError, ValueError):
-        raise InputError(f"explore: sizes_m must be (l, u) in metres, not {sizes_m!r}.") from None
+    low, high = two_numbers("explore: sizes_m", sizes_m)
     if positive("sizes_m[0]", low, "metres") > positive("sizes_m[1]", high, "metres"):
         raise InputError(f"explore: sizes_m must be (l, u) with l <= u, not {sizes_m!r}.")
 
