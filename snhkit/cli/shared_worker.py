@@ -47,7 +47,8 @@ class Line:
             If the process ends before its answer.
         """
         step = Step("waiting for other visitors", 0, 1)
-        kind, sent = "", None
+        kind = ""
+        sent: Any = None
         try:
             with Client(str(self.at), "AF_UNIX") as line:
                 while kind not in ("done", "failed"):
