@@ -51,7 +51,7 @@ def main() -> None:
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.NoSuchOption as error:
-        minus = error.option_name.removeprefix("-")[:1].isdigit()  # a space went before it
+        minus = error.option_name.removeprefix("-")[:1].isdigit()  # the number followed a space
         _fail(error.format_message() + (_NO_SPACE if minus else ""))
     except click.ClickException as error:
         _fail(error.format_message())

@@ -44,8 +44,8 @@ class Ledger:
     unit : PrivacyUnit, optional
         The unit of privacy that the charges hide, which the ledger shows.
     records : callable, optional
-        Returns the records that the ledger belongs to, or None once they are gone;
-        ``PrivateDataset`` gives it.
+        Returns the records that the ledger belongs to, or None if they were deleted;
+        ``PrivateDataset`` passes this function.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Ledger:
         return self._budget
 
     def records_are(self, others: CountSource) -> bool:
-        """Return whether the ledger's records are in memory and the same as others."""
+        """Return whether the ledger's records are in memory and equal to other records."""
         known = self._records()
         return known is not None and fingerprint(known, b"") == fingerprint(others, b"")
 

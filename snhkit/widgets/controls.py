@@ -116,7 +116,7 @@ class Controls(w.VBox):
         self.city.value = key
 
     def withhold_slow(self) -> None:
-        """Offer no method whose build takes many minutes, for which other visitors would wait."""
+        """Disable methods whose build takes many minutes, since other visitors would wait."""
         for key, tick in self.ticks.items():
             if METHODS[key].slow:
                 tick.disabled, tick.value = True, False

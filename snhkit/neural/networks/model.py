@@ -240,7 +240,7 @@ def _each_by_its_own(
     nearest: Int[np.ndarray, " b"],
     at: Float64[np.ndarray, "b i"],
 ) -> Float64[np.ndarray, " b"]:
-    """Return the outputs for squares, each by the network whose number ``nearest`` has."""
+    """Return the outputs for squares, each from the network with the number in ``nearest``."""
     counts = np.empty(len(at))
     for j in np.unique(nearest):
         rows = np.flatnonzero(nearest == j)
