@@ -48,7 +48,7 @@ class Line:
             If the process ends before its answer.
         """
         step = Step("waiting for other visitors", 0, 1)
-        kind = ""
+        kind: str = ""
         sent: Any = None
         try:
             with Client(str(self.at), "AF_UNIX") as line:

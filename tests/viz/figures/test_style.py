@@ -35,7 +35,8 @@ def test_in_grey_methods_are_seen_on_both_pages_and_alike_ones_differ_in_form():
     for title, seen in grey.items():
         assert contrast(seen, luminance("#ffffff")) > 2, title
         assert contrast(seen, luminance("#111111")) > 3, title  # JupyterLab's dark theme
-    alike = [pair for pair in combinations(TITLES, 2) if contrast(*map(grey.get, pair)) < 1.5]
+    pairs = combinations(TITLES, 2)
+    alike = [(one, other) for one, other in pairs if contrast(grey[one], grey[other]) < 1.5]
     assert alike  # more than five greys cannot be told apart
     for one, other in alike:
         assert styles[one].marker != styles[other].marker, (one, other)
