@@ -85,7 +85,9 @@ def main() -> None:
             written = now != old
             if process.returncode == 130:
                 ends["interrupted, in one line"] += 1
-            elif "Traceback" in err:
+            elif process.returncode == 1:
+                ends["interrupted while Python imported snhkit, with a traceback"] += 1
+            elif "Traceback" in err.partition("Written to")[0]:
                 ends["went on: the signal was lost in a callback"] += 1
             else:
                 ends["had written its file already"] += 1
