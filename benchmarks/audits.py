@@ -150,32 +150,44 @@ def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
     return membership_accuracy(mechanism, three, target, max(runs // SLOW.get(name, 1), 20))
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epsilon", type=float, default=0.5)
-    parser.add_argument("--runs", type=int, default=4_000)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    given = parser.parse_args()
+def print_audits(methods: list[str], epsilon: float, runs: int) -> None:
+    """Print what methods promise, and what their releases have shown."""
     print(
         "| method | unit, n | promised | at least shown | pair | runs |\n|---|---|---|---|---|---|"
     )
-    for name in given.methods:
+    for name in methods:
         for unit, said in terms().items():
-            found = audits(name, said, given.epsilon, given.runs)
+            found = audits(name, said, epsilon, runs)
             pair = max(found.shown, key=lambda pair: found.shown[pair])
             print(
                 f"| {name} | {unit} | {found.promised:.3g} | {found.largest:.2f} | {pair} | "
                 f"{found.runs:,} |{' BROKEN' if found.refuted else ''}",
                 flush=True,
             )
-    allowed = largest_accuracy(given.epsilon)
+
+
+def print_attacks(methods: list[str], epsilon: float, runs: int) -> None:
+    """Print how often an attacker is right, and how often epsilon lets them."""
+    allowed = largest_accuracy(epsilon)
     print("\n| method | attacker is right | at least | epsilon allows |\n|---|---|---|---|")
-    for name in given.methods:
+    for name in methods:
         if "Gaussian" in name:
             continue  # what delta allows beside epsilon is not computed
-        right, least = attacks(name, given.epsilon, given.runs)
+        right, least = attacks(name, epsilon, runs)
         print(f"| {name} | {right:.1%} | {least:.1%} | {allowed:.1%} |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epsilon", type=float, default=0.5)
+    parser.add_argument("--runs", type=int, default=4_000)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    tables = {"audits": print_audits, "attacks": print_attacks}
+    parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
+    given = parser.parse_args()
+    for table in given.tables:
+        tables[table](given.methods, given.epsilon, given.runs)
 
 
 if __name__ == "__main__":

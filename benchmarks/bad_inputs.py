@@ -55,9 +55,9 @@ def release(region: snh.Region = CITY) -> snh.Release:
     return dataset(region=region).release(snh.Identity(region.side_m / 40), epsilon=5)
 
 
-def box(*degrees: float) -> shapely.Polygon:
-    """Return a box from west, south, east and north."""
-    return shapely.box(*degrees)
+def box(west: float, south: float, east: float, north: float) -> shapely.Polygon:
+    """Return a box in degrees."""
+    return shapely.box(west, south, east, north)
 
 
 def districts(*shapes: Any, **columns: Any) -> gpd.GeoDataFrame:
@@ -123,6 +123,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "epsilon 1e-30": lambda: dataset().release(snh.Identity(100), epsilon=1e-30),
     "more than the budget": lambda: dataset().release(snh.Identity(100), epsilon=11),
     "sizes 500 to 100": lambda: snh.DenoisedGrid(sizes_m=(500, 100)),
+    "sizes of one number": lambda: snh.RangeQueries.sample(CITY, 5, 100),  # pyright: ignore
     "cells of 0 m": lambda: snh.Identity(0),
     "cells of 1 mm": lambda: dataset().release(snh.Identity(0.001), epsilon=1),
     "a region of 0 m": lambda: snh.Region.around(lat=0, lon=0, side_m=0),
@@ -164,7 +165,10 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "a polygon with a spike": lambda: release().answer(districts(SPIKE)),
     "the same, after make_valid()": lambda: release().answer(districts(SPIKE).make_valid()),
     "districts with two columns of one name": lambda: snh.district_map(
-        release(), pd.concat([districts(SPIKE, name=["a"]), pd.DataFrame({"name": ["b"]})], axis=1),
+        release(),
+        gpd.GeoDataFrame(
+            pd.concat([districts(SPIKE, name=["a"]), pd.DataFrame({"name": ["b"]})], axis=1)
+        ),
         label="name",
     ),
     "a frame without geometry": lambda: release().answer(gpd.GeoDataFrame({"a": [1]})),
@@ -196,6 +200,7 @@ ON_THE_COMMAND_LINE: dict[str, list[str]] = {
 ENVIRONMENTS = {
     "JAX_PLATFORMS=cuda without a GPU": {"JAX_PLATFORMS": "cuda"},
     "JAX_TRANSFER_GUARD=disallow": {"JAX_TRANSFER_GUARD": "disallow"},
+    "JAX_NUMPY_DTYPE_PROMOTION=strict": {"JAX_NUMPY_DTYPE_PROMOTION": "strict"},
     "JAX_NUMPY_RANK_PROMOTION=raise": {"JAX_NUMPY_RANK_PROMOTION": "raise"},
 }
 LEARNED = """
@@ -209,6 +214,20 @@ try:
 except snh.InputError as error:
     print(error, end=" ")
 print("spent", data.ledger.spent)
+"""
+
+
+FORKED = """
+import os, numpy as np, snhkit as snh
+city = snh.Region.around(lat=45, lon=7, side_m=400)
+data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record", n="private")
+if not os.fork():
+    try:
+        data.release(snh.UniformGrid(), epsilon="0.5")
+    except snh.InputError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
 """
 
 
@@ -289,6 +308,7 @@ def main() -> None:
         jobs[f"snhkit {words[0]}: {kind}"] = lambda words=words: command(words)
     for kind, environment in ENVIRONMENTS.items():
         jobs[kind] = lambda chosen=environment: process(["-c", LEARNED], **chosen)
+    jobs["a release in a forked process, its ledger in memory"] = lambda: process(["-c", FORKED])
     for path in sorted([*given.cases.glob("*/case.py"), *given.cases.glob("*/hang.py")]):
         jobs[f"case {path.parent.name}"] = lambda path=path: process([str(path)])
     print("| kind | what is said |\n|---|---|")

@@ -7,7 +7,7 @@ from typing import Any
 
 from snhkit.errors import InputError
 
-__all__ = ["positive", "whole"]
+__all__ = ["positive", "two_numbers", "whole"]
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -92,3 +92,35 @@ def positive(name: str, value: Any, unit: str = "") -> float:
         of_unit = f" of {unit}" if unit else ""
         raise InputError(f"{name} must be a positive number{of_unit}, not {value!r}.")
     return number
+
+
+def two_numbers(name: str, value: Any) -> tuple[float, float]:
+    """Return a pair of numbers as floats; which numbers are allowed, the caller decides.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        The argument.
+
+    Raises
+    ------
+    InputError
+        If ``value`` is not a sequence of two real numbers.
+
+    Examples
+    --------
+    >>> two_numbers("sizes_m", (100, 400))
+    (100.0, 400.0)
+    >>> two_numbers("sizes_m", 100)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: sizes_m must be two numbers, such as (100, 400), not 100.
+    """
+    try:
+        low, high = (float(number) for number in value if not isinstance(number, str))
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{name} must be two numbers, such as (100, 400), not {value!r}."
+        ) from None
+    return low, high

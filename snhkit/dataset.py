@@ -64,8 +64,9 @@ class PrivateDataset:
         person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
         kept of one person in one window of days.
     max_per_user : int or NoisyQuantile, optional
-        With the units of people: the number of records kept of each person, or of each person in
-        each window, chosen at random. A ``NoisyQuantile`` buys the number, if n is private.
+        For units of people, the number of records to keep of each person, or of each person in each
+        window. The records to keep are chosen at random. A ``NoisyQuantile`` buys the number, if n
+        is private.
     n : "public" or "private"
         Whether the number of records may be published. If "private", a builder that needs the
         number spends a twentieth of its epsilon on a noisy one. If "public", releases hide the
@@ -76,8 +77,9 @@ class PrivateDataset:
     ledger : str, path or Ledger, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
-        ``StoredLedger``). Or the ledger of another dataset of the same records, with which this one
-        shares its budget. By default a new ledger, which is lost with this object.
+        ``StoredLedger``). A ledger of another dataset of the same records can also be given; both
+        datasets then share its budget. By default, a new ledger is made, which is lost with this
+        object.
 
     Raises
     ------
@@ -208,7 +210,7 @@ class PrivateDataset:
         most: "int | NoisyQuantile | None",
         records_of_people: Callable[[], NDArray[np.int64]],
     ) -> None:
-        """Set the unit, of which a ``NoisyQuantile`` buys the number of records to keep."""
+        """Set the unit; a ``NoisyQuantile`` buys the number of records to keep of each person."""
         self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
@@ -217,7 +219,7 @@ class PrivateDataset:
 
     @property
     def bought(self) -> NoisyContributions | None:
-        """The noisy numbers of people by their number of records, if a ``NoisyQuantile`` bought."""
+        """The noisy numbers of people by number of records, if ``max_per_user`` was bought."""
         return self._bought
 
     @property

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from snhkit.checks import positive, whole
+from snhkit.checks import positive, two_numbers, whole
 from snhkit.errors import InputError
 
 
@@ -33,3 +33,14 @@ def test_other_values_are_not_positive(value):
 def test_a_number_too_large_for_a_float_is_refused():
     with pytest.raises(InputError, match="c must be a positive number, not 1000"):
         positive("c", 10**400)
+
+
+@pytest.mark.parametrize("value", [(1, 2.5), [1, 2.5], np.array([1, 2.5]), (Fraction(1), 2.5)])
+def test_two_numbers_become_floats(value):
+    assert two_numbers("sizes_m", value) == (1, 2.5)
+
+
+@pytest.mark.parametrize("value", ["ab", "12", (100,), (1, 2, 3), None, 5, ("1", 2), (10**400, 1)])
+def test_other_values_are_not_two_numbers(value):
+    with pytest.raises(InputError, match=r"sizes_m must be two numbers, such as \(100, 400\), not"):
+        two_numbers("sizes_m", value)

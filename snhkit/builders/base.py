@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from snhkit.builder import Builder
+from snhkit.checks import two_numbers
 from snhkit.errors import InputError
 from snhkit.geometry.grid import MAX_CELLS
 from snhkit.models import Model
@@ -68,7 +69,7 @@ class Extra:
                 import_module(self.package)
         except ImportError as error:
             raise InputError(
-                f"the package {self.package} cannot be imported ({error}): {self.advice}."
+                f"the package {self.package} cannot be imported ({error}); try {self.advice}."
             ) from error
 
 
@@ -112,10 +113,10 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
     If the caller also accepts a value that is not a pair of sizes, ``but_for`` names this value for
     the error message.
     """
-    low, high = sizes_m
+    low, high = two_numbers("sizes_m", sizes_m)
     if not 0 < low <= high < math.inf:
         raise InputError(f"sizes_m must be {but_for}(l, u) with 0 < l <= u metres, not {sizes_m}.")
-    return float(low), float(high)
+    return low, high
 
 
 def _plain(value: Any) -> Any:

@@ -144,7 +144,7 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean, over all intervals of the m cells along an axis, of ``BlockNoise``'s X_b.
+    """Return the mean of X_b (see ``BlockNoise``) over all intervals of the m cells along an axis.
 
     For each block, the intervals that cover the block, those with one end inside and those with
     both ends inside are summed separately.

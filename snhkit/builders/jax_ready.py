@@ -1,10 +1,10 @@
-"""A test of JAX that runs before epsilon is spent."""
+"""Tests of JAX that run before epsilon is spent, and before networks answer."""
 
 import os
 
 from snhkit.errors import InputError
 
-__all__ = ["require_jax"]
+__all__ = ["refuse_forked", "require_jax"]
 
 _BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
 
@@ -22,24 +22,19 @@ def require_jax(method: str) -> None:
     Raises
     ------
     InputError
-        If JAX already ran in the process from which this one was forked, in which case a
-        computation would never end; or if JAX finds no device or refuses a small computation.
+        If this process was forked from one in which JAX had already run, so that a computation
+        would never end, or if JAX finds no device or fails at a small computation.
 
     Examples
     --------
     >>> require_jax("SNH")
     """
-    if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
-        raise InputError(
-            f"{method}: this process was forked from a process in which JAX had run, "
-            "so JAX would never return here. Start processes with "
-            "multiprocessing.get_context('spawn'). Nothing was spent."
-        )
+    refuse_forked(method)
     try:
         import jax
         import jax.numpy as jnp
 
-        # As builds do: a program is compiled, arrays move to the device, and types are mixed.
+        # As in a build, a program is compiled, arrays move to the device, and types are mixed.
         added = jax.jit(lambda a, b: (a + b).sum() + 0.5 * jnp.arange(1))
         total = float(added(jnp.zeros((2, 2)), jnp.ones((1, 2)))[0])
     except Exception as error:
@@ -55,4 +50,32 @@ def require_jax(method: str) -> None:
             "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
             "spent."
         )
-    _BACKEND_PROCESS[:] = _BACKEND_PROCESS or [os.getpid()]
+
+
+def refuse_forked(method: str) -> None:
+    """Raise InputError if this process was forked from one in which JAX had run.
+
+    There, a computation would wait for ever. JAX counts as having run once this function was
+    called.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, for the message.
+
+    Raises
+    ------
+    InputError
+        If JAX already ran in the process from which this one was forked.
+
+    Examples
+    --------
+    >>> refuse_forked("SNH")
+    """
+    if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
+        raise InputError(
+            f"{method}: this process was forked from a process in which JAX had run, "
+            "so JAX would never return here. Start processes with "
+            "multiprocessing.get_context('spawn'). Nothing was spent."
+        )
+    _BACKEND_PROCESS[:] = [os.getpid()]

@@ -1,6 +1,9 @@
 """The command line, made of one module for each command."""
 
+import _thread
+import signal
 import sys
+import threading
 from typing import NoReturn
 
 import click
@@ -25,6 +28,7 @@ __all__ = ["app", "main"]
 
 
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
+_AGAIN_S = 0.01  # after the callback
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,12 +45,13 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command line; a mistake ends in one line on standard error and exit code 2."""
+    """Run the command line; after a mistake, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
+    hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.NoSuchOption as error:
-        minus = error.option_name.removeprefix("-")[:1].isdigit()  # a space went before it
+        minus = error.option_name.removeprefix("-")[:1].isdigit()  # the number followed a space
         _fail(error.format_message() + (_NO_SPACE if minus else ""))
     except click.ClickException as error:
         _fail(error.format_message())
@@ -57,6 +62,26 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("snhkit: interrupted; no file is left half-written.", err=True)
         sys.exit(130)
+    finally:
+        sys.unraisablehook = hook
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Repeat a Ctrl-C that arrived in a callback of the garbage collector, which drops it.
+
+    JAX has such a callback, and would drop about one Ctrl-C of ten.
+    """
+    if lost.exc_type is KeyboardInterrupt:
+        threading.Timer(_AGAIN_S, _interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt_main() -> None:
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:  # Windows, where a call that waits is not ended
+        _thread.interrupt_main()
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,8 +1,9 @@
 """Processes that compute for the kernels of many visitors, so that only these processes hold JAX.
 
 A kernel sends a function with its arguments over a socket in a private folder, and gets steps of
-progress and the result back. A process serves one request after the other. A kernel that closes its
-line ends the process, so a cancelled computation stops at once; another process takes its place.
+progress and the result back. A process serves one request after the other. If a kernel closes its
+connection, the process ends, so a cancelled computation stops at once, and a new process replaces
+it.
 """
 
 import contextlib
@@ -22,8 +23,8 @@ from snhkit.progress import Step
 
 __all__ = ["Line", "keep_serving"]
 
-_LOOK_S = 1.0  # between two looks at whether a person has cancelled
-_MOST_MB = 700  # compiled programs are kept up to here; then a new process begins
+_LOOK_S = 1.0  # seconds between two checks of whether a person has cancelled
+_MOST_MB = 700  # memory with compiled programs; above it, a new process replaces this one
 
 
 class Line:
@@ -39,7 +40,7 @@ class Line:
         self.at = at
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``; a watcher of progress is told of steps, and may cancel.
+        """Return ``function(*args)``; the watcher of progress gets its steps, and may cancel it.
 
         Raises
         ------
@@ -71,7 +72,7 @@ class Line:
 
 
 def keep_serving(at: Path) -> None:
-    """Serve a socket from a forked process, and return; another fork follows one that ends.
+    """Serve a socket from forked processes, and return; a process that ends is replaced.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.checks import positive, whole
+from snhkit.checks import positive, two_numbers, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.crowding import crowding
@@ -251,7 +251,7 @@ def _table() -> dict[str, Any]:
 
 
 def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
-    low, high = map(float, sizes_m)
+    low, high = two_numbers("sizes_m", sizes_m)
     middle = (low + high) / 2
     least, most = (sum(band) / 2 for band in (SIZE_BANDS_M[0], SIZE_BANDS_M[-1]))
     if not (0 < low <= high and 0.75 * least <= middle <= 1.25 * most):

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.checks import whole
+from snhkit.checks import two_numbers, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError, OutsideWarning
 from snhkit.geometry.arrays import floats
@@ -143,8 +143,8 @@ class RangeQueries:
         side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
             raise InputError(
-                f"squares: side_m must be one number or as many as there are centres "
-                f"({len(centres)}), not {side.size}."
+                f"squares: side_m must be one number, or one number for each of the "
+                f"{len(centres)} centres, not {side.size} numbers."
             )
         side = np.broadcast_to(side, len(centres))
         low = centres - side[:, None] / 2
@@ -173,7 +173,7 @@ class RangeQueries:
         seed : int
             A public seed; the same seed draws the same squares.
         """
-        low, high = map(float, sizes_m)
+        low, high = two_numbers("sample: sizes_m", sizes_m)
         region = near if isinstance(near, Region) else near.region
         count, seed = whole("sample: count", count, least=0), whole("sample: seed", seed, least=0)
         if not 0 < low <= high <= region.side_m:

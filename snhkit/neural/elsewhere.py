@@ -1,7 +1,7 @@
 """Learned computations in this process or, on a server with many kernels, in shared processes.
 
-Only computations on what is released already may leave the process: noise is drawn, and charges are
-made, in the process that holds the records.
+Only computations on noisy results may run in another process. The process that holds the records
+draws the noise and makes the charges.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _SENT: list[Elsewhere] = []
 
 
 def send(elsewhere: Elsewhere) -> None:
-    """Let all learned computations of this process run in other processes from now on."""
+    """Make all learned computations of this process run in other processes from now on."""
     _SENT[:] = [elsewhere]
 
 

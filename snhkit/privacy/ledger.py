@@ -1,5 +1,6 @@
 """The ledger of a dataset's privacy budget."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -43,8 +44,8 @@ class Ledger:
     unit : PrivacyUnit, optional
         The unit of privacy that the charges hide, which the ledger shows.
     records : callable, optional
-        Returns the records that the ledger belongs to, or None once they are gone;
-        ``PrivateDataset`` gives it.
+        Returns the records that the ledger belongs to, or None if they were deleted;
+        ``PrivateDataset`` passes this function.
 
     Raises
     ------
@@ -73,6 +74,7 @@ class Ledger:
         self._budget = Budget.of(budget)
         self._rho = self._budget.rho
         self._entries: tuple[Entry, ...] = ()
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
@@ -86,7 +88,7 @@ class Ledger:
         return self._budget
 
     def records_are(self, others: CountSource) -> bool:
-        """Return whether the ledger's records are in memory and the same as others."""
+        """Return whether the ledger's records are in memory and equal to other records."""
         known = self._records()
         return known is not None and fingerprint(known, b"") == fingerprint(others, b"")
 
@@ -286,6 +288,11 @@ class Ledger:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Return a context manager that locks the ledger against other threads and processes."""
+        if self._process != os.getpid():
+            raise InputError(
+                "the ledger is in the memory of the process that forked this one, and would not "
+                "know of the charge; keep it in a file (ledger=...). Nothing was spent."
+            )
         with self._lock:
             yield
 

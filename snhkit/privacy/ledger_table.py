@@ -83,7 +83,7 @@ def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
     if unit.n_public and budget.delta:
         return f"n is public, so at the epsilon on its card each entry hides {unit.sentence}"
     if unit.n_public:
-        return f"n is public: at twice its epsilon, each entry hides {unit.sentence}"
+        return f"n is public, so at twice its epsilon each entry hides {unit.sentence}"
     return f"Each entry hides {unit.sentence_for_any_bound}"
 
 

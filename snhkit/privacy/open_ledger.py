@@ -18,9 +18,10 @@ NO_BUDGET = "budget is missing; give the most epsilon that all releases may spen
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:
-    """Return a function that returns points as long as somebody else keeps them in memory.
+    """Return a function that returns points as long as other code keeps them in memory.
 
-    A ledger gets this function, since its owner may keep the ledger and delete the records.
+    A ledger stores this function instead of the records, so that the records can be deleted while
+    the ledger is kept.
     """
     there = weakref.ref(points)
 
@@ -44,7 +45,7 @@ def open_ledger(
         A file, or the ledger of another dataset of the same records; by default a new ledger in
         memory.
     records : callable
-        Returns the records before they are bounded to the unit; None if they are gone.
+        Returns the records before they are bounded to the unit, or None if they were deleted.
     unit : PrivacyUnit
         The unit of privacy.
     budget : Budget, int, float, str, Decimal or Fraction, optional
@@ -53,14 +54,19 @@ def open_ledger(
     Raises
     ------
     InputError
-        If the ledger belongs to other records, another unit or another budget, or a new one is
-        given no budget.
+        If the ledger belongs to other records, another unit or another budget, if a new one is
+        given no budget, or if ``ledger`` is something else.
     """
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path
     if isinstance(ledger, Ledger):
         _refuse_other(ledger, records, unit, budget)
         return ledger
+    if ledger is not None and not isinstance(ledger, (str, os.PathLike)):
+        raise InputError(
+            "ledger must be the name of a file, or the ledger of another dataset (data.ledger), "
+            f"not an object of type {type(ledger).__name__}."
+        )
     if ledger is not None:
         return StoredLedger(ledger, _present(records), unit, budget)
     if budget is None:

@@ -39,7 +39,7 @@ class StoredLedger(Ledger):
         records is refused.
     unit : PrivacyUnit
         The unit of privacy, the same at every opening. Unless n is public, ``max_per_user`` may
-        differ: neighbouring datasets are the same, whatever number of records is kept.
+        differ, since it does not change which datasets are neighbours.
     budget : Budget, int, float, str, Decimal or Fraction, optional
         The largest epsilon that all charges together may reach; required for a new file. For an
         existing file, leave it out or give the same budget.

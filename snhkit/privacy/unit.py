@@ -159,7 +159,7 @@ class PrivacyUnit:
 
     @property
     def sentence_for_any_bound(self) -> str:
-        """The sentence of a ledger, whose releases may have kept different numbers of records."""
+        """The description in a ledger, whose releases may keep different numbers of records."""
         if self.max_per_user is None or self.n_public:
             return self.sentence
         return f"all records of {self._one}"
@@ -167,8 +167,8 @@ class PrivacyUnit:
     def has_neighbours_of(self, other: "PrivacyUnit") -> bool:
         """Return whether two units define the same neighbouring datasets, so that costs add up.
 
-        Adding or removing a person adds or removes all their records, whatever number of them is
-        kept. Only where n, the number of kept records, is public, the numbers must be equal.
+        Adding or removing a person adds or removes all of their records, however many are kept. The
+        numbers to keep must be equal only if n, the number of kept records, is public.
         """
         if self.n_public:
             return self == other
@@ -279,7 +279,7 @@ class PrivacyUnit:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
                 "read them with their column of times (time='COLUMN'), give Points their day, or "
-                "promise more with unit='user'."
+                "use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)

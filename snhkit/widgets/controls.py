@@ -116,7 +116,7 @@ class Controls(w.VBox):
         self.city.value = key
 
     def withhold_slow(self) -> None:
-        """Offer no method whose build takes many minutes, for which other visitors would wait."""
+        """Disable methods whose build takes many minutes, since other visitors would wait."""
         for key, tick in self.ticks.items():
             if METHODS[key].slow:
                 tick.disabled, tick.value = True, False
@@ -174,7 +174,7 @@ class Controls(w.VBox):
         self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
         for choice in (self.city, self.n):
             choice.disabled = busy
-        for invented in (self.n, self.teaching):  # what real records have no use for
+        for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
 
 

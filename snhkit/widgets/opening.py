@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import folium
 
-from snhkit.checks import positive, whole
+from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
@@ -91,9 +91,9 @@ def explore(
     n : int
         Number of records of the synthetic city.
     epsilon : float
-        Epsilon of a build, as chosen at first.
+        The initial epsilon of a build.
     methods : sequence of str, optional
-        Short names of the methods ticked at first; all others can be ticked later. By default
+        Short names of the methods that are ticked initially; others can be ticked later. By default
         those of ``snhkit compare`` for a synthetic city, and the denoised grid alone for your own
         records, because each method costs a part of the budget.
     sizes_m : (float, float)
@@ -106,8 +106,7 @@ def explore(
         The column with the districts' names; by default the index names them.
     tiles, attr : str or folium.TileLayer, optional
         A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
-        part of the world is looked at. By default the map has an outline only, and no network is
-        used.
+        part of the world is shown. By default the map has only an outline, and no network is used.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 
@@ -193,10 +192,7 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
     for key in methods:
         if extra := method(key).lacks:
             extra.require()
-    try:
-        low, high = sizes_m
-    except (TypeError, ValueError):
-        raise InputError(f"explore: sizes_m must be (l, u) in metres, not {sizes_m!r}.") from None
+    low, high = two_numbers("explore: sizes_m", sizes_m)
     if positive("sizes_m[0]", low, "metres") > positive("sizes_m[1]", high, "metres"):
         raise InputError(f"explore: sizes_m must be (l, u) with l <= u, not {sizes_m!r}.")
 

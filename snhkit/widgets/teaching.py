@@ -88,7 +88,7 @@ def _bands(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, 
 
 
 class Measured(NamedTuple):
-    """Mean errors of a release: relative by band, and in records anywhere; and its sum over n."""
+    """Mean errors of a release, relative by band and in records anywhere, and its sum over n."""
 
     relative: tuple[float, ...]
     anywhere: float

@@ -87,3 +87,32 @@ def test_a_forked_process_is_refused_and_does_not_hang():
     for method in ("DenoisedGrid", "PGM"):
         assert f"{method}: this process was forked from a process in which JAX had run" in told
     assert told.endswith("spent 1\n")
+
+
+ANSWERED = (
+    DATA
+    + """
+import os, warnings
+from snhkit.neural import MLP, Networks
+networks = Networks(k=1, network=MLP(2, 4), steps=2)
+release = data.release(snh.SNH(100, sizes_m=(100, 200), networks=networks), epsilon=1)
+boxes = snh.RangeQueries.sample(city, 3, (100, 200))
+warnings.simplefilter("ignore")
+child = os.fork()
+if not child:
+    try:
+        release.answer(boxes)
+    except snh.InputError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print("answered", len(release.answer(boxes)))
+"""
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_networks_do_not_hang_when_a_forked_process_asks():
+    told = output(ANSWERED)
+    assert told.startswith("SNH: this process was forked from a process in which JAX had run")
+    assert told.endswith("answered 3\n")

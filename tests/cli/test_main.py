@@ -1,7 +1,9 @@
 """What all commands share: help, refused input, interruption and line width."""
 
+import gc
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,28 @@ def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch,
     assert "Traceback" not in err
     kept = ["t.csv", "t.csv.ledger", "t.csv.ledger.key"] if words[0] == "release" else ["t.csv"]
     assert listed(tmp_path) == kept
+
+
+def test_ctrl_c_in_a_callback_of_the_garbage_collector_is_not_lost(run, trips, monkeypatch):
+    """Python drops exceptions there, and JAX has such a callback."""
+
+    def interrupted(*_args):
+        gc.callbacks.remove(interrupted)
+        raise KeyboardInterrupt
+
+    def noisy(*_args, **_kwargs):
+        gc.callbacks.append(interrupted)
+        gc.collect()
+        time.sleep(60)
+
+    monkeypatch.setattr("snhkit.privacy.measurements.noisy_histogram", noisy)
+    hook = sys.unraisablehook
+    words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "a"]
+    code, out, err = run(*words)
+    assert (code, out) == (130, "")
+    assert err.splitlines()[-1] == "snhkit: interrupted; no file is left half-written."
+    assert "Traceback" not in err
+    assert sys.unraisablehook is hook
 
 
 def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, monkeypatch, listed):

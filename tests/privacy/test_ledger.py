@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -169,3 +171,31 @@ def test_who_is_one_printable_line(who):
 def test_times_are_utc():
     assert Ledger(1).charge(1, "UG").when.utcoffset() == timedelta(0)
     assert Ledger(1).charge(1, "UG").when.tzinfo is UTC
+
+
+FORKED = """
+import os
+from snhkit.errors import InputError
+from snhkit.privacy import Ledger
+ledger = Ledger(1)
+child = os.fork()
+if not child:
+    try:
+        ledger.charge("0.6", "child")
+    except InputError as error:
+        print(error, ledger.spent, flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+ledger.charge("0.6", "parent")
+print(ledger.spent)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_cannot_charge_a_ledger_in_memory():
+    """Each child would have a budget of its own. Runs in a new process, which has no threads."""
+    command = [sys.executable, "-c", FORKED]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    refused, parent = found.splitlines()
+    assert refused.endswith("keep it in a file (ledger=...). Nothing was spent. 0")
+    assert parent == "3/5"

@@ -85,6 +85,12 @@ def test_other_records_are_refused(records):
         dataset(records, ledger=Ledger(1, PrivacyUnit("record")))
 
 
+@pytest.mark.parametrize("wrong", [5, True, PrivacyUnit("record")])
+def test_something_else_is_no_ledger(records, wrong):
+    with pytest.raises(InputError, match=r"or the ledger of another dataset \(data\.ledger\), not"):
+        dataset(records, 1, ledger=wrong)
+
+
 def test_a_ledger_does_not_keep_records_in_memory(records):
     mine = Points(records.region, records.xy, records.user)
     kept = weakref.ref(mine)

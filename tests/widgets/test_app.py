@@ -121,7 +121,7 @@ def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     assert "snh-paper" not in shared._controls.chosen
     shared._memory.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
     shared._memory.buttons[0].click()
-    assert "visitors of a shared server open no files" in shared._desk.message.value
+    assert "visitors of a shared server cannot open files" in shared._desk.message.value
     assert shared._session.invented
 
 

@@ -198,7 +198,8 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError(
-            "the filters since and until need the column of times; give time=..., its name."
+            "the filters since and until need the column of times; give time=..., the name of "
+            "the column."
         )
     if rules.people and "user" not in found:
         raise InputError(
@@ -207,4 +208,6 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
             "records only, with unit='record'."
         )
     if rules.users is not None and "user" not in found:
-        raise InputError("the filter users needs the column of user ids; give user=..., its name.")
+        raise InputError(
+            "the filter users needs the column of user ids; give user=..., the name of the column."
+        )

@@ -54,7 +54,7 @@ class Table:
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable
-        Returns what the source has at a position from 0 and a role, one of ``ROLES``.
+        Returns the source's value for a row, counted from 0, and a role, one of ``ROLES``.
     malformed : mapping of int to str
         The defect of each row that could not be split into fields, by row number.
     times : ndarray of int, shape (n,), optional

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 
+from snhkit.builders.jax_ready import refuse_forked
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.unknown_noise import UnknownNoise
@@ -68,6 +69,7 @@ class NetworkModel(UnknownNoise):
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated counts of the boxes, shape (q,)."""
+        refuse_forked("DPSGD")
         whole = self.region.side_m
         low = np.clip(np.stack([queries.x, queries.y], 1), 0, whole)
         far = np.stack([queries.x + queries.width, queries.y + queries.height], 1)

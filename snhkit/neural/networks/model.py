@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Float32, Float64, Int, Num, Shaped
 from numpy.typing import NDArray
 
+from snhkit.builders.jax_ready import refuse_forked
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.grid_model import GridModel
@@ -101,6 +102,7 @@ class SNHModel(UnknownNoise):
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the estimated counts of the boxes, shape (q,)."""
+        refuse_forked("SNH")
         inside = queries.clipped()
         table = self._block_table
         core, frame, owner = core_and_frame(inside, table.grid.edges())
@@ -238,7 +240,7 @@ def _each_by_its_own(
     nearest: Int[np.ndarray, " b"],
     at: Float64[np.ndarray, "b i"],
 ) -> Float64[np.ndarray, " b"]:
-    """Return the outputs for squares, each by the network whose number ``nearest`` has."""
+    """Return the outputs for squares, each from the network with the number in ``nearest``."""
     counts = np.empty(len(at))
     for j in np.unique(nearest):
         rows = np.flatnonzero(nearest == j)

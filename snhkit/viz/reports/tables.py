@@ -64,8 +64,9 @@ def sizes_html(comparison: Comparison) -> Markup:
 def terminal_tables(comparison: Comparison) -> str:
     """Return the tables of a comparison as text of at most 80 columns.
 
-    Three tables: errors of the queries and how answers add up; errors by size band, if a band
-    fits into the region; and what each release cost in time and space.
+    The first table has the errors of the queries and the sums of all tiles. The second has the
+    errors by size band, if a band fits into the region. The last has the time and the space that
+    each release took.
     """
     rows, heads = comparison.table, _heads(comparison)
     errors = [
