@@ -21,7 +21,7 @@ def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
     code, _, err = run("explore", "--app", "--class", *trips, "--budget", 1)
     assert code == 2
     assert "visitors would share the budget of --data" in " ".join(err.split())
-    assert "--class goes with --app" in run("explore", "--class")[2]
+    assert "--class needs --app" in run("explore", "--class")[2]
     assert not opened
     assert run("explore", "--app", "--class", "--no-browser")[0] == 0
     assert opened == [{"browser": False, "file": None, "visitors": True}]
