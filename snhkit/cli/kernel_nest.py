@@ -1,7 +1,7 @@
 """A process that has imported the explorer, and forks one kernel for each visitor of a server.
 
 The kernels share the memory of all that is imported, but no widget, record or budget. Run as a
-program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET``. Linux only.
+program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET PARENT``. Linux only.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ def nest(folder: Path) -> Iterator[Path]:
         "interrupt_mode": "message",
     }
     (place / "kernel.json").write_text(json.dumps(told), encoding="utf-8")
-    words = [sys.executable, "-m", "snhkit.cli.kernel_nest", str(at)]
+    words = [sys.executable, "-m", "snhkit.cli.kernel_nest", str(at), str(os.getpid())]
     with subprocess.Popen(  # noqa: S603 - our own program
         words, stdout=subprocess.PIPE, env=os.environ | _LEAN
     ) as process:
@@ -147,4 +147,5 @@ def _outlive(line: socket.socket) -> None:
 if __name__ == "__main__":
     # The process ends with the server, even if the server is killed.
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    hatch(sys.argv[1])
+    if os.getppid() == int(sys.argv[2]):  # otherwise the server has ended already
+        hatch(sys.argv[1])
