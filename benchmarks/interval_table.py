@@ -13,9 +13,12 @@ import json
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from distributed import Client
+from joblib import Parallel, delayed, parallel_config
 from public_cities import CALIBRATION, HELD_OUT, TRAINED_ON, places
 from tqdm.auto import tqdm
 
@@ -38,47 +41,57 @@ ANY = ("ug", "identity", "ag", "privtree", "hb2d")  # stand for methods that wer
 
 
 def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
-    """Return a row for each box: its town, kind, band, bin, and error in units of scales."""
+    """Return a row for each box: its town, kind, band, bin, and error in units of scales.
+
+    The releases are made by joblib, in the processes or on the cluster that the caller chose.
+    """
+    sizes = SIZES[:1] if name in SLOW else SIZES
+    jobs = [
+        (place, town, n, epsilon, factor)
+        for (town, place), n, epsilon in itertools.product(towns.items(), sizes, EPSILONS)
+        if n is None or n < len(place.records)
+        if not (name == "denoised" and town.startswith(TRAINED_ON))
+        for factor in WIDTHS.get(name, (None,))
+    ]
+    calls = (delayed(errors_at)(name, *job, seed) for seed, job in enumerate(jobs))
+    frames: Any = Parallel(return_as="generator")(calls)
+    return pd.concat(list(tqdm(frames, name, len(jobs), unit="build")), ignore_index=True)
+
+
+def errors_at(
+    name: str, place: Place, town: str, n: int | None, epsilon: str, factor: float | None, seed: int
+) -> pd.DataFrame:
+    """Return the rows of one release."""
+    records = place.records if n is None else thinned(place.records, n)
+    data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
+    usual = default_cell_width(len(records), float(epsilon))
+    builder = METHODS[name].builder(cell_m=None if factor is None else usual * factor)
+    release = data.release(builder, epsilon=epsilon, public=place.public, seed=seed)
     rows = []
-    slow = name in SLOW
-    jobs = itertools.product(towns.items(), SIZES if not slow else SIZES[:1], EPSILONS)
-    total = len(towns) * len(EPSILONS) * (1 if slow else len(SIZES))
-    for (town, place), n, epsilon in tqdm(jobs, name, total, unit="city", leave=False):
-        if n is not None and n >= len(place.records):
-            continue
-        if name == "denoised" and town.startswith(TRAINED_ON):
-            continue
-        records = place.records if n is None else thinned(place.records, n)
-        data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
-        usual = default_cell_width(len(records), float(epsilon))
-        for factor in WIDTHS.get(name, (None,)):
-            builder = METHODS[name].builder(cell_m=None if factor is None else usual * factor)
-            seed = len(rows)
-            release = data.release(builder, epsilon=epsilon, public=place.public, seed=seed)
-            for band in SIZE_BANDS_M:
-                drawn = SizeBand.of(records, band, BOXES, seed)
-                for kind, boxes in (("around", drawn.around), ("anywhere", drawn.anywhere)):
-                    inside = boxes.boxes.clipped()
-                    asked = Asked(
-                        release.answer(boxes.boxes),
-                        release.model.noise_variance(boxes.boxes),
-                        inside.width * inside.height,
-                        cells_in_boxes(release.model, boxes.boxes),
-                        float(epsilon),
-                    )
-                    rows.append(
-                        pd.DataFrame(
-                            {
-                                "town": town,
-                                "kind": kind,
-                                "band": band_name(band),
-                                "epsilon": epsilon,
-                                "bin": bins_of(asked),
-                                "z": (boxes.counts - asked.answers) / scales(asked),
-                                "slack": asked.answers / scales(asked),
-                            }
-                        )
-                    )
+    for band in SIZE_BANDS_M:
+        drawn = SizeBand.of(records, band, BOXES, seed)
+        for kind, boxes in (("around", drawn.around), ("anywhere", drawn.anywhere)):
+            inside = boxes.boxes.clipped()
+            asked = Asked(
+                release.answer(boxes.boxes),
+                release.model.noise_variance(boxes.boxes),
+                inside.width * inside.height,
+                cells_in_boxes(release.model, boxes.boxes),
+                float(epsilon),
+            )
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "town": town,
+                        "kind": kind,
+                        "band": band_name(band),
+                        "epsilon": epsilon,
+                        "bin": bins_of(asked),
+                        "z": (boxes.counts - asked.answers) / scales(asked),
+                        "slack": asked.answers / scales(asked),
+                    }
+                )
+            )
     return pd.concat(rows, ignore_index=True)
 
 
@@ -117,8 +130,14 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--files", type=Path, default=Path(), help="folder for finished methods")
     parser.add_argument("--methods", nargs="+", default=[*QUICK, *SLOW])
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--scheduler", help="address of a Dask cluster that measures instead")
     parser.add_argument("--out", type=Path, help="where to write the table")
     given = parser.parse_args()
+    if given.scheduler is None:
+        parallel_config(n_jobs=given.processes)
+    else:
+        parallel_config("dask", client=Client(given.scheduler))
     measured, kept = {}, {}
     for name in given.methods:
         for part, sources in (("calibration", CALIBRATION), ("held_out", HELD_OUT)):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from distributed import Client
 from public_cities import CALIBRATION, HELD_OUT, SIDES_M, TRAINED_ON, places
 
 from snhkit.experiment import SIZE_BANDS_M, Place, sweep
@@ -31,7 +32,9 @@ SLOW = ("snh", "pgm")
 RIDGE = 0.3
 
 
-def measured(folder: Path, files: Path, methods: list[str], processes: int) -> Any:
+def measured(
+    folder: Path, files: Path, methods: list[str], processes: int, client: Client | None
+) -> Any:
     """Return the errors of methods on all cities; finished builds are kept in files."""
     all_sides = places(CALIBRATION, folder, SIDES_M) | places(HELD_OUT, folder)
     one_side = places(CALIBRATION, folder) | places(HELD_OUT, folder)
@@ -51,6 +54,7 @@ def measured(folder: Path, files: Path, methods: list[str], processes: int) -> A
                 queries=1_000,
                 file=files / f"plan_{'fast' if len(names) > 1 else names[0]}.jsonl",
                 processes=processes,
+                client=client,
             )
         )
     return pd.concat(tables, ignore_index=True)
@@ -120,11 +124,13 @@ if __name__ == "__main__":
     parser.add_argument("--files", type=Path, default=Path(), help="folder for finished builds")
     parser.add_argument("--methods", nargs="+", default=[*QUICK, "dawa", "denoised", *SLOW])
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--scheduler", help="address of a Dask cluster that measures instead")
     parser.add_argument("--out", type=Path, help="where to write the table")
     given = parser.parse_args()
     towns = places(CALIBRATION, given.folder, SIDES_M) | places(HELD_OUT, given.folder)
     crowd = {name: crowding(town.records)[None] for name, town in towns.items()}
-    table = measured(given.folder, given.files, given.methods, given.processes)
+    cluster = None if given.scheduler is None else Client(given.scheduler)
+    table = measured(given.folder, given.files, given.methods, given.processes, cluster)
     held = table.city.isin(list(places(HELD_OUT, given.folder)))
     fits = fitted(table[~held], towns, crowd)
     if given.out is not None:

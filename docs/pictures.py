@@ -114,7 +114,9 @@ def explorer(chromium: str) -> None:
 
 def serve(folder: Path) -> tuple[str, subprocess.Popen]:
     """Start the app with a theme that the address chooses; return its address and process."""
-    (folder / "snhkit.ipynb").write_text(json.dumps(_notebook([_app(None, visitors=False)])), encoding="utf-8")
+    (folder / "snhkit.ipynb").write_text(
+        json.dumps(_notebook([_app(None, visitors=False)])), encoding="utf-8"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -15,7 +15,7 @@ class Builder(Protocol):
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
     reference to the measurements. A class attribute ``gaussian = True`` says that the method also
-    works with Gaussian noise: it spends ``private.left``, not ``private.epsilon``.
+    works with Gaussian noise. Such a method spends ``private.left``, not ``private.epsilon``.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def refuse_laplace_only(builder: Builder) -> None:
     Raises
     ------
     InputError
-        With the names of methods that work with Gaussian noise.
+        If it does not; the message names methods that work with Gaussian noise.
     """
     if not getattr(builder, "gaussian", False):
         raise InputError(

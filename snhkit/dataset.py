@@ -45,7 +45,7 @@ from snhkit.release.agreement import disagreement
 
 __all__ = ["PrivateDataset"]
 
-_MAX_SCALE = 2**40  # far below where noise could no longer be drawn, whatever its share of epsilon
+_MAX_SCALE = 2**40  # below the limit of the noise mechanisms for any usual share
 
 
 class PrivateDataset:
@@ -64,20 +64,22 @@ class PrivateDataset:
         person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
         kept of one person in one window of days.
     max_per_user : int or NoisyQuantile, optional
-        With the units of people: the number of records kept of each person, or of each person in
-        each window, chosen at random. A ``NoisyQuantile`` buys the number, if n is private.
+        For units of people, the number of records to keep of each person, or of each person in each
+        window. The records to keep are chosen at random. A ``NoisyQuantile`` buys the number, if n
+        is private.
     n : "public" or "private"
         Whether the number of records may be published. If "private", a builder that needs the
         number spends a twentieth of its epsilon on a noisy one. If "public", releases hide the
-        replacement of one unit by another, at twice the epsilon, and no longer that a unit is
-        added or removed.
+        replacement of one unit by another, at twice the epsilon, instead of the addition or removal
+        of a unit.
     whose : str
         The word for the party that one user id identifies, such as "household".
     ledger : str, path or Ledger, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
-        ``StoredLedger``). Or the ledger of another dataset of the same records, with which this one
-        shares its budget. By default a new ledger, which is lost with this object.
+        ``StoredLedger``). A ledger of another dataset of the same records can also be given; both
+        datasets then share its budget. By default, a new ledger is made, which is lost with this
+        object.
 
     Raises
     ------
@@ -158,10 +160,11 @@ class PrivateDataset:
         lat, lon, user, time, since, until, users, report
             The same parameters as those of ``scan_points``.
         spill : str or path, optional
-            With the units of people: the folder for the records that are kept of each person,
-            which are deleted with the dataset; by default that of temporary files.
+            For units of people, the folder for the records that are kept of each person, which are
+            deleted with the dataset; by default the system's folder of temporary files.
         client : distributed.Client, optional
-            A Dask cluster whose workers count; all of them must see the files and ``spill``.
+            The client of a Dask cluster whose workers count the records. All workers must be able
+            to read the source's files and ``spill``.
 
         Returns
         -------
@@ -207,7 +210,7 @@ class PrivateDataset:
         most: "int | NoisyQuantile | None",
         records_of_people: Callable[[], NDArray[np.int64]],
     ) -> None:
-        """Set the unit, of which a ``NoisyQuantile`` buys the number of records to keep."""
+        """Set the unit; a ``NoisyQuantile`` buys the number of records to keep of each person."""
         self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
@@ -216,7 +219,7 @@ class PrivateDataset:
 
     @property
     def bought(self) -> NoisyContributions | None:
-        """The noisy numbers of people by their number of records, if a ``NoisyQuantile`` bought."""
+        """The noisy numbers of people by number of records, if ``max_per_user`` was bought."""
         return self._bought
 
     @property
@@ -268,8 +271,9 @@ class PrivateDataset:
         epsilon : int, float, str, Decimal or Fraction
             The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction
-            If above 0, noise is Gaussian, and the release (epsilon, delta)-differentially private.
-            The method must offer it (``gaussian``), and the budget must have a delta.
+            If above 0, the noise is Gaussian, and the release is (epsilon, delta)-differentially
+            private. The method must support Gaussian noise (its attribute ``gaussian``), and the
+            budget must have a delta.
         public : Points, optional
             Public points of the same region, which tell where queries are expected. They must
             not be records of this dataset.
@@ -282,8 +286,8 @@ class PrivateDataset:
         BudgetExceeded
             If the price exceeds the budget left, or the builder spent more than was charged.
         InputError
-            If the builder cannot work on these terms; nothing is spent then. After any later error
-            the price stays charged.
+            If the builder cannot work on these terms; nothing is spent in this case. After any
+            later error the price stays charged.
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
@@ -316,7 +320,7 @@ class PrivateDataset:
                 raise InputError(f"{who}.build returned {fault}")
             self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
-            release = None  # what is refused must not be reachable from the traceback
+            release = None  # a refused release must not be reachable
             self.ledger.fail(entry, error)
             raise
         finally:

@@ -13,11 +13,11 @@ from snhkit.errors import InputError
 __all__ = ["refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
-_TRIES, _SECONDS = 100, 10.0  # to find the reader of a pipe
+_TRIES, _SECONDS = 100, 10.0  # attempts, and seconds in total, to find a pipe's reader
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
-    """Write a file beside its final place, then move it there in one step.
+    """Write a file in the folder of its final path, then move it to this path in one step.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     path : str or path
-        The file to be written later, after work that would be lost.
+        The file that will be written later, after long work.
 
     Raises
     ------

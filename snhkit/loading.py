@@ -10,14 +10,14 @@ from snhkit.release.header import check_header
 
 __all__ = ["load"]
 
-# What a model's restore raises, at the latest, where its settings have other types.
+# The exceptions that a model's restore may raise if its settings have wrong types.
 _DAMAGE = (
     LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AttributeError,
 )  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Release:
-    """Read a release that ``Release.save`` wrote; the file may come from anyone.
+    """Return the release in a file that ``Release.save`` wrote; the file need not be trusted.
 
     Parameters
     ----------

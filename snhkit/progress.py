@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tqdm.auto import tqdm
 
-__all__ = ["Step", "steps", "watched"]
+__all__ = ["Step", "steps", "told", "watched"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Advance(Protocol):
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` at each step of the tasks in the ``with`` block, and show no bar.
+    """Call ``watcher`` at each step of the tasks in the ``with`` block, instead of showing a bar.
 
     Only tasks of this thread are reported. An exception that ``watcher`` raises ends the task.
 
@@ -56,6 +56,12 @@ def watched(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _WATCHER.reset(before)
+
+
+def told(step: Step) -> None:
+    """Call the watcher, if there is one, with a step of a task that runs in another process."""
+    if (watcher := _WATCHER.get()) is not None:
+        watcher(step)
 
 
 @contextmanager
@@ -83,10 +89,10 @@ def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
         return
     done = 0
 
-    def told(by: int = 1, **beside: object) -> None:
+    def advance(by: int = 1, **beside: object) -> None:
         nonlocal done
         done = min(done + by, total)
         watcher(Step(what, done, total))
 
-    told(0)
-    yield told
+    advance(0)
+    yield advance

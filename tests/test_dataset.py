@@ -168,7 +168,7 @@ class TestBudget:
                 return release
 
         data = dataset(records)
-        with pytest.raises(InputError, match=rf"a release whose {name} is not what was measured"):
+        with pytest.raises(InputError, match=rf"a release whose '{name}' differs from the"):
             data.release(Liar(30), epsilon="0.5")
         assert [(e.state, e.epsilon) for e in data.ledger.entries] == [("failed", Fraction(1, 2))]
 
@@ -227,7 +227,7 @@ class TestBudget:
                 return release
 
         data = dataset(records)
-        with pytest.raises(InputError, match="whose spends is not what was measured"):
+        with pytest.raises(InputError, match="whose 'spends' differs from"):
             data.release(Greedy(30), epsilon="0.5")
         assert [(e.state, e.epsilon) for e in data.ledger.entries] == [("failed", Fraction(1, 2))]
 
@@ -350,7 +350,7 @@ class TestGaussianNoise:
         assert able == {"Identity", "UniformGrid", "QuadTree", "HierarchicalGrid"}
 
     def test_a_demonstration_with_a_delta_of_its_own_is_refused(self, records):
-        with pytest.raises(InputError, match="its noise has no zCDP"):
+        with pytest.raises(InputError, match="its noise has no cost in zCDP"):
             self.approximate(records).release(DPSGD((10, 40)), epsilon="0.5")
 
     @pytest.mark.parametrize("delta", [1, -0.1, "x", float("nan"), 2])
@@ -393,7 +393,7 @@ class TestGaussianNoise:
                 return replace(made, delta=made.delta / 2)
 
         data = self.approximate(records)
-        with pytest.raises(InputError, match="whose delta is not what was measured"):
+        with pytest.raises(InputError, match="whose 'delta' differs from"):
             data.release(Modest(), epsilon="0.5", delta="1e-6")
         assert data.ledger.entries[0].state == "failed"
 

@@ -143,7 +143,7 @@ def test_a_unit_of_users_needs_users(tmp_path):
         ({"n": "some"}, "n must be 'public' or 'private'"),
         ({"budget": None}, "budget is missing"),
         ({"unit": "city"}, "unit must be"),
-        ({"since": "2026-11-01"}, "since and until need the column of times"),
+        ({"since": "2026-11-01"}, "filters since and until need the column of times"),
         ({"lat": "north"}, "no column is called 'north'"),
     ],
 )

@@ -192,7 +192,7 @@ def consistent_noise(
 
 
 def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
-    """Return the weight of coarse counts in their weighted means with the sums of their pieces.
+    """Return the weight of each coarse count in its weighted mean with the sum of its pieces.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class Extra:
                 import_module(self.package)
         except ImportError as error:
             raise InputError(
-                f"the package {self.package} cannot be imported ({error}): {self.advice}."
+                f"the package {self.package} cannot be imported ({error}); try {self.advice}."
             ) from error
 
 
@@ -110,7 +110,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
     InputError is raised unless 0 < l <= u < infinity.
 
-    If the caller also accepts a value that is no pair of sizes, ``but_for`` names this value for
+    If the caller also accepts a value that is not a pair of sizes, ``but_for`` names this value for
     the error message.
     """
     low, high = two_numbers("sizes_m", sizes_m)

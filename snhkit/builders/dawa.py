@@ -87,7 +87,7 @@ class DAWA:
     - The buckets of a block have equal lengths, and the noise is as large as the privacy proof
       requires. The paper chooses each bucket freely (Sec. 3.3), which favours buckets whose noise
       happens to be low.
-    - The weights of the tree's levels (Sec. 4) are optimal; the paper searches them greedily.
+    - The weights of the tree's levels (Sec. 4) are optimal; the paper searches for them greedily.
     """
 
     ratio: float = 0.25

@@ -20,8 +20,8 @@ __all__ = ["HierarchicalGrid", "average_variance"]
 
 _MAX_FACTOR = 64
 # The default width is that of Identity for this share of epsilon. On two cities and at three
-# epsilons the resulting error for squares of 25 to 100 m was within 5 % of the least; a half gave
-# cells that were too narrow for these and for large boxes.
+# epsilons the resulting error for squares of 25 to 100 m was within 5 % of the least; a share of
+# one half gave cells that were too narrow for these squares and for large boxes.
 _CELL_SHARE = 0.25
 
 
@@ -83,7 +83,8 @@ class HierarchicalGrid:
         m : int
             The smallest number of cells per side of the finest grid.
         exponent : int
-            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
+            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian
+            noise.
 
         Returns
         -------
@@ -122,12 +123,12 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
         The cells per side of nested grids, from the coarsest to the finest. The grids share
         the price equally.
     exponent : int
-        That of the noise, as ``Terms.exponent``.
+        The exponent of the noise, as ``Terms.exponent``.
 
     Returns
     -------
     float
-        The mean variance. The unit is the variance of a cell's count that gets all of the price.
+        The mean variance. The unit is the variance of a cell's count that costs the whole price.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean, over all intervals of the m cells along an axis, of ``BlockNoise``'s X_b.
+    """Return the mean of X_b (see ``BlockNoise``) over all intervals of the m cells along an axis.
 
     For each block, the intervals that cover the block, those with one end inside and those with
     both ends inside are summed separately.

@@ -22,8 +22,8 @@ def require_jax(method: str) -> None:
     Raises
     ------
     InputError
-        If JAX already ran in the process from which this one was forked, in which case a
-        computation would wait for ever; or if JAX finds no device or refuses a small computation.
+        If this process was forked from one in which JAX had already run, so that a computation
+        would never end, or if JAX finds no device or fails at a small computation.
 
     Examples
     --------
@@ -34,20 +34,20 @@ def require_jax(method: str) -> None:
         import jax
         import jax.numpy as jnp
 
-        # As builds do: a program is compiled, arrays move to the device, and types are mixed.
+        # As in a build, a program is compiled, arrays move to the device, and types are mixed.
         added = jax.jit(lambda a, b: (a + b).sum() + 0.5 * jnp.arange(1))
         total = float(added(jnp.zeros((2, 2)), jnp.ones((1, 2)))[0])
     except Exception as error:
         first = str(error).partition("\n")[0][:200] or type(error).__name__
         raise InputError(
             f"{method}: JAX cannot compute here ({first}). Unset JAX_PLATFORMS, "
-            "JAX_TRANSFER_GUARD and JAX_NUMPY_DTYPE_PROMOTION, or set JAX_PLATFORMS=cpu, and start "
-            "Python anew. Nothing was spent."
+            "JAX_TRANSFER_GUARD and JAX_NUMPY_DTYPE_PROMOTION, or set JAX_PLATFORMS=cpu, and "
+            "restart Python. Nothing was spent."
         ) from None
     if total != 4:
         raise InputError(
             f"{method}: JAX computed the sum of four ones as {total:g}, so its device "
-            "is not usable; set JAX_PLATFORMS=cpu and start Python anew. Nothing was "
+            "is not usable; set JAX_PLATFORMS=cpu and restart Python. Nothing was "
             "spent."
         )
 

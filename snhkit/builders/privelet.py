@@ -108,7 +108,7 @@ def haar_matrix(k: int) -> csr_array:
     """Return the weighted Haar transform of 2^k numbers, an integer matrix of shape (2^k, 2^k).
 
     The first row is the sum of all numbers. Each other row belongs to an interval of the hierarchy
-    of halves, and is the sum of the interval's left half less the sum of its right half.
+    of halves, and is the sum of the interval's left half minus the sum of the right half.
 
     Examples
     --------

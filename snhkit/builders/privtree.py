@@ -21,13 +21,13 @@ _MAX_CELLS = 2**20
 class PrivTree:
     """Noisy counts of a quadtree that splits squares with large noisy counts.
 
-    Half of epsilon buys the decisions which squares are split into quarters: a square is split if
+    Half of epsilon buys the decisions on which squares to split into quarters: a square is split if
     its noisy count is large. Each count is lowered by an amount that grows with the square's depth,
     so the cost of the whole tree does not depend on its depth. The other half of epsilon buys noisy
     counts of the leaf squares; the count of a larger square is the sum of its leaf squares' counts.
 
     The region itself is always split, a step that depends on no record. Therefore, the count of a
-    square of depth d is lowered as much as that of a square of depth d - 1 in the paper.
+    square of depth d is lowered by as much as the count of a square of depth d - 1 in the paper.
 
     Parameters
     ----------

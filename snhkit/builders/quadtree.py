@@ -76,7 +76,7 @@ class QuadTree:
         epsilon : float
             Epsilon per record, as ``Measurements.record_epsilon``; not used if ``height`` is given.
         exponent : int
-            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
+            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace, 1 for Gaussian noise.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class QuadTree:
         height : int
             The height of the tree.
         exponent : int
-            That of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian noise.
+            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace, 1 for Gaussian noise.
 
         Returns
         -------

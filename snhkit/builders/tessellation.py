@@ -18,7 +18,7 @@ __all__ = ["Tessellation"]
 
 @dataclass(frozen=True, repr=False)
 class Tessellation:
-    """One noisy count for each of declared, disjoint districts.
+    """Noisy counts of declared, disjoint districts, one count for each district.
 
     This method suits a table of counts by ward, census block or H3 cell, if no other queries are
     expected. Each district is measured directly, so its count has the least noise that a count

@@ -26,10 +26,10 @@ __all__ = ["answer"]
 def answer(file, boxes, out, as_json) -> None:
     """Count boxes or polygons with a released file; costs no privacy.
 
-    The rows are written again with the columns count; low and high, between which the true count
-    lies in about 90 % of cases, an estimate from public cities; and standard_error, one standard
-    deviation of the noise alone. What is not known is left empty. The columns of a CSV file may be
-    separated by a comma, a semicolon, a | or a tab.
+    The output has the rows of the file and more columns: count; low and high, between which the
+    true count lies in about 90 % of cases (an estimate from public cities); and standard_error, the
+    standard deviation of the noise alone. Unknown values are left empty. The columns of a CSV file
+    may be separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:

@@ -20,7 +20,7 @@ __all__ = ["card"]
     help="File to write, .json or .md; - is standard output, the default, in Markdown.",
 )
 def card(file, out: Path) -> None:
-    """Write the card of a release: what is hidden, what it cost, what was public, the checksum.
+    """Write the card of a release: what it hides, its cost, what was public, and the checksum.
 
     \b
     Example:

@@ -121,7 +121,7 @@ def compare(
     for caution in found.cautions:
         say(f"\n{caution}", err=err)
     if seed is not None:
-        say("\nThe noise came from --seed: whoever knows it can take the noise away.", err=err)
+        say("\nThe noise came from --seed: anyone who knows it can remove the noise.", err=err)
     following = "snhkit explore" if data is None else explore_command(data, **where)
     say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: {following}", err=err)
 

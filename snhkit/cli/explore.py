@@ -11,7 +11,7 @@ from snhkit.cli.types import INPUT_FILE
 
 __all__ = ["explore", "explore_command"]
 
-_COLUMNS = 76  # of a terminal, less the end of a line that goes on
+_COLUMNS = 76  # of a terminal, minus the end of a continued line
 
 
 @click.command()
@@ -42,15 +42,15 @@ _COLUMNS = 76  # of a terminal, less the end of a line that goes on
     "as_class",
     is_flag=True,
     help="With --app: a server for a class. Each visitor gets an invented city and a budget of "
-    "their own, and can open no file of this machine.",
+    "their own, and cannot open files of this machine.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open a browser [default: yes].")
 def explore(folder, as_app, as_class, browser, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
-    Without --data the records are invented. With --data the explorer opens your file: the square
-    that you declare is public, and what is built is charged to the ledger, which the next start
-    goes on with.
+    Without --data the records are invented. With --data the explorer opens your file. The square
+    that you declare is public, and each build is charged to the ledger, which the next start
+    continues.
 
     The notebooks are a copy that you can change. The server accepts connections from this machine
     only, prints its address, and ends on Ctrl-C.
@@ -64,14 +64,14 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
     from snhkit.cli.launch import explore_in_jupyter, explore_in_voila
 
     if as_class and not as_app:
-        raise click.UsageError("--class goes with --app.")
+        raise click.UsageError("--class needs --app.")
     if as_class and own["data"] is not None:
         raise click.UsageError(
             "--class shows invented cities only: visitors would share the budget of --data."
         )
     file = _file(**own)
     if file is not None:
-        file.session(report=lambda told: say(str(told), err=True))  # a mistake is told here
+        file.session(report=lambda told: say(str(told), err=True))  # mistakes are reported here
     if as_app:
         explore_in_voila(browser=browser, file=file, visitors=as_class)
     else:
@@ -112,7 +112,7 @@ def _file(
                 raise click.UsageError(f"{option} needs --data FILE.")
         return None
     if center is None or side_km is None:
-        raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
+        raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     if (user is None) != (max_per_user is None):
         raise click.UsageError("--user and --max-per-user must be given together.")
     if label is not None and districts is None:

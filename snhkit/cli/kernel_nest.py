@@ -1,12 +1,13 @@
 """A process that has imported the explorer, and forks one kernel for each visitor of a server.
 
 The kernels share the memory of all that is imported, but no widget, record or budget. Run as a
-program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET``. Linux only.
+program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET PARENT``. Linux only.
 """
 
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import signal
@@ -14,9 +15,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from snhkit.cli.shared_worker import Line, keep_serving
 from snhkit.errors import InputError
 
 __all__ = ["KERNEL", "hatch", "nest"]
@@ -32,7 +34,14 @@ line.connect(sys.argv[1])
 line.sendall(sys.argv[2].encode() + b"\\n")
 line.recv(1)
 """
-_LEAN = {"MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
+_IMPORTED = (
+    "IPython.core.debugger", "IPython.extensions.storemagic", "ipykernel.debugger", "psutil",
+)  # fmt: skip
+_LEAN = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": "131072",  # so that large arrays are given back at once
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 @contextlib.contextmanager
@@ -59,7 +68,7 @@ def nest(folder: Path) -> Iterator[Path]:
         "interrupt_mode": "message",
     }
     (place / "kernel.json").write_text(json.dumps(told), encoding="utf-8")
-    words = [sys.executable, "-m", "snhkit.cli.kernel_nest", str(at)]
+    words = [sys.executable, "-m", "snhkit.cli.kernel_nest", str(at), str(os.getpid())]
     with subprocess.Popen(  # noqa: S603 - our own program
         words, stdout=subprocess.PIPE, env=os.environ | _LEAN
     ) as process:
@@ -79,31 +88,54 @@ def hatch(at: str) -> None:
     at : str
         Path of the socket.
     """
-    import ipykernel.kernelapp
-    import matplotlib.pyplot  # noqa: F401 - a kernel would import it
+    from snhkit.neural import elsewhere
 
-    from snhkit.widgets.app import explore_app
-
-    explore_app(opens_files=False).close()  # maps and cities are kept, and shared
+    launch = _imported()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    gc.collect()
+    gc.freeze()  # collections would write to shared pages
+    lines = [Line(Path(at).with_name(f"{name}.sock")) for name in elsewhere.Elsewhere._fields]
+    for line in lines:
+        keep_serving(line.at)
+    elsewhere.send(elsewhere.Elsewhere(*lines))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(at)
     listening.listen(64)
-    gc.collect()
-    gc.freeze()  # collections would write to shared pages
     print("listening", flush=True)
     while True:
-        line, _ = listening.accept()
+        door, _ = listening.accept()
         if os.fork():
-            line.close()
+            door.close()
             continue
         listening.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        path = line.makefile(encoding="utf-8").readline().rstrip("\n")
-        threading.Thread(target=_outlive, args=(line,), daemon=True).start()
-        ipykernel.kernelapp.launch_new_instance(argv=["-f", path])
+        path = door.makefile(encoding="utf-8").readline().rstrip("\n")
+        threading.Thread(target=_outlive, args=(door,), daemon=True).start()
+        launch(argv=["-f", path, "--HistoryManager.enabled=False"])
         os._exit(0)
+
+
+def _imported() -> Callable[..., object]:
+    """Import all that a kernel would import, so that all kernels share the memory.
+
+    Returns
+    -------
+    callable
+        Turns this process into a kernel, given its arguments.
+    """
+    sys.modules["debugpy"] = None  # type: ignore[assignment] - visitors debug nothing
+    for name in _IMPORTED:
+        importlib.import_module(name)
+    import ipykernel.kernelapp
+    import ipywidgets
+
+    from snhkit.widgets.app import explore_app
+
+    ipywidgets.register_comm_target()  # as an import in a kernel does
+    explore_app(opens_files=False).build("ug", "privtree")  # loads what only a build loads
+    ipywidgets.Widget.close_all()  # a page asks for all widgets that exist
+    return ipykernel.kernelapp.launch_new_instance
 
 
 def _outlive(line: socket.socket) -> None:
@@ -115,4 +147,5 @@ def _outlive(line: socket.socket) -> None:
 if __name__ == "__main__":
     # The process ends with the server, even if the server is killed.
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    hatch(sys.argv[1])
+    if os.getppid() == int(sys.argv[2]):  # otherwise the server has ended already
+        hatch(sys.argv[1])

@@ -90,7 +90,8 @@ def explore_in_voila(
     file : OwnFile, optional
         A file of private records that the explorer opens first.
     visitors : bool
-        Whether strangers visit: nobody can then open a file. On Linux their kernels share memory.
+        Whether the app serves visitors, who cannot open files. On Linux, their kernels share
+        memory.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def _require(module: str) -> None:
 
 
 def _add_to_path(folder: Path) -> None:
-    """Let Jupyter look into a folder first."""
+    """Make Jupyter search a folder first."""
     others = os.environ.get("JUPYTER_PATH")
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *([others] if others else [])])
 

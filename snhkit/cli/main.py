@@ -27,6 +27,7 @@ from snhkit.errors import SnhkitError
 __all__ = ["app", "main"]
 
 
+_NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
 _AGAIN_S = 0.01  # after the callback
 
 
@@ -44,11 +45,14 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command line; a mistake ends in one line on standard error and exit code 2."""
+    """Run the command line; after a mistake, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
     hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
+    except click.NoSuchOption as error:
+        minus = error.option_name.removeprefix("-")[:1].isdigit()  # the number followed a space
+        _fail(error.format_message() + (_NO_SPACE if minus else ""))
     except click.ClickException as error:
         _fail(error.format_message())
     except SnhkitError as error:

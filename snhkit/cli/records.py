@@ -56,10 +56,10 @@ def place_options(command):
             help="Side of the region, in kilometres.",
         ),
         click.option(
-            "--public", type=INPUT_FILE, help="Public points: where queries are expected."
+            "--public", type=INPUT_FILE, help="Public points, near which queries are expected."
         ),
-        click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a usual name."),
-        click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a usual name."),
+        click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a common name."),
+        click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a common name."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -145,7 +145,7 @@ def declared_region(center: tuple[float, float] | None, side_km: float | None) -
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
-        raise click.UsageError("--data needs --center LAT,LON and --side-km KM: the region.")
+        raise click.UsageError("--data needs --center LAT,LON and --side-km KM (the region).")
     return Region.around(*center, side_m=1000 * side_km)
 
 

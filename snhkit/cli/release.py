@@ -96,8 +96,9 @@ def release(
     """Spend epsilon once and write the file that may be published.
 
     Each release of the same records adds its epsilon to what was spent before. The ledger, a file
-    beside the records, keeps count and refuses what would exceed the budget. Standard output is the
-    card of the release, which may be published; standard error is for the owner of the records.
+    beside the records, keeps count and refuses releases that would exceed the budget. Standard
+    output is the card of the release, which may be published; standard error is for the owner of
+    the records.
 
     \b
     Example:

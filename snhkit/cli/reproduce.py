@@ -64,8 +64,8 @@ _DONE = "points.jsonl"
 def reproduce(names, quick, data, center, side_km, public, out) -> None:
     """Measure the figures of the paper's evaluation (Sec. 6) again.
 
-    Each is written as a table and a figure, with what the paper found and whether this run agrees.
-    An interrupted run continues if the command is given again. The errors are for the owner of the
+    Each figure is written with a table, the paper's finding, and whether this run agrees. An
+    interrupted run continues if the command is given again. The errors are for the owner of the
     records and must not be published, unless the records are public.
 
     \b

@@ -1,4 +1,4 @@
-"""Records that a command counts in their files, by itself or on a Dask cluster."""
+"""Records that a command counts without reading them into memory, also on a Dask cluster."""
 
 import warnings
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["opened", "scan_options"]
 
-_LARGE = 2**28  # bytes of a file from which on its records are not read into memory
+_LARGE = 2**28  # bytes; larger files are not read into memory
 _TIMEOUT_S = 10  # to reach a scheduler
 _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 
@@ -100,7 +100,7 @@ def opened(
 
 
 def _streams(data: Path, options: dict[str, Any]) -> bool:
-    """Return whether records are counted in their files: folders, large files, or if asked."""
+    """Return whether records are counted in their files, as for folders and large files."""
     if any(options.values()) or data.is_dir():
         return True
     from snhkit.data.counting.places import KINDS

@@ -24,10 +24,9 @@ __all__ = ["verify"]
     "--ledger", type=INPUT_FILE, help="Ledger of the records; only the owner of the records has it."
 )
 def verify(file, key, signature, ledger) -> None:
-    """Check that a release is what the owner of a key has signed, or a ledger has recorded.
+    """Check that the owner of a key has signed a release, or that a ledger has recorded it.
 
-    Ends with exit code 0 if all that was asked for fits, and otherwise in one line that says what
-    does not.
+    The exit code is 0 if all requested checks succeed; otherwise, one line says which one failed.
 
     \b
     Example:

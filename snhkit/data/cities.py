@@ -25,8 +25,8 @@ class City:
     lat, lon : float
         Centre in degrees (the paper's table of cities, Sec. 6.1).
     density : {"low", "medium", "high"}
-        The paper's class of population density: below 1,000, up to 4,000, or more people a
-        square mile.
+        The paper's class of population density: below 1,000, from 1,000 to 4,000, or above 4,000
+        people per square mile.
     published_as : str
         The name of the city in the figures that the paper's authors published.
     entropy_512_nats : float
@@ -44,9 +44,9 @@ class City:
 
     Notes
     -----
-    The paper speaks of 20 km by 20 km. The data its authors computed with lie in boxes of 12.43 km
-    (Boston: 24.86 km), and only in these are its query sizes 25 to 100 m and do the entropies
-    hold; so the regions here are the smaller ones.
+    The paper states regions of 20 km by 20 km. The authors' data, however, lie in boxes of 12.43 km
+    (Boston: 24.86 km). The paper's query sizes, 25 to 100 m, and the published entropies are
+    correct only for these smaller boxes, so ``region`` is the smaller box.
     """
 
     key: str
@@ -93,7 +93,7 @@ def city(name: "str | City") -> City:
     Parameters
     ----------
     name : str or City
-        A key of ``CITIES`` or a name; a city is returned as it is.
+        A key of ``CITIES`` or a name; a City is returned unchanged.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def city(name: "str | City") -> City:
     Raises
     ------
     InputError
-        If no city has this name; the message names similar cities and all that exist.
+        If no city has this name; the message names similar cities and all known ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labelled polygons that their owner declares: wards, census blocks, H3 cells."""
+"""Labelled polygons, such as wards, census blocks or H3 cells."""
 
 import os
 from collections import Counter
@@ -36,7 +36,7 @@ class Polygons:
     Parameters
     ----------
     labels : tuple of str
-        A label for each polygon, none of them twice.
+        A unique label for each polygon.
     shapes : tuple of bytes
         Each polygon in well-known binary.
     crs : str
@@ -70,7 +70,7 @@ class Polygons:
         ------
         InputError
             If ``frame`` is not a frame, has no coordinate reference system or no rows, lacks the
-            column, names a label twice, or holds a shape that is not a valid polygon. The message
+            column, has a label twice, or holds a shape that is not a valid polygon. The message
             names the first such row and says how to mend the frame.
         """
         _refuse_other_frames(frame)
@@ -108,8 +108,8 @@ def read_polygons(path: str | os.PathLike[str], label: str | None = None) -> Pol
     Raises
     ------
     InputError
-        If the file is missing, is of another kind, is damaged, or holds what ``Polygons.of``
-        refuses.
+        If the file is missing, is of another kind, is damaged, or holds a frame that
+        ``Polygons.of`` refuses.
 
     Examples
     --------

@@ -145,9 +145,9 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
 def _stays(
     leaves: NDArray[np.int64], seconds: NDArray[np.float64], least_s: float
 ) -> list[tuple[int, int]]:
-    """Return the first and the end of each stay.
+    """Return the position of the first fix of each stay, and the position after its last fix.
 
-    A stay begins only where no earlier stay is under way.
+    Stays do not overlap: a stay begins after the end of the previous one.
     """
     after = leaves.tolist()
     long_enough = (seconds[leaves - 1] - seconds >= least_s).tolist()

@@ -23,8 +23,8 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
         Columns ``user`` (the taxi), ``time``, ``lat``, ``lon`` and ``occupied`` (1 with a
         passenger, else 0). Rows may be in any order.
     at : "start" or "end"
-        The first or the last occupied fix of a trip. A trip that the trace begins with has no
-        start, and one that it ends with no end.
+        The first or the last occupied fix of a trip. A trip that is under way when the trace begins
+        has no start, and a trip that is under way when it ends has no end.
 
     Returns
     -------
@@ -48,10 +48,10 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
     -----
     The paper says that CABS keeps "the start point of the mobility traces" (Sec. 6.1). In the raw
     traces of Cabspotting (CRAWDAD epfl/mobility) each taxi's file lists its newest fix first, so
-    that the first fix of a trip in the file is the last one in time: of the raw traces of five
-    taxis, the ends of trips of four taxis are in the authors' data (90 to 95 % of them, and 5 %
-    of the fifth's), and the starts are not (4 to 11 %). ``at="end"`` is therefore how CABS was
-    made: the records are places where passengers were set down.
+    the first fix of a trip in the file is the last one in time. Five taxis' raw traces were
+    compared with the authors' data: for four taxis, the data contain 90 to 95 % of the ends of
+    trips (for the fifth taxi, 5 %), but only 4 to 11 % of the starts. CABS was therefore made as
+    with ``at="end"``: its records are the places where passengers got out.
     """
     missing = [name for name in _NEEDED if name not in trace.columns]
     if missing:

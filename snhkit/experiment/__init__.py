@@ -1,4 +1,4 @@
-"""Comparing methods against the truth, as the paper does."""
+"""Comparisons of releases with the true counts, the paper's experiments, and expected errors."""
 
 from snhkit.experiment.compare import OWNER_ONLY, compare, compare_sizes
 from snhkit.experiment.evaluation import SIZE_BANDS_M

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["answers_csv", "answers_frame", "answers_geojson"]
 
 Degrees = Sequence[Sequence[float]]
-"""South, west, north and east of each box."""
+"""The south, west, north and east bounds of each box, in degrees."""
 
 
 def answers_frame(
@@ -26,18 +26,18 @@ def answers_frame(
     Parameters
     ----------
     degrees : sequence of (south, west, north, east)
-        The q boxes as they were drawn, in degrees.
+        The bounds of the q boxes, in degrees.
     boxes : RangeQueries
         The same boxes in metres.
     releases : mapping of name to Release
-        Each gets the columns ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the
-        noise), ``NAME_low`` and ``NAME_high`` (the count's 90 % interval), all but the first in
-        records; nan where not known.
+        For each release, the table has the columns ``NAME_epsilon``, ``NAME_count``,
+        ``NAME_standard_error`` (of the noise), ``NAME_low`` and ``NAME_high`` (the count's 90 %
+        interval). All but the first are in records, and nan where unknown.
 
     Returns
     -------
     DataFrame
-        One row for each of the q boxes. ``snhkit answer`` reads it as a file of boxes.
+        One row for each of the q boxes. ``snhkit answer`` can read the table as a file of boxes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The cells of a sweep: each is one build with the errors measured on it."""
+"""The cells of a sweep, each of which is one build whose errors are measured."""
 
 import dataclasses
 import hashlib
@@ -21,7 +21,7 @@ from snhkit.release import Release
 __all__ = ["MEASURES", "Cell", "measured"]
 
 MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")
-"""What is measured of each build and size band."""
+"""The measures of each build in each size band."""
 
 _PARTS = {"k": "networks.k", "depth": "networks.network.depth"}
 
@@ -35,17 +35,17 @@ class Cell:
     city : str
         Name of the place.
     n : int or None
-        Number of records to keep; None keeps all.
+        The number of records to keep; None keeps all.
     method : str
         Short name of the method.
     epsilon : str
-        Epsilon as text, so that 0.1 is one tenth.
+        Epsilon as text, so that 0.1 is exactly one tenth.
     cell_m : float, "bought" or "auto", optional
-        Cell width in metres; None is the method's own.
+        The cell width in metres; None takes the method's default.
     k, depth : int, optional
-        Number and depth of the networks; None is the method's own.
+        The number and the depth of the networks; None takes the method's default.
     seed : int
-        Research seed: of the records that are kept, of the squares and of the noise.
+        The research seed, which determines the records that are kept, the squares and the noise.
     """
 
     city: str
@@ -83,7 +83,7 @@ class Cell:
         return builder
 
     def noise_seed(self, sizes_m: tuple[float, float]) -> int:
-        """Return the seed of the noise, which no other cell of a sweep shares."""
+        """Return the seed of the noise, which differs between the cells of a sweep."""
         told = f"{self.key} {json.dumps([float(size) for size in sizes_m])}"
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
 
@@ -136,8 +136,8 @@ def measured(
     Returns
     -------
     list of list of float
-        For each band, the values of ``MEASURES``: mean relative and absolute error of squares
-        around records, the same of squares anywhere, and the bytes of the file.
+        For each band, the values of ``MEASURES``: the mean relative and absolute error of squares
+        around records, the same two errors of squares anywhere, and the size of the file in bytes.
     """
     records = place.records if cell.n is None else thinned(place.records, cell.n, cell.seed)
     dataset = PrivateDataset(records, 10**9, unit="record", n="public")

@@ -19,15 +19,15 @@ from snhkit.release import Release
 __all__ = ["code", "from_files", "from_synthetic_city"]
 
 _ANEW = """\
-# Each release draws its noise anew, and pays anew: its counts differ by noise. For the very same
-# counts save the release, and read it with snh.load."""
+# Each release draws new noise and spends epsilon again, so its counts differ from those before.
+# To keep the same counts, save the release and read it with snh.load."""
 
 _TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
-"""Districts are not in a release's hyperparameters: the file is to be filled in."""
+"""Hyperparameters do not include districts, so the reader replaces the file name."""
 
 
 def from_synthetic_city(key: str, n: int) -> str:
-    """Return lines of code that make the ``records`` and ``public`` of a synthetic city."""
+    """Return lines of code that define ``records`` and ``public`` for a synthetic city."""
     return (
         f'records = snh.synthetic_points("{key}", {n})\n'
         f'public = snh.synthetic_points("{key}", world="public")'
@@ -59,7 +59,7 @@ def code(
     source : str
         The lines that make ``records`` and ``public``.
     dataset : PrivateDataset
-        The dataset that the releases were made from; its budget and unit are written.
+        The dataset that the releases were made from; the program has its budget and unit.
     releases : mapping of name to Release
         The releases to build again, by name.
     degrees : sequence of (south, west, north, east)
@@ -84,9 +84,9 @@ def code(
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
     most += "" if unit.whose == "person" else f", whose={unit.whose!r}"
     account = dataset.ledger
-    # A ledger in a file holds the budget; with a fresh one the program would forget what was spent.
+    # A ledger in a file holds the budget; with a new ledger, past spends would not count.
     budget = (
-        f"    ledger={str(account.path)!r},  # goes on with what is left"
+        f"    ledger={str(account.path)!r},  # continues with the budget that is left"
         if isinstance(account, StoredLedger)
         else f"    budget={_written_budget(account)},"
     )
@@ -128,12 +128,12 @@ def _written_budget(account: Ledger) -> str:
 
 
 def _written_delta(release: Release) -> str:
-    """Return the argument that asks for Gaussian noise, if a release has it."""
+    """Return the argument ``delta`` if a release has Gaussian noise, else an empty text."""
     return f', delta="{written(release.delta)}"' if release.rho else ""
 
 
 def _imports(releases: Mapping[str, Release]) -> str:
-    """Return the lines that import what the program uses."""
+    """Return the lines that import the packages of the program."""
     told = any(release.method == "Tessellation" for release in releases.values())
     return "import geopandas\nimport snhkit as snh" if told else "import snhkit as snh"
 
@@ -180,7 +180,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _part(name: str, value: Mapping[str, Any]) -> Any:
-    """Return a default instance of the type whose hyperparameters have these names."""
+    """Return a default instance of the class whose hyperparameters have these names."""
     if name == "network":
         return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
     return {"networks": Networks(), "prior": Prior()}[name]

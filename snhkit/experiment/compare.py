@@ -51,9 +51,9 @@ _SIZE_COLUMNS = (
 def compare(
     releases: Mapping[str, Release], queries: RangeQueries, *, truth: Points
 ) -> "pd.DataFrame":
-    """Measure how wrong, how additive, how fast and how large releases are.
+    """Return a table of the errors, the additivity, the speed and the file size of releases.
 
-    The result is computed from the true records without privacy: it is for their owner, and
+    The table is computed from the true records without privacy: it is for their owner only, and
     must not be published.
 
     Parameters
@@ -61,7 +61,7 @@ def compare(
     releases : mapping of str to Release
         Releases by the name to show.
     queries : RangeQueries
-        q boxes to ask, usually around records.
+        q boxes to answer, usually around records.
     truth : Points
         The true records.
 
@@ -116,9 +116,9 @@ def compare_sizes(
     count: int = 1_000,
     seed: int = 0,
 ) -> "pd.DataFrame":
-    """Measure how wrong releases are for small and for large squares.
+    """Return a table of the errors of releases for small and for large squares.
 
-    The result is computed from the true records without privacy: it is for their owner, and
+    The table is computed from the true records without privacy: it is for their owner only, and
     must not be published.
 
     Parameters
@@ -131,9 +131,9 @@ def compare_sizes(
         Smallest and largest side of the squares of each size band, in metres. A band whose
         largest squares do not fit into the region is left out.
     count : int
-        Squares in each band around records, and as many anywhere.
+        The number of squares around records in each band, and of squares anywhere.
     seed : int
-        Public; the same seed draws the same squares.
+        A public seed; the same seed draws the same squares.
 
     Returns
     -------
@@ -171,9 +171,7 @@ def compare_sizes(
 
 
 def _row(name: str, release: Release, around: Asked, elsewhere: Asked) -> tuple:
-    release.answer(
-        around.boxes
-    )  # whatever is compiled or cached at first use is not a query's cost
+    release.answer(around.boxes)  # excludes compilation and caching at the first use
     start = time.perf_counter()
     answers = release.answer(around.boxes)
     seconds = time.perf_counter() - start

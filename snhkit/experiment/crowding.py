@@ -9,16 +9,16 @@ from snhkit.geometry import Points
 __all__ = ["CROWDING_M", "crowding"]
 
 CROWDING_M = (50.0, 200.0, 800.0)
-"""Cell widths in metres at which ``crowding`` looks."""
+"""The cell widths, in metres, for which ``crowding`` is computed."""
 
 _LEAST = 100
-_FLOOR = 0.5  # pairs, where no two points share a cell
+_FLOOR = 0.5  # the number of pairs that is assumed if no two points share a cell
 
 
 def crowding(points: Points) -> NDArray[np.float64]:
     """Return the logarithms of the probability that two points lie in the same cell, shape (3,).
 
-    The estimate from a sample has the right mean, whatever the size of the sample.
+    The estimate of the probability is unbiased for samples of any size.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A file of finished cells, written whole lines at a time, so that a sweep can be resumed."""
+"""A file of finished cells, written in whole lines, so that a sweep can be resumed."""
 
 import json
 import math
@@ -32,9 +32,9 @@ class DoneCells:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "DoneCells":
-        """Return the finished cells that a file holds; begin the file if there is none.
+        """Return the finished cells in a file; a missing file is created.
 
-        A last line that is incomplete, because a sweep was interrupted, is cut off.
+        An incomplete last line, which an interrupted sweep may leave, is removed.
 
         Raises
         ------
@@ -65,7 +65,7 @@ class DoneCells:
         return cls(target, rows)
 
     def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
-        """Add the rows of a finished cell, and write them to the file in one piece."""
+        """Add the rows of a finished cell, and write them to the file in a single write."""
         self.rows[key, digest] = rows
         if self.path is not None:
             line = json.dumps({"cell": json.loads(key), "records": digest, "rows": rows})
@@ -90,5 +90,5 @@ def _parsed(
         raise InputError(
             f"{source}: line {number} must hold {width[0]} rows of {width[1]} finite numbers."
         )
-    # Whole numbers, as of bytes, come back as they were written.
+    # Whole numbers, such as sizes in bytes, are read as they were written.
     return (key, digest), json.loads(line)["rows"]

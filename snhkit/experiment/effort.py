@@ -1,4 +1,4 @@
-"""How much is measured for a figure of the paper's evaluation."""
+"""The number of measurements for a figure of the paper's evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ __all__ = ["Effort"]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured.
+    """The methods, settings and sample sizes for measuring a figure.
 
     Parameters
     ----------
     further : sequence of str
-        Short names of methods that are measured beside those that the paper compares.
+        Short names of methods that are measured in addition to those that the paper compares.
     epsilons : sequence of str
         Values of epsilon.
     seeds : sequence of int
         Research seeds.
     queries : int
-        Squares of each measurement.
+        The number of squares in each measurement.
     most : int
-        Largest number of records of a data set; larger ones are thinned.
+        The largest number of records of a data set; larger data sets are thinned.
     steps, batch : int
-        Training steps of the paper's fully connected network, and squares in each. The authors
-        take 10,000 epochs on a GPU.
+        The number of training steps of the paper's fully connected network, and the number of
+        squares in each step. The paper's authors train for 10,000 epochs on a GPU.
     """
 
     further: Sequence[str]

@@ -26,14 +26,14 @@ SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000
 """Smallest and largest side in metres of the squares of each size band."""
 
 TILE_M = 100.0
-"""Side in metres of the tiles whose answers are added up."""
+"""The side, in metres, of the tiles whose answers are added up."""
 
-_CHUNK = 65_536  # tiles answered at a time
+_CHUNK = 65_536  # tiles that are answered at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Asked:
-    """Boxes with their true counts, against which answers are measured.
+    """Boxes with their true counts, with which answers are compared.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Asked:
 
     @classmethod
     def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
-        """Return boxes with the number of records of ``truth`` in each."""
+        """Return boxes with the true number of records in each of them."""
         return cls(boxes, exact_counts(truth, boxes), len(truth))
 
     def relative_error(self, answers: NDArray[np.float64]) -> float:
@@ -101,7 +101,7 @@ class SizeBand:
         count : int
             The number of squares around records, and of squares anywhere.
         seed : int
-            Public; the same seed draws the same squares.
+            A public seed; the same seed draws the same squares.
 
         Raises
         ------
@@ -122,10 +122,10 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
     Parameters
     ----------
     queries : RangeQueries
-        q boxes, of which only the sizes are used. A side longer than the region's is shortened
-        to it.
+        q boxes; only their sizes are used. A side longer than the region's side is shortened to
+        that.
     seed : int
-        Public; the same seed places boxes at the same positions.
+        A public seed; the same seed places boxes at the same positions.
 
     Returns
     -------
@@ -149,8 +149,8 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 def adds_up(release: Release, n: int) -> float:
     """Return the sum of the answers to tiles that cover the region, divided by ``n``.
 
-    The tiles are squares of about 100 m that do not overlap, so the right value is 1, up to noise.
-    If 100 m does not divide the side of the region, the number of tiles per side is rounded.
+    The tiles are squares of about 100 m that do not overlap, so the correct value is 1, up to
+    noise. If 100 m does not divide the side of the region, the number of tiles per side is rounded.
 
     Parameters
     ----------

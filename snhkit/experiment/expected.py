@@ -1,4 +1,4 @@
-"""The errors to expect of a method, computed before any epsilon is spent."""
+"""The expected errors of methods, computed before any epsilon is spent."""
 
 import json
 import math
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["PLANNED", "Situation", "epsilon_for", "expected_error", "plan_table"]
 
 PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
-"""The measures of ``compare`` that can be expected."""
+"""The measures of ``compare`` for which expected values are known."""
 
 SIDE_M = 13_200.0
-"""Side in metres of the regions of which most of the table was measured."""
+"""The side, in metres, of the regions in which most of the table was measured."""
 
 _SIDES_M = (3_300.0, 26_400.0)
-_TAIL = 1.2816  # standard deviations, beyond which lies a tenth
-_STEPS = 160  # of the search for epsilon
+_TAIL = 1.2816  # standard deviations above which a tenth of a normal distribution lies
+_STEPS = 160  # steps of the search for epsilon
 
 
 def expected_error(
@@ -43,9 +43,9 @@ def expected_error(
     sizes_m: tuple[float, float] | None = DEFAULT_SIZES_M,
     public: Points | None = None,
 ) -> "pd.DataFrame":
-    """Return the errors that methods can be expected to have, without a look at any record.
+    """Return the errors that methods can be expected to have, without using any record.
 
-    The numbers come from a table that was measured on public cities; nothing is spent.
+    The numbers come from a table that was measured on public cities, so nothing is spent.
 
     Parameters
     ----------
@@ -54,28 +54,28 @@ def expected_error(
     n : int
         Number of records; a rough one is enough.
     epsilon : int, float, str, Decimal or Fraction
-        Epsilon of one release. For privacy of users, epsilon / max_per_user.
+        The epsilon of one release; for a unit of users, epsilon / max_per_user.
     sizes_m : (float, float), optional
         Smallest and largest side of the squares in metres; None gives a row for each size band of
         ``compare_sizes``.
     public : Points, optional
-        Public points of the region that crowd about as the records do, at least 100. By default
-        the region is taken to be one of 13.2 km, and the range covers the crowded and the even
-        cities of the table.
+        At least 100 public points of the region that are about as clustered as the records. By
+        default, a region of 13.2 km is assumed, and the ranges cover all cities of the table, from
+        clustered to even.
 
     Returns
     -------
     DataFrame
         One row for each method and size band: ``method``, ``n``, ``epsilon``, ``from_m``, ``to_m``,
-        and for each of ``rel_error`` (mean relative error of squares around records),
-        ``abs_error`` (their mean absolute error in records) and ``abs_error_anywhere`` (of squares
-        anywhere) the middle and the bounds ``..._low`` and ``..._high``, between which 8 of 10
-        cities lie. Combinations that were not measured are left out.
+        and for each of ``rel_error`` (mean relative error of squares around records), ``abs_error``
+        (their mean absolute error in records) and ``abs_error_anywhere`` (the mean absolute error
+        of squares anywhere) the median and the bounds ``..._low`` and ``..._high``, between which 8
+        of 10 cities lie. Combinations that were not measured are left out.
 
     Raises
     ------
     InputError
-        If a method is unknown or was not measured, or a number lies beyond the table.
+        If a method is unknown or was not measured, or a number is outside the range of the table.
 
     See Also
     --------
@@ -90,9 +90,9 @@ def expected_error(
 
     Notes
     -----
-    ``python benchmarks/plan_table.py`` measures the table, fits it and tests it on cities that it
-    has not seen. The logarithm of an error is a polynomial in the logarithms of n epsilon, n and
-    the side of the region, and in the crowding of points.
+    ``python benchmarks/plan_table.py`` measures the errors, fits the table to them, and tests the
+    table on other cities. The logarithm of an error is a polynomial in the logarithms of n epsilon,
+    n and the side of the region, and in the crowding of points.
     """
     import pandas as pd
 
@@ -121,14 +121,14 @@ def epsilon_for(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     public: Points | None = None,
 ) -> float:
-    """Return the least epsilon at which a method's expected error is no larger than wanted.
+    """Return the smallest epsilon at which a method's expected error is at most a wanted error.
 
     Parameters
     ----------
     name : str
         Short name of the method.
     wanted : float
-        The largest error allowed: a fraction for ``rel_error``, otherwise a number of records.
+        The largest allowed error: a fraction for ``rel_error``, otherwise a number of records.
     n : int
         Number of records; a rough one is enough.
     measure : str
@@ -136,18 +136,19 @@ def epsilon_for(
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
     public : Points, optional
-        Public points that crowd about as the records do; see ``expected_error``.
+        Public points that are about as clustered as the records; see ``expected_error``.
 
     Returns
     -------
     float
-        Epsilon, to two significant digits, rounded up.
+        Epsilon, rounded up to two significant digits.
 
     Raises
     ------
     InputError
         If the error is larger than ``wanted`` at every epsilon of the table; the message names the
-        least error. Also if a method or a measure is unknown, or a number is beyond the table.
+        smallest error. Also if a method or a measure is unknown, or a number is outside the range
+        of the table.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def epsilon_for(
             return rounded
     raise InputError(
         f"{method(name).title}: no epsilon of the table gives {measure} = {wanted:g}; the least is "
-        f"{least:.3g}. Ask for more, for other squares, or of another method."
+        f"{least:.3g}. Allow a larger error, or give other squares or another method."
     )
 
 
@@ -188,7 +189,7 @@ class Situation:
     side_m : float
         Side of the region in metres.
     crowdings : ndarray, shape (c, 3)
-        Crowding of each city that may be meant: of one, or of all cities of the table.
+        The crowding of the city, if public points are given, or of all cities of the table.
     """
 
     def __init__(self, n: int, side_m: float, crowdings: NDArray[np.float64]) -> None:
@@ -201,7 +202,7 @@ class Situation:
         Raises
         ------
         InputError
-            If the region's side is beyond the table.
+            If the region's side is outside the range of the table.
         """
         n = whole("n", n, least=1)
         if public is None:
@@ -210,17 +211,17 @@ class Situation:
         if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
             low, high = _SIDES_M
             raise InputError(
-                f"public: the table holds for regions of {low:,.0f} to {high:,.0f} m, not "
+                f"public: the table is valid for regions of {low:,.0f} to {high:,.0f} m, not "
                 f"{side_m:,.0f} m."
             )
         return cls(n, side_m, crowding(public)[None])
 
     def terms(self, epsilon: float) -> NDArray[np.float64]:
-        """Return the regressors of each city, shape (c, 12); InputError beyond the table."""
+        """Return the regressors of each city, shape (c, 12); InputError out of range."""
         low, high = plan_table()["n_epsilon"]
         if not low <= self.n * epsilon <= high:
             raise InputError(
-                f"n epsilon = {self.n * epsilon:,.0f} is beyond the table, which goes from "
+                f"n epsilon = {self.n * epsilon:,.0f} is outside the table, which covers "
                 f"{low:,.0f} to {high:,.0f}."
             )
         return regressors(self.n, epsilon, self.side_m, self.crowdings)
@@ -230,7 +231,7 @@ def regressors(
     n: float, epsilon: float, side_m: float, crowdings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the regressors of the logarithm of an error, shape (c, 12), for c cities."""
-    f = crowdings + np.array([8.0, 6.5, 4.8])  # about their means
+    f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred
     both = np.full(len(f), math.log(n * epsilon) - 8)
     ones = np.ones(len(f))
     side = math.log(side_m / SIDE_M)
@@ -239,7 +240,7 @@ def regressors(
 
 
 def plan_table() -> dict[str, Any]:
-    """Return the table of coefficients with its provenance, as it is shipped."""
+    """Return the table of coefficients that comes with snhkit, with its provenance."""
     return _table()
 
 
@@ -280,7 +281,7 @@ def _expected(
             for low, high in zip(*(_predicted(part, terms) for part in parts), strict=True)
         )
         across = np.quantile(logs, (0.1, 0.5, 0.9))
-        # The spread between cities adds to that around the fit.
+        # The spread between cities and the spread around the fit are combined.
         wide = np.hypot(across - across[1], _TAIL * spread)
         found[measure] = math.exp(across[1])
         found[f"{measure}_low"] = math.exp(across[1] - wide[0])

@@ -1,4 +1,4 @@
-"""Measurements that are made one by one and kept in a file, so that they can be resumed."""
+"""Measurements that are made one by one and stored in a file, so that they can be resumed."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Job:
     data, line : str
         The data set and the line that the point belongs to.
     x : float
-        Position on the axis.
+        The position on the horizontal axis.
     epsilon : str
         Epsilon as text.
     measure : callable
@@ -50,7 +50,7 @@ def finished(
     effort: Effort,
     file: str | os.PathLike[str] | None,
 ) -> "pd.DataFrame":
-    """Do the jobs that a file does not hold yet, and return all points.
+    """Return all points of a figure, after running the jobs that a file does not hold yet.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def finished(
     places : mapping of str to Place
         The data sets of the jobs.
     effort : Effort
-        How much the jobs measure.
+        The number of measurements that the jobs make.
     file : path or None
-        A file of JSON lines that keeps finished points.
+        A file of JSON lines that stores finished points.
 
     Returns
     -------

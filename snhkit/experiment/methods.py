@@ -1,4 +1,4 @@
-"""The methods by the short names that the command line and the explorer use."""
+"""The methods, by the short names that the command line and the explorer use."""
 
 import difflib
 from collections.abc import Callable
@@ -28,17 +28,17 @@ __all__ = ["METHODS", "Method", "method", "title"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method as tables and maps show it, and how its builder is made.
+    """A method as tables and maps show it, with a function that makes its builder.
 
     Parameters
     ----------
     title : str
         Name in tables, maps and legends.
     configure : callable
-        Takes query sizes and a cell width, both in metres, and returns a builder. A method that has
-        no use for one of them ignores it.
+        A function of query sizes and a cell width, both in metres, that returns a builder. It may
+        ignore an argument that the method does not need.
     about : str
-        One sentence on how the method works, for readers who meet it for the first time.
+        One sentence on how the method works, for readers who do not know the method.
     demonstration : bool
         Whether releases of the method must not be published.
     slow : bool
@@ -88,7 +88,7 @@ METHODS: dict[str, Method] = {
     "privtree": Method(
         "PrivTree",
         lambda sizes_m, cell_m: PrivTree(),
-        "A tree of squares that divides a square while it holds more than noise.",
+        "A tree of squares; squares are divided while their counts stand out from the noise.",
     ),
     "quadtree": Method(
         "QuadTree",
@@ -113,7 +113,7 @@ METHODS: dict[str, Method] = {
     "privelet": Method(
         "Privelet",
         lambda sizes_m, cell_m: Privelet(_metres(cell_m)),
-        "Noise is added to a wavelet transform of a grid, so that large boxes get little of it.",
+        "Noise is added to a wavelet transform of a grid, so large boxes have little noise.",
     ),
     "hdmm": Method(
         "HDMM",
@@ -152,7 +152,7 @@ def _metres(cell_m: Width) -> float | None:
 
 
 def method(name: str) -> Method:
-    """Return the method of a short name.
+    """Return the method with a given short name.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def method(name: str) -> Method:
     Raises
     ------
     InputError
-        If no method has that name; the message lists the names.
+        If no method has this name; the message lists all names.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def method(name: str) -> Method:
 
 
 def title(name: str) -> str:
-    """Return the title of a method, or ``name`` where no method has that short name.
+    """Return the title of a method, or ``name`` if it is not a short name.
 
     Examples
     --------

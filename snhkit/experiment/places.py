@@ -21,7 +21,7 @@ class Place:
     records : Points
         The records that methods count and that errors are measured against.
     public : Points, optional
-        The paper's Q_W and D*: where queries are expected.
+        The paper's Q_W and D*: public points near which queries are expected.
 
     Raises
     ------
@@ -56,10 +56,10 @@ def thinned(points: Points, n: int, seed: int = 0) -> Points:
     points : Points
         The points, at least n.
     n : int
-        Number of points to keep. With the same seed, a smaller n keeps a part of the points that
-        a larger n keeps.
+        The number of points to keep. With the same seed, the points kept for a smaller n are among
+        those kept for a larger n.
     seed : int
-        Public; the same seed keeps the same points.
+        A public seed; the same seed keeps the same points.
 
     Raises
     ------

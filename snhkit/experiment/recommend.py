@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Recommendation", "recommend"]
 
-_CLOSE = 1.1  # a difference that another city may turn round
+_CLOSE = 1.1  # a ratio of errors that may be reversed in another city
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation:
-    """A recommended method, with the errors to expect of it and of the other methods.
+    """A recommended method, with the expected errors of all methods.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Recommendation:
     close : tuple of str
         Methods whose expected error is at most a tenth larger.
     measure : str
-        The measure that was compared.
+        The measure by which methods were compared.
     evidence : DataFrame
         The table of ``expected_error``, from the least error to the largest.
     """
@@ -52,7 +52,7 @@ class Recommendation:
             f"{row[name]:.3g}, and in 8 of 10 cities from {low} to {high}."
         )
         if self.close:
-            told += f" As good within a tenth: {', '.join(map(title, self.close))}."
+            told += f" At most a tenth larger: {', '.join(map(title, self.close))}."
         last = self.evidence.iloc[-1]
         measured = plan_table()["provenance"]
         return (
@@ -78,21 +78,21 @@ def recommend(
 ) -> Recommendation:
     """Return the method with the least expected error, with the evidence for all methods.
 
-    No record is looked at, and nothing is spent. Methods that are slow, or that must not be
-    published, are left out.
+    No record is used, and nothing is spent. Methods that are slow, or that must not be published,
+    are left out.
 
     Parameters
     ----------
     n : int
-        Number of records; a rough one is enough.
+        The number of records; a rough number is enough.
     epsilon : int, float, str, Decimal or Fraction
-        Epsilon of one release.
+        The epsilon of one release.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
     public : Points, optional
-        Public points that crowd about as the records do; see ``expected_error``.
+        Public points that are about as clustered as the records; see ``expected_error``.
     measure : str
-        What is to be small: ``"rel_error"`` and ``"abs_error"`` of squares around records, or
+        The error to minimise: ``"rel_error"`` or ``"abs_error"`` of squares around records, or
         ``"abs_error_anywhere"``.
 
     Returns
@@ -103,7 +103,7 @@ def recommend(
     Raises
     ------
     InputError
-        If a number lies beyond the table, or the measure is unknown.
+        If a number is outside the range of the table, or the measure is unknown.
 
     Examples
     --------

@@ -55,19 +55,20 @@ class PaperFigure:
     Parameters
     ----------
     heading : str
-        What is shown.
+        The heading of the figure.
     axis : str
-        Name of the axis.
+        The name of the horizontal axis.
     said : str
-        What the paper found.
+        The paper's finding, in a sentence.
     measure : callable
-        Returns the jobs that measure the points, from places and an effort.
+        A function of places and an effort that returns the jobs that measure the points.
     judge : callable
-        Returns whether the points agree with the paper, and a sentence with the numbers.
+        A function of the points that returns whether they agree with the paper, and a sentence with
+        the numbers.
     value : str
-        What is measured.
+        The name of the measured value.
     parts : sequence of str
-        Names of the positions on the axis, if these are no numbers.
+        The names of the positions on the axis, if positions are not numbers.
     """
 
     heading: str
@@ -253,7 +254,7 @@ FIGURES: dict[str, PaperFigure] = {
         _query_size, rises),
     "modelling": PaperFigure(
         "Modelling choice", "epsilon",
-        "SNH is below Identity@ParamSelect and PGM@ParamSelect, the less the larger epsilon is.",
+        "SNH is below Identity@ParamSelect and PGM@ParamSelect, by less as epsilon grows.",
         _modelling, snh_least),
     "uniformity": PaperFigure(
         "Impact of the uniformity assumption", "k",
@@ -268,7 +269,7 @@ FIGURES: dict[str, PaperFigure] = {
         _paramselect, paramselect_wins),
     "rho": PaperFigure(
         "Impact of rho", "cell width, m",
-        "The error is a U in the cell width, and ParamSelect is near its lowest point.",
+        "The error against cell width has the shape of a U; ParamSelect is near the minimum.",
         _rho, u_shape),
     "depth": PaperFigure(
         "Impact of model depth", "layers",
@@ -297,12 +298,12 @@ def figure(
     name : str
         A key of ``FIGURES``.
     places : mapping of str to Place
-        Data sets by the name to show; figures of one data set take the first.
+        Data sets by the name to show; figures of a single data set use the first one.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
     file : path, optional
-        A file of JSON lines that keeps finished points of any figures. If the measurement is
-        interrupted, the same call continues. The file is for the owner of the records.
+        A file of JSON lines that stores finished points of any figures. After an interruption, the
+        same call continues the measurement. The file is for the owner of the records only.
 
     Returns
     -------
@@ -313,7 +314,7 @@ def figure(
     Raises
     ------
     InputError
-        If there is no such figure, or the file holds something else.
+        If there is no such figure, or the file has other content.
     """
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")

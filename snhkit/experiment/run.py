@@ -37,9 +37,9 @@ class Plan:
     sizes_m : (float, float)
         Smallest and largest query size in metres, for methods that prepare for sizes.
     cell_m : float, "bought" or "auto", optional
-        Cell width for the methods that need one; by default each chooses its own.
+        The cell width for the methods that need one; by default, each method chooses its own.
     seed : int, optional
-        Seed of replayable noise; by default the noise comes from the operating system's entropy.
+        The seed of replayable noise; by default, noise comes from the operating system's entropy.
     builders : mapping of str to Builder
         Further builders to compare, by the title to show: builders without a short name, such as
         ``{"Wards": Tessellation(frame)}``, or methods with other hyperparameters.
@@ -82,14 +82,14 @@ class Comparison:
     Parameters
     ----------
     table : DataFrame
-        The table of ``compare``, with the short names of methods, and with the column ``build_s``:
-        the seconds that a build took.
+        The table of ``compare``, with the short names of methods and a column ``build_s``, the
+        duration of a build in seconds.
     sizes : DataFrame
         The table of ``compare_sizes``, with the same names.
     releases : dict of (str, float) to Release
         The releases, by short name or title, and epsilon.
     dataset : PrivateDataset
-        The dataset, whose ledger has all builds.
+        The dataset, whose ledger has an entry for each build.
     """
 
     table: "pd.DataFrame"
@@ -134,12 +134,12 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
     Parameters
     ----------
     records : Points
-        Private records, whose number is taken as public; also the truth that errors are measured
-        against.
+        The private records, whose number is treated as public. Errors are measured against the same
+        records.
     public : Points or None
         Public points that say where queries are expected.
     queries : RangeQueries
-        q boxes that every release is asked.
+        q boxes that every release answers.
     plan : Plan
         The methods and epsilons to compare.
 

@@ -46,10 +46,10 @@ def sweep(
     processes: int = 1,
     client: "Client | None" = None,
 ) -> "pd.DataFrame":
-    """Measure the errors of all combinations of methods, places and settings.
+    """Return a table of the errors of all combinations of methods, places and settings.
 
-    The noise is replayed from the seeds, so that the same call gives the same table to the last
-    bit, also if it was interrupted and resumed from ``file``, and on any number of processes.
+    The noise comes from the seeds, so the same call gives exactly the same table, even after an
+    interruption, when the sweep is resumed from ``file``, and with any number of processes.
 
     Parameters
     ----------
@@ -60,27 +60,28 @@ def sweep(
     epsilons : sequence of numbers
         Values of epsilon.
     n : sequence of int or None
-        Numbers of records to which each place is thinned; None keeps all. Places with fewer
-        records are left out at this n.
+        The numbers of records to which each place is thinned; None keeps all. A place is left out
+        for every n above its number of records.
     bands_m : sequence of (float, float)
-        Smallest and largest side of the squares, in metres. Methods that prepare for sizes are
-        told the band.
+        Smallest and largest side of the squares, in metres. Methods that prepare for query sizes
+        are prepared for the band.
     cell_m : sequence of float, "bought", "auto" or None
-        Cell widths in metres; None is the method's own. Methods without a cell width are built
-        once.
+        The cell widths in metres; None takes the method's default. Methods without a cell width are
+        built once.
     k, depth : sequence of int or None
-        Number and depth of the networks of SNH; other methods are built once.
+        The numbers and the depths of SNH's networks; other methods are built once.
     seeds : sequence of int
-        Research seeds. Each chooses other records, other squares and other noise.
+        Research seeds. Each seed chooses other records, other squares and other noise.
     queries : int
-        Squares of each band around records, and as many anywhere.
+        The number of squares around records in each band, and of squares anywhere.
     file : path, optional
-        A file of JSON lines that keeps finished cells. If the sweep is interrupted, the same call
-        continues. The file is for the owner of the records.
+        A file of JSON lines that stores finished cells. After an interruption, the same call
+        continues the sweep. The file is for the owner of the records only.
     processes : int
         Number of processes.
     client : distributed.Client, optional
-        A Dask cluster that measures instead; the places travel to its workers once.
+        The client of a Dask cluster that makes the measurements; places are sent to the workers
+        once.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def sweep(
     digests = {name: place.digest for name, place in places.items()}
     done = DoneCells.open(file, settings)
     missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
-    # Closed even if a cell fails or the user interrupts: no process stays behind.
+    # Closed even after an error or an interruption, so that no process is left running.
     with closing(_results(missing, places, bands, queries, processes, client)) as results:
         for cell, rows in tqdm(results, "cells", len(missing), unit="build", leave=False):
             done.add(cell.key, digests[cell.city], rows)
@@ -198,7 +199,7 @@ def _cells(
 
 
 _WORK: dict = {}
-"""What all cells of a worker process share."""
+"""The places, size bands and queries that all cells of a worker process share."""
 
 
 def _begin(places: Mapping[str, Place], bands: list, queries: int) -> None:
@@ -213,7 +214,7 @@ def _results(
     cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int,
     client: "Client | None",
 ) -> Generator[tuple[Cell, list[list[float]]], None, None]:  # fmt: skip
-    """Yield cells with their rows as they are finished."""
+    """Yield each cell with its rows as soon as it is finished."""
     if client is not None:
         yield from _from_cluster(client, cells, (dict(places), bands, queries))
         return

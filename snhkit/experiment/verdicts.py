@@ -1,4 +1,4 @@
-"""Whether measured figures agree with what the paper found."""
+"""Tests of whether measured figures agree with the paper's findings."""
 
 from typing import Any
 
@@ -22,13 +22,13 @@ __all__ = [
 
 
 PAPERS_NETWORK = "Paper's network, short training"
-"""The line of SNH with the paper's fully connected network."""
+"""The name of the line of SNH with the paper's fully connected network."""
 
 _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the four other methods, and the numbers."""
+    """Return whether SNH is below the four other methods, and a sentence with the numbers."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
@@ -47,7 +47,7 @@ def _ratio(one, other) -> float:
 
 
 def falls(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls along the axis, and the numbers."""
+    """Return whether each line falls along the axis, and a sentence with the numbers."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
     told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
@@ -66,14 +66,14 @@ def falls_and_snh_least(table: Any) -> tuple[bool, str]:
 
 
 def rises(table: Any) -> tuple[bool, str]:
-    """Return whether each line rises along the axis, and the numbers."""
+    """Return whether each line rises along the axis, and a sentence with the numbers."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     return bool((ordered.last() > ordered.first()).all()), told
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the others, the less the larger epsilon is, and the numbers."""
+    """Return whether SNH is below the others, by less as epsilon grows, and the numbers."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
     told = "; ".join(
@@ -102,7 +102,7 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the lowest point lies inside, near ParamSelect's, and the numbers."""
+    """Return whether the minimum lies inside the axis and near ParamSelect's, and the numbers."""
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")
@@ -116,7 +116,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether depth helps at each epsilon, but not the greatest, and the numbers."""
+    """Return whether depth helps, with the minimum below the greatest depth, and the numbers."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")
@@ -128,7 +128,7 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether SNH costs less than in the paper, and the numbers."""
+    """Return whether SNH costs less than in the paper, and a sentence with the numbers."""
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs a query, "
         f"{part.value.iloc[2]:.2f} MB"

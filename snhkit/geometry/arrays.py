@@ -24,7 +24,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        In the shape of ``values``; the same array where no conversion is needed.
+        The numbers, in the shape of ``values``; ``values`` itself if no conversion is needed.
 
     Raises
     ------

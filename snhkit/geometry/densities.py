@@ -11,7 +11,7 @@ from snhkit.geometry.wavelet import levels
 
 __all__ = ["DensityTable"]
 
-_CHUNK = 65_536  # boxes of a step; memory depends on the cells alone
+_CHUNK = 65_536  # boxes per step, which bounds the memory
 
 
 class DensityTable:
@@ -37,10 +37,10 @@ class DensityTable:
     Notes
     -----
     The integral of a step function up to (X, Y) is the sum of w (X - x) (Y - y) over the corners
-    (x, y) to the lower left of it, where w is how much the steps change there. Multiplied out,
-    these are four sums over dominated corners; a wavelet matrix gives them for all boxes at once,
-    in log2(boxes) passes. Numbers are rounded at about 1e-16 times the largest density times the
-    region's area.
+    (x, y) to the lower left of (X, Y), where w is the function's mixed second difference at the
+    corner. Expanding the product gives four sums over the corners to the lower left; a wavelet
+    matrix computes them for all boxes at once, in log2(boxes) passes. The rounding error is about
+    1e-16 times the largest density times the region's area.
     """
 
     def __init__(self, partition: Partition, values: NDArray) -> None:
@@ -50,7 +50,8 @@ class DensityTable:
             )
         self.region = partition.region
         corner, w = partition.corner_sums(values / partition.areas)
-        # Measured from the centre the products are smaller, and so is their rounding.
+        # Coordinates relative to the centre make the products, and so their rounding errors,
+        # smaller.
         x, y = (corner - self.region.side_m / 2).T
         self._x, self._y = corner.T
         self._weights = np.stack([w, w * x, w * y, w * x * y])
@@ -96,9 +97,9 @@ def _dominated(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Float[np.ndarray, "k q"]:
-    """Return for each limit the sums of ``weights`` whose ranks are below it, shape (k, q).
+    """Return the sums of the weights of all items ranked below each limit, shape (k, q).
 
-    Only the first ``last`` items of each query are looked at.
+    Each query counts only its first ``last`` items.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def _dominated(
     weights : ndarray, shape (k, p)
         k weights of each item.
     last : ndarray of int, shape (q,)
-        How many items each query looks at, from the first.
+        The number of items that each query considers, from the first.
     limit : ndarray of int, shape (q,)
         The rank below which items are added up.
     """

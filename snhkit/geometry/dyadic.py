@@ -9,7 +9,7 @@ from snhkit.geometry.points import Points
 
 __all__ = ["numbers_at", "square_of", "squares_at"]
 
-# Spreads the bits of a number so that another's fit between them.
+# Shifts and masks that spread the bits of a number, leaving gaps for the bits of another number.
 _SPREAD = (
     (16, 0x0000FFFF0000FFFF),
     (8, 0x00FF00FF00FF00FF),
@@ -22,8 +22,8 @@ _SPREAD = (
 def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
     """Return the number of the square that each point lies in, shape (n,).
 
-    The grid has 2^depth squares a side. Squares are numbered in Morton order: square k of one depth
-    has the quarters 4 k to 4 k + 3 of the next depth.
+    The grid has 2^depth squares per side. Squares are numbered in Morton order: square k of one
+    depth has the quarters 4 k to 4 k + 3 of the next depth.
 
     Examples
     --------
@@ -37,7 +37,8 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
         raise InputError(f"square_of: depth must be from 0 to {MAX_DEPTH}, not {depth}.")
     cells, width = 1 << depth, points.region.side_m / (1 << depth)
     at = np.minimum((points.xy / width).astype(np.int64), cells - 1)
-    # A quotient may round across an edge, so the edges of Grid and Partition themselves decide.
+    # A quotient may be rounded across an edge, so places are compared with the edges that Grid and
+    # Partition use.
     at -= points.xy < at * width
     at += points.xy >= np.where(at + 1 < cells, (at + 1) * width, np.inf)
     return numbers_at(at[:, 0], at[:, 1])

@@ -18,20 +18,20 @@ __all__ = ["Grid", "SummedArea"]
 
 MAX_CELLS = 2**26
 _MAX_SIDE = math.isqrt(MAX_CELLS)
-_CHUNK = 65_536  # boxes of a step, whose corners fit into the cache
+_CHUNK = 65_536  # boxes per step, so that their corners fit into the cache
 
 
 @proven
 @dataclass(frozen=True)
 class Grid:
-    """A region cut into ``m`` by ``m`` equal, half-open, non-overlapping cells.
+    """A region divided into ``m`` by ``m`` equal, half-open, non-overlapping cells.
 
     Parameters
     ----------
     region : Region
-        The region that is cut into cells.
+        The region that is divided into cells.
     m : int
-        Cells a side, at most 8,192.
+        The number of cells per side, at most 8,192.
 
     Examples
     --------
@@ -61,14 +61,14 @@ class Grid:
         Raises
         ------
         InputError
-            If the region would have more than 8,192 cells a side.
+            If the region would have more than 8,192 cells per side.
         """
         positive("cell_m", cell_m, unit="metres")
-        # A width that divides the side must not be refined by a rounding error.
+        # If the width divides the side, a rounding error must not add another cell.
         needed = max(1.0, region.side_m / cell_m * (1 - 1e-12))
         if needed > _MAX_SIDE:
             raise InputError(
-                f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells a side; "
+                f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells per side; "
                 f"at most {_MAX_SIDE:,} are possible."
             )
         return cls(region, math.ceil(needed))
@@ -126,9 +126,9 @@ class Grid:
 def _below(
     edges: Float[np.ndarray, " e"], at: Float[np.ndarray, " n"], m: int
 ) -> Int[np.ndarray, " n"]:
-    """Return for each place the number of the last of the edges that are not above the place."""
+    """Return the index of the cell, 0 to m - 1, along one axis that holds each place."""
     found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
-    # A quotient may round across an edge, so the edges themselves decide.
+    # A quotient may be rounded across an edge, so places are compared with the edges.
     found -= at < edges[found]
     found += at >= edges[1:][found]
     return found
@@ -181,9 +181,9 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return cells and fractions, each of shape (2, q), for both ends of intervals on an axis.
+        """Return the cell and the fraction for both ends of each interval, each of shape (2, q).
 
-        An end lies in the cell, with that fraction of the cell below it.
+        The end of an interval lies in the cell, and the fraction of the cell lies below the end.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)

@@ -8,14 +8,14 @@ from snhkit.errors import InputError
 __all__ = ["MAX_ORDER", "hilbert_curve", "runs_on_curve"]
 
 MAX_ORDER = 13
-"""The order of a curve through as many cells as a grid may have."""
+"""The order of the curve through the largest grid."""
 
 
 def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Return the columns and rows of cells along the curve in a grid of 2^order cells a side.
+    """Return the columns and rows of the cells of a grid in the order of the Hilbert curve.
 
-    Each step leads to a cell that shares an edge with the last. A run of 4^k cells that begins at
-    a multiple of 4^k fills a square.
+    The grid has 2^order cells per side. Each cell shares an edge with the cell before it. A run of
+    4^k cells that begins at a multiple of 4^k fills a square.
 
     Parameters
     ----------
@@ -25,6 +25,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     Returns
     -------
     column, row : ndarray of int, shape (4^order,)
+        The column and the row of each cell, in the order of the curve.
 
     Examples
     --------
@@ -40,7 +41,8 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     x = y = np.zeros(1, np.int64)
     for k in range(order):
         side = 1 << k
-        # Four copies: the first and the last one turned, so that each begins where one ended.
+        # Four copies of the curve; the first and the last are turned, so that each copy begins next
+        # to the end of the copy before.
         x, y = (
             np.concatenate([y, x, x + side, 2 * side - 1 - y]),
             np.concatenate([x, y + side, y + side, side - 1 - x]),
@@ -63,7 +65,8 @@ def runs_on_curve(
     Returns
     -------
     ndarray of int, shape (4, c)
-        First column and row, and the column and row after the last.
+        The first column, the first row, the column after the last one, and the row after the last
+        one.
 
     Examples
     --------
@@ -72,7 +75,7 @@ def runs_on_curve(
            [1, 0, 2, 2]])
     """
     curve = np.stack(hilbert_curve(order))
-    # An even level is one square, an odd one two squares side by side.
+    # A run of an even level fills one square, a run of an odd level two squares side by side.
     bits = level >> 1
     halves = np.stack([start, start + (1 << level) // 2 * (level & 1)])
     low = curve[:, halves] >> bits << bits

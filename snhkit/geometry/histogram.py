@@ -39,11 +39,11 @@ def is_proven(cells: object) -> bool:
 
 
 class Cells(Protocol):
-    """A region cut into cells that do not overlap: a ``Grid`` or a ``Partition``."""
+    """A region divided into cells that do not overlap: a ``Grid`` or a ``Partition``."""
 
     @property
     def region(self) -> Region:
-        """The region that is cut into cells."""
+        """The region that is divided into cells."""
         ...
 
     def count(self, points: Points) -> "Histogram":

@@ -1,4 +1,4 @@
-"""The cell of a partition that each place lies in."""
+"""A search for the cell of a partition in which a place lies."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Fractions of the equal cells along one axis that intervals cover."""
+"""The fractions of equal cells along one axis that intervals cover."""
 
 import numpy as np
 from jaxtyping import Float

@@ -17,25 +17,25 @@ from snhkit.geometry.region import Region
 __all__ = ["MAX_DEPTH", "Partition"]
 
 MAX_DEPTH = 24
-"""Halvings of a region's side at which dyadic squares still have distinct edges."""
+"""The largest depth of a quadtree at which neighbouring squares still have distinct edges."""
 
 
 @proven
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Half-open rectangles [x0, x1) by [y0, y1) that cover a region and overlap nowhere.
+    """Half-open rectangles [x0, x1) by [y0, y1) that cover a region and do not overlap.
 
     Parameters
     ----------
     region : Region
-        The region that is cut into cells.
+        The region that is divided into cells.
     x0, y0, x1, y1 : array, shape (c,)
-        Edges in metres; neighbours share the same numbers to the last bit.
+        Edges in metres; neighbouring cells must have exactly equal numbers for a shared edge.
 
     Raises
     ------
     InputError
-        If the rectangles leave a gap, overlap or stick out.
+        If the rectangles leave a gap, overlap, or extend beyond the region.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class Partition:
     Notes
     -----
     The constructor proves the tiling. Put +1 on the lower-left and upper-right corner of each
-    rectangle and -1 on its two others. These numbers determine how many rectangles lie over each
-    place, so they cancel everywhere but at the region's own corners if and only if every place is
-    covered once.
+    rectangle, and -1 on the other two. These numbers determine how many rectangles cover each
+    place. Every place is therefore covered once if and only if the numbers cancel everywhere except
+    at the corners of the region.
     """
 
     region: Region
@@ -69,7 +69,7 @@ class Partition:
                 f"not {[a.shape for a in edges]}."
             )
         for name, a in zip(("x0", "y0", "x1", "y1"), edges, strict=True):
-            # A copy that cannot be changed: what was proven stays true.
+            # A read-only copy, so that the proof stays valid.
             a = a.copy()
             a.flags.writeable = False
             object.__setattr__(self, name, a)
@@ -162,7 +162,7 @@ class Partition:
         finest = MAX_DEPTH - depth
         low = np.stack([column << finest, row << finest])
         high = low + (1 << finest)
-        # A division by a power of two is exact, so an edge is the same number at every depth.
+        # Division by a power of two is exact, so a shared edge is the same number at every depth.
         (x0, y0), (x1, y1) = (region.side_m * (a / 2.0**MAX_DEPTH) for a in (low, high))
         return cls(region, x0, y0, x1, y1)
 
@@ -178,7 +178,7 @@ class Partition:
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
     def count(self, points: Points) -> Histogram:
-        """Return the number of points in each cell; each point is in exactly one."""
+        """Return the number of points in each cell; each point is in exactly one cell."""
         if points.region != self.region:
             raise InputError(
                 "Partition: the points lie in another region than the partition; make "
@@ -194,11 +194,11 @@ class Partition:
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Return corners of cells, shape (p, 2), and how the weights change there, shape (p,).
+        """Return corners of cells, shape (p, 2), and the point masses there, shape (p,).
 
-        Take the step function that has the value ``weight[k]`` on cell k and 0 outside the region.
-        Its mixed second derivative is a sum of point masses at the corners of cells. Corners with
-        the mass 0 are left out.
+        The step function with the value ``weight[k]`` on cell k, and 0 outside the region, has a
+        mixed second derivative that is a sum of point masses at corners of cells. Corners with a
+        mass of 0 are left out.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both edges of each piece of a cell; the last one ends exactly at the cell's edge."""
+    """Return both edges of each piece of a cell; the last piece ends exactly at the cell's edge."""
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
     end = low + (high - low) * ((piece + 1) / pieces)

@@ -93,7 +93,7 @@ def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
         raise InputError(f"Points: user must have shape ({n},) like xy's rows, not {array.shape}.")
     if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(user):
         raise InputError(
-            "Points: user must be whole numbers, one for each person and none missing; number "
+            "Points: user must be whole numbers, one for each person and none missing; convert "
             "names with numpy.unique(names, return_inverse=True)[1]."
         )
     return frozen(array.astype(np.int64))

@@ -17,7 +17,7 @@ from snhkit.geometry.region import Region
 
 __all__ = ["RangeQueries", "are_boxes", "warn_outside"]
 
-_FIRST = 5  # boxes that a message names
+_FIRST = 5  # the number of boxes that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +27,17 @@ class RangeQueries:
     Parameters
     ----------
     region : Region
-        The square in whose metres the boxes are given.
+        The region; the boxes are given in its metres.
     x, y : array, shape (q,)
-        Lower-left corners, metres from the region's lower-left corner.
+        Lower-left corners, in metres from the region's lower-left corner.
     width, height : array, shape (q,)
-        Metres, not negative.
+        Sides in metres, not negative.
 
     Raises
     ------
     InputError
-        If the arrays have different lengths, or naming the first box with a missing or infinite
-        number or a negative side.
+        If the arrays have different lengths, or a box has a missing or infinite number or a
+        negative side; the message names the first such box.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class RangeQueries:
         centres : ndarray, shape (q, 2)
             The centres in metres.
         side_m : float or ndarray, shape (q,)
-            The side of all squares, or of each, in metres.
+            The side of all squares, or the side of each square, in metres.
 
         Raises
         ------
@@ -143,8 +143,8 @@ class RangeQueries:
         side = floats("squares: side_m", side_m)
         if side.shape not in ((), (len(centres),)):
             raise InputError(
-                f"squares: side_m must be one number or as many as there are centres "
-                f"({len(centres)}), not {side.size}."
+                f"squares: side_m must be one number, or one number for each of the "
+                f"{len(centres)} centres, not {side.size} numbers."
             )
         side = np.broadcast_to(side, len(centres))
         low = centres - side[:, None] / 2
@@ -163,15 +163,15 @@ class RangeQueries:
         Parameters
         ----------
         near : Points or Region
-            Points: each square is centred on one of them, chosen uniformly, as in the paper
-            (Sec. 6.1). Squares centred on private records tell where these are: keep them for
-            evaluation. A region: squares lie uniformly inside it.
+            With points, each square is centred on one of them, chosen uniformly, as in the paper
+            (Sec. 6.1). Squares centred on private records reveal where the records are, so use them
+            for evaluation only. With a region, squares are placed uniformly inside the region.
         count : int
             Number of squares.
         sizes_m : (float, float)
             Smallest and largest side, in metres.
         seed : int
-            Public; the same seed draws the same squares.
+            A public seed; the same seed draws the same squares.
         """
         low, high = two_numbers("sample: sizes_m", sizes_m)
         region = near if isinstance(near, Region) else near.region
@@ -201,15 +201,16 @@ class RangeQueries:
     ) -> "RangeQueries":
         """Return the boxes with the given bounds in degrees, each of shape (q,).
 
-        On the region's plane a box in degrees is very nearly a rectangle: the one through the
-        middles of its four edges is taken. A box may cross the antimeridian (west > east).
+        In the region's projection, a box in degrees is very nearly a rectangle. The rectangle
+        through the midpoints of its four edges is used. A box may cross the antimeridian (west >
+        east).
 
         Raises
         ------
         InputError
-            Naming the first box with south above north, a width over 180 degrees, or a latitude
-            or longitude that does not exist; or if no box reaches the region, and would with
-            latitude and longitude exchanged.
+            If a box has south above north, a width over 180 degrees, or an impossible latitude or
+            longitude; the message names the first such box. Also if no box reaches the region, but
+            one would if latitude and longitude were exchanged.
 
         Warns
         -----
@@ -232,7 +233,8 @@ class RangeQueries:
         _refuse(s > n, "south", s, "no greater than north")
         span = np.where(e - w == 360, 360, (e - w) % 360)
         _refuse((span > 180) & (span < 360), "west", w, "west of east")
-        # Cut to a little more than the region: the middle of a longer edge lies far from it.
+        # Boxes are cut near the region: the midpoint of a longer edge would lie far from the
+        # region.
         south_in, west_in, north_in, east_in = region.bounds
         lat_pad, lon_pad = (north_in - south_in) / 10, (east_in - west_in) / 10
         middle = np.where(span == 360, region.lon, region.near_centre(w + span / 2))
@@ -292,7 +294,7 @@ class RangeQueries:
 
 
 def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> None:
-    """Give an ``OutsideWarning`` if boxes or shapes are outside a region, and name the first."""
+    """Issue an ``OutsideWarning`` if boxes or shapes are outside a region, naming the first."""
     rows = np.flatnonzero(outside)
     if rows.size:
         first = ", ".join(map(str, rows[:_FIRST])) + (", ..." if rows.size > _FIRST else "")
@@ -306,7 +308,7 @@ def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> 
 
 
 def _reaches(region: Region, lat: Float[np.ndarray, " q"], lon: Float[np.ndarray, " q"]) -> bool:
-    """Return whether a place in degrees lies in the smallest box in degrees around the region."""
+    """Return whether any place lies in the smallest box in degrees around the region."""
     south, west, north, east = region.bounds
     lon = region.near_centre(lon)
     return bool(((south <= lat) & (lat <= north) & (west <= lon) & (lon <= east)).any())

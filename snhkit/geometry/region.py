@@ -21,9 +21,9 @@ MAX_SIDE_M = 200_000.0
 class Region:
     """A square on the map, declared by its centre and side; never fitted to records.
 
-    Positions in it are metres east (x) and north (y) of its lower-left corner, on a Lambert
-    azimuthal equal-area projection centred on the region, so that equal areas hold equal shares
-    of a uniform city and distances err by less than 1 m across 50 km.
+    Positions are in metres east (x) and north (y) of the region's lower-left corner, in a Lambert
+    azimuthal equal-area projection centred on the region. Areas are therefore exact, and distances
+    of up to 50 km have errors below 1 m.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class Region:
     Raises
     ------
     InputError
-        If the centre is beyond 85 degrees north or south, or the side beyond 200 km, where no
-        square on a map is a square on the ground.
+        If the centre is beyond 85 degrees north or south, or the side is above 200 km; the map
+        would distort such a square too much.
 
     Examples
     --------
@@ -96,16 +96,17 @@ class Region:
     def to_latlon(self, xy: ArrayLike) -> tuple[Float[np.ndarray, "*s"], Float[np.ndarray, "*s"]]:
         """Return latitude and longitude in degrees of places in metres, shape (..., 2).
 
-        Longitudes are within 180 degrees of the centre's, so they do not jump at the antimeridian.
+        Longitudes are within 180 degrees of the centre's longitude, so they do not jump at the
+        antimeridian.
         """
         local = np.asarray(xy, float) - self.side_m / 2
         lon, lat = _transformer(self).transform(local[..., 0], local[..., 1], direction="INVERSE")
         return np.asarray(lat), self.near_centre(lon)
 
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
-        """Return longitudes in degrees that differ from the centre's by at most 180 degrees.
+        """Return longitudes, in degrees, within 180 degrees of the centre's longitude.
 
-        Whole turns are added or subtracted.
+        Multiples of 360 degrees are added or subtracted.
         """
         return self.lon + (np.asarray(lon, float) - self.lon + 180) % 360 - 180
 

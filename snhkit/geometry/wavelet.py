@@ -1,4 +1,4 @@
-"""A wavelet matrix: counts and sums below limits for many queries at once."""
+"""A wavelet matrix, which finds the items ranked below a limit, for many queries at once."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,13 +15,14 @@ class Level(NamedTuple):
     Parameters
     ----------
     order : ndarray of int, shape (n,)
-        Stable permutation that puts the items without the bit before those with the bit.
+        The stable permutation that puts items whose bit is 0 before items whose bit is 1.
     zeros : int
-        The number of items without the bit.
+        The number of items whose bit is 0.
     first, last : ndarray of int, shape (q,)
-        Each query's items without the bit are ``first`` to ``last`` after the permutation.
+        After the permutation, the items of each query whose bit is 0 are the range ``first`` to
+        ``last``, half-open.
     below : ndarray of bool, shape (q,)
-        Whether these items all rank below the query's limit; otherwise none of them is settled.
+        Whether all items of this range rank below the query's limit; if not, later levels decide.
     """
 
     order: Int[np.ndarray, " n"]
@@ -37,10 +38,10 @@ def levels(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Iterator[Level]:
-    """Yield the levels of a wavelet matrix that find each query's items of a rank below ``limit``.
+    """Yield the levels of a wavelet matrix, which find the items of each query below its limit.
 
-    Every item that a query looks for lies between ``first`` and ``last`` of exactly one level whose
-    ``below`` is true for the query. One level is held in memory at a time.
+    Every item that ranks below a query's limit lies in the range ``first`` to ``last`` of exactly
+    one level at which ``below`` is true for the query. One level is held in memory at a time.
 
     Parameters
     ----------
@@ -49,12 +50,12 @@ def levels(
     first, last : ndarray of int, shape (q,)
         Half-open ranges of items, one for each query.
     limit : ndarray of int, shape (q,)
-        The rank below which items are looked for.
+        The rank below which each query's items are found.
 
     Yields
     ------
     Level
-        The permutation is relative to the level before.
+        A level; its permutation applies to the order of the level before.
 
     Examples
     --------

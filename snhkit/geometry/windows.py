@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 __all__ = ["windows"]
 
-_FIRST_MONDAY = 3  # days before 1970-01-01, a Thursday
+_FIRST_MONDAY = 3  # the days from a Monday to 1970-01-01, a Thursday
 
 
 def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
     """Return the number of the window that each day lies in, shape (n,).
 
-    Windows follow each other from a Monday, so windows of 7 days are weeks.
+    The windows are counted from a Monday, so windows of 7 days are calendar weeks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Noise of a grid's counts whose covariance is the same along both axes."""
+"""Noise in a grid's counts whose covariance is a product of equal factors along both axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,8 @@ class AxisNoise:
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the variance of the noise in the sum over each box, shape (q,)."""
-        # The form w C w, for the fractions w that an interval covers, is a sum over its square.
+        # The quadratic form w C w, for the fractions w of cells that an interval covers, is the sum
+        # of C over the interval's square.
         x, y = queries.x, queries.y
         width, height = queries.width, queries.height
         along_x = self._table.sums(RangeQueries(queries.region, x, x, width, width))
@@ -79,6 +80,6 @@ class AxisNoise:
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
                 f"noise along axes has one array, 'covariance', of shape ({grid.m}, {grid.m}); "
-                f"there are {sorted((name, array.shape) for name, array in arrays.items())}."
+                f"not {sorted((name, array.shape) for name, array in arrays.items())}."
             )
         return cls(grid, arrays["covariance"])

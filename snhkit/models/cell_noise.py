@@ -14,14 +14,14 @@ from snhkit.geometry.overlaps import fractions, spans
 
 __all__ = ["CellNoise"]
 
-_TILES = 64  # a side; the boxes of a tile are compared only with the cells near them
-_BOXES, _CELLS = 64, 4_096  # pairs of a step, which fit into the cache
+_TILES = 64  # tiles per side; boxes are compared only with cells near their tile
+_BOXES, _CELLS = 64, 4_096  # boxes and cells per step, to fit into the cache
 _ROWS = 1_024
 
 
 @dataclass(frozen=True, eq=False)
 class CellNoise:
-    """Independent noise of each cell, and noise that whole coarse cells share.
+    """Noise that is independent for each cell, and noise that all cells of a coarse cell share.
 
     The variance of the sum over a box has two parts. The first is ``variance`` times the sum of the
     squared fractions of the cells that the box covers. The second is the same sum over the cells of
@@ -32,8 +32,8 @@ class CellNoise:
     variance : float
         Variance of each cell's own noise, in squared records.
     coarse : ndarray, shape (k, k), optional
-        Weights of the cells of a grid of k cells a side. A weight is negative where coarse counts
-        have reduced the variance of sums of cells.
+        The weight of each cell of a coarse grid with k cells per side. A weight is negative where
+        coarse counts have reduced the variance of sums of cells.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Return for each box the weighted sum of squared fractions of a grid's cells, shape (q,)."""
+    """Return the weighted sum of the squared fractions of cells that each box covers."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))

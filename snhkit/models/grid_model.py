@@ -87,7 +87,7 @@ class GridModel:
     def arrays(self) -> dict[str, NDArray]:
         """Return the counts, in 32 bits where they fit, and the arrays of the noise."""
         whole = np.issubdtype(self.values.dtype, np.integer)
-        fits = whole and np.abs(self.values).max(initial=0) < 2**31
+        fits = whole and -(2**31) < self.values.min(initial=0) <= self.values.max(initial=0) < 2**31
         values = self.values.astype(np.int32) if fits else self.values
         return {"values": values} | ({} if self.noise_model is None else self.noise_model.arrays())
 

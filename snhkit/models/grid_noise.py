@@ -28,7 +28,7 @@ class GridNoise(Protocol):
         ...
 
     def separate(self, grid: Grid) -> bool:
-        """Return whether each cell has noise of its own, independent of all others."""
+        """Return whether the noise of each cell is independent of the noise of all others."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
@@ -57,9 +57,10 @@ class GridNoise(Protocol):
 class BlockNoise:
     """Noise whose covariance is a sum of averages over blocks of cells.
 
-    Cut the grid's x axis into b equal blocks of m / b cells, and let X_b be m / b times the sum of
-    the squares of the fractions of the blocks that a box covers; Y_b likewise. The variance of
-    the box is the sum of weights[i][j] X_b Y_c over b = blocks[i] and c = blocks[j].
+    Divide the grid's x axis into b equal blocks of m / b cells. Let X_b be m / b times the sum of
+    the squared fractions of these blocks that a box covers, and Y_b the same along the y axis. The
+    variance of the sum over the box is the sum of weights[i][j] X_b Y_c over all i and j, where b =
+    blocks[i] and c = blocks[j].
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class BlockNoise:
 
     @classmethod
     def independent(cls, m: int, variance: float) -> "BlockNoise":
-        """Return the noise of m by m cells that are independent and have one variance."""
+        """Return independent noise of equal variance for m by m cells."""
         return cls((m,), ((variance,),))
 
     @classmethod
@@ -110,7 +111,7 @@ class BlockNoise:
         Parameters
         ----------
         sides : sequence of int
-            Cells a side of each grid, from the coarsest; each divides the next.
+            The number of cells per side of each grid, from the coarsest; each divides the next.
         assumed : array_like, shape (l,)
             The variances that least squares assumed, in any unit, one for each grid.
         variances : array_like, shape (l,)
@@ -118,10 +119,10 @@ class BlockNoise:
 
         Notes
         -----
-        With P_l the projection of the finest cells onto averages over the cells of grid l, and
-        g_l finest cells in each, the normal equations' matrix is the sum of g_l / assumed_l P_l.
-        The P_l are nested, so their differences share its eigenvectors, with the eigenvalues
-        that are summed here.
+        Let P_l be the projection that replaces the finest cells by averages over the cells of grid
+        l, each of which has g_l finest cells. The matrix of the normal equations is the sum of
+        (g_l/assumed_l) P_l. The projections are nested, so the eigenspaces of the matrix are the
+        ranges of their differences. The method adds up the eigenvalues.
         """
         m = sides[-1]
         g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)
@@ -139,7 +140,7 @@ class BlockNoise:
         return np.einsum("iq,ij,jq->q", x, np.array(self.weights), y, optimize=True)
 
     def separate(self, grid: Grid) -> bool:
-        """Return whether the cells themselves are the only blocks."""
+        """Return whether every block is a single cell, so that the cells have independent noise."""
         return self.blocks == (grid.m,)
 
     def arrays(self) -> dict[str, NDArray]:
@@ -163,6 +164,6 @@ class BlockNoise:
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(
-                f"the numbers of blocks of noise must divide the grid's {grid.m} cells a side."
+                f"the numbers of blocks of noise must divide the grid's {grid.m} cells per side."
             )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

@@ -24,7 +24,7 @@ class Model(Protocol):
         ...
 
     def cells(self) -> Grid | Partition:
-        """Return the cells in which maps show the model: its own cells, if it has any."""
+        """Return the cells in which maps show the model: the model's own cells, if it has any."""
         ...
 
     def additive(self) -> "Model":
@@ -49,7 +49,7 @@ class Model(Protocol):
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return everything but the arrays that the model needs, as JSON values."""
+        """Return the settings that describe the model together with its arrays, as JSON values."""
         ...
 
     @classmethod

@@ -13,40 +13,41 @@ from snhkit.geometry import Grid, RangeQueries
 __all__ = ["BAND", "MOST", "PackedCounts"]
 
 MOST = 2**53
-"""The largest sum of all counts: floating point holds whole numbers up to here."""
+"""The largest sum of all counts: floating point is exact for whole numbers up to this one."""
 
 BAND = 64
 """Number of rows of cells that are compressed together."""
 
 _CHUNK = 65_536  # boxes at a time
-_HELD = 2**23  # numbers of unpacked bands that are kept for the next answer, at most
-_BITS = 20  # of the part of a cell below a box's edge
-_AREA = 2 ** (2 * _BITS)  # parts of a cell
+_HELD = 2**23  # the most unpacked numbers to keep for the next answer
+_BITS = 20  # bits of the fraction of a cell below a box's edge
+_AREA = 2 ** (2 * _BITS)  # units of area in a cell
 
 
 class PackedCounts:
     """Compressed whole-number counts of a grid's cells, and their sums over boxes.
 
     The edges of a box are rounded to about a millionth of a cell, and each sum is the
-    floating-point number nearest to the exact one. A box therefore never holds less than a box
-    inside it. To answer boxes, only the bands of rows that their edges run through are unpacked, a
-    few at a time. The memory needed is that of the compressed counts and about 64 MB.
+    floating-point number nearest to the exact one. A box therefore never has a smaller sum than a
+    box inside it. To answer boxes, only the bands of rows that contain an edge of a box are
+    unpacked, a few at a time. The memory needed is the size of the compressed counts plus about 64
+    MB.
 
     Parameters
     ----------
     grid : Grid
         The cells.
     size : int
-        Bytes of a count: 1, 2, 4 or 8.
+        The number of bytes of a count: 1, 2, 4 or 8.
     packed : ndarray of uint8, shape (c,)
-        The bands, one behind the other.
+        The compressed bands, one after the other.
     ends : ndarray of int, shape (ceil(m / 64),)
         The position in ``packed`` at which each band ends.
 
     Raises
     ------
     InputError
-        If the bytes are not those of such counts, or the counts add up to more than ``MOST``.
+        If the bytes cannot be unpacked to counts, or the counts add up to more than ``MOST``.
 
     Examples
     --------
@@ -85,13 +86,13 @@ class PackedCounts:
 
     @classmethod
     def of(cls, grid: Grid, counts: NDArray) -> "PackedCounts":
-        """Return packed counts of whole numbers, shape (m, m), none of which is negative."""
+        """Return packed counts of non-negative whole numbers, shape (m, m)."""
         parts = (counts[first : first + BAND] for first in range(0, grid.m, BAND))
         return cls.of_bands(grid, int(counts.max()), parts)
 
     @classmethod
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
-        """Return packed counts, made from bands of rows in which no number is above ``largest``."""
+        """Return packed counts from bands of rows, whose numbers are at most ``largest``."""
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
         ends = np.cumsum([len(part) for part in packed])
@@ -129,7 +130,7 @@ class PackedCounts:
         around = self._around(*np.broadcast_arrays(i, j))
         if self.total * _AREA < 2**62:
             return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
-        # Exact, but modulo 2**64; the other sum, which is nearly right, says what is left out.
+        # This sum is exact modulo 2**64; the rounded floating-point sum gives the missing multiple.
         parts = _difference(around.astype(np.uint64), u, v)
         about = _difference(around.astype(float), u.astype(float), v.astype(float))
         rounds = np.rint((about - parts.astype(float)) / 2.0**64)
@@ -139,7 +140,7 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the cells of both ends of intervals, and the parts below, each of shape (2, q)."""
+        """Return the cell at each end of intervals, and the units below in it, each (2, q)."""
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)
@@ -180,7 +181,7 @@ class PackedCounts:
 
 
 def _packed(rows: NDArray) -> bytes:
-    """Return numbers as compressed bytes: the lowest byte of each number, then the next bytes."""
+    """Return numbers as compressed bytes: the lowest bytes of all numbers, then the next bytes."""
     parts = np.ascontiguousarray(rows).reshape(-1, 1).view(np.uint8).T
     return zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
 

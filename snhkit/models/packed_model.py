@@ -14,16 +14,16 @@ from snhkit.models.unknown_noise import UnknownNoise
 
 __all__ = ["PackedGridModel"]
 
-_UNITS = 16  # to the scale of the noise: far finer than anything known
-_WIDEST = 2.0**128  # the limit of every number in a file, so that answers stay finite
+_UNITS = 16  # per noise scale, so that rounding is far below the noise
+_WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class PackedGridModel(UnknownNoise):
-    """A grid of estimated counts, none of them negative, stored as whole multiples of a unit.
+    """A grid of non-negative estimated counts, stored as whole multiples of a unit.
 
-    The answer to a box is the sum over its cells. Answers therefore add up, and the answer to a box
-    is never below the answer to a box inside it.
+    The answer to a box is the sum over its cells. Answers to disjoint boxes therefore add up, and
+    the answer to a box is never below the answer to a box inside it.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class PackedGridModel(UnknownNoise):
     ) -> "PackedGridModel":
         """Return a model of counts, rounded so that they add up to the total.
 
-        The running sum over all cells, row after row, is rounded, and not each count. The rounding
-        error of a sum of consecutive cells in a row is therefore below one unit, however many they
-        are.
+        Instead of single counts, the running sum over all cells, row after row, is rounded. The
+        rounding error of the sum of any number of consecutive cells in a row is therefore below one
+        unit.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class PackedGridModel(UnknownNoise):
         return {"counts": self.counts.packed, "ends": np.asarray(self.counts.ends, np.int64)}
 
     def settings(self) -> dict[str, Any]:
-        """Return cells a side, bytes of a count, and the unit in records."""
+        """Return the number of cells per side, the bytes of a count, and the unit in records."""
         return {"m": self.grid.m, "bytes": self.counts.size, "unit": self.unit}
 
     @classmethod
@@ -127,7 +127,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
-        # By shares: a factor might overflow.
+        # Values are divided before they are multiplied, because a factor might overflow.
         ends = np.rint(running / whole * many)
         counts = np.diff(ends, prepend=upto)
         upto = float(ends[-1])

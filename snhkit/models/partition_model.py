@@ -108,7 +108,7 @@ class PartitionModel:
             raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
         if len(arrays) != len(others) + 2 or (others and told is None):
             raise InputError(
-                f"a partition must have arrays 'edges' and 'values'; there are {sorted(arrays)}."
+                f"a partition must have arrays 'edges' and 'values', not {sorted(arrays)}."
             )
         edges, values = arrays["edges"], arrays["values"]
         if edges.ndim != 2 or edges.shape[1] != 4 or values.shape != edges.shape[:1]:

@@ -1,4 +1,4 @@
-"""Models whose noise no theory describes."""
+"""Models for whose noise there is no formula."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +9,7 @@ __all__ = ["UnknownNoise", "unknown_variance"]
 
 
 def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-    """Return nan for each box, shape (q,): the noise variance where no theory gives one.
+    """Return nan for each box, shape (q,): the noise variance of models without a formula.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)
 
 
 class UnknownNoise:
-    """The noise of a ``Model`` where no theory describes it, as for neural networks."""
+    """The noise of a ``Model`` without a formula for its variance, such as neural networks."""
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return nan for each box, shape (q,): the variance of the noise is unknown."""

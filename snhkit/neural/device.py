@@ -25,7 +25,7 @@ class Found:
     trouble : str
         The reason why JAX cannot compute; empty if it can.
     advice : str
-        How to use a device that is present but not used; empty if there is none.
+        Advice on using a device that is present but not used; empty if there is none.
     """
 
     devices: tuple[str, ...]
@@ -55,5 +55,5 @@ def found_devices() -> Found:
     idle = kind == "cpu" and Path("/proc/driver/nvidia/version").exists()
     advice = ""
     if idle and find_spec("jax_cuda12_plugin") is None:
-        advice = 'An NVIDIA driver is here, and JAX does not use it: pip install "jax[cuda12]".'
+        advice = 'JAX does not use the installed NVIDIA driver: pip install "jax[cuda12]".'
     return Found(lines, where, advice=advice)

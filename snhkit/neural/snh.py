@@ -14,6 +14,7 @@ from snhkit.geometry import Grid, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.elsewhere import answered, learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
@@ -21,9 +22,9 @@ from snhkit.release import Release
 
 __all__ = ["SNH"]
 
-# Of epsilon, for which the width is chosen if none is given: training evens out little of the
-# noise, so the cells are 1.09 times as wide as the default. Chosen on San Francisco's taxis
-# (benchmarks/ablation.py).
+# The share of epsilon for which the width is chosen if none is given. Training averages out little
+# of the noise, so the cells are 1.09 times as wide as the default. The share was chosen on San
+# Francisco's taxis (benchmarks/ablation.py).
 _SHARE_OF_WIDTH = 0.8
 _MOST_SQUARES = 2**26
 
@@ -32,15 +33,16 @@ _MOST_SQUARES = 2**26
 class SNH:
     """Networks, one for each of k query sizes, trained on one noisy grid of counts.
 
-    Only the noisy grid, and the choice of its cells, look at records. The training squares are cut
-    out of the noisy grid, so training is post-processing and costs no privacy.
+    Only the noisy grid and the choice of its cell width use the private records. The training
+    squares are cut out of the noisy grid, so training is post-processing and costs no privacy.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
-        Cell width of the noisy grid in metres. None chooses it by ``default_cell_width``. "auto"
-        chooses it by ``ParamSelect`` from n, epsilon and the public points. "bought" chooses it
-        from n, epsilon and how evenly the records are spread, which costs up to 3 % of epsilon.
+        The cell width of the noisy grid in metres. With None, ``default_cell_width`` gives the
+        width. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
+        points. With "bought", the width is chosen from n, epsilon and the evenness of the records,
+        which costs up to 3 % of epsilon.
     sizes_m : (float, float)
         The smallest and the largest query size to learn, in metres: the paper's l and u.
     networks : Networks
@@ -64,8 +66,8 @@ class SNH:
     Notes
     -----
     Zeighami, Ahuja, Ghinita and Shahabi, "A Neural Database for Differentially Private Spatial
-    Range Queries", PVLDB 15, 2022; Sec. 4. The default networks are an encoder that trains in
-    under a minute on two cores; ``SNH.paper`` has the paper's fully connected ones.
+    Range Queries", PVLDB 15, 2022; Sec. 4. The default networks are an encoder that trains in under
+    a minute on two cores; ``SNH.paper`` has the paper's fully connected networks.
     """
 
     cell_m: Width = None
@@ -113,10 +115,10 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
-        require_jax("SNH")
+        answered(require_jax, "SNH")
 
     def build(self, private: Measurements) -> Release:
-        """Return a release: collect the noisy grid (Sec. 4.1), augment and train (Sec. 4.2)."""
+        """Return a release of networks trained on a noisy grid (Sec. 4.1 and 4.2 of the paper)."""
         n = private.number()
         coarse, labels = 0.0, "published"
         if self.prior is not None:
@@ -124,18 +126,24 @@ class SNH:
         share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
         grid = chosen_grid(private, self.cell_m, share, self.sizes_m, labels)
         if self.cell_m is None and (most := self.networks.network.map_cells):
-            grid = Grid(grid.region, min(grid.m, most))  # the map could not hold narrower cells
+            grid = Grid(grid.region, min(grid.m, most))  # the map cannot have narrower cells
         psi, noise_scale = max(smoothing(n), 1.0), 1 / private.record_epsilon
         if self.prior is None:
             counts = private.histogram(grid, private.epsilon).values
             learned_from = SummedArea(grid, counts.astype(float))
         else:
             levels = bought_levels(private, grid, coarse)
-            noise_scale = 0.0  # little of it is left
+            noise_scale = 0.0  # the prior has removed most of the noise
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
-        # From here on, nothing looks at the records.
-        model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
+        # The records are not used from here on.
+        model = learned(
+            self.networks.learn,
+            learned_from,
+            grid.cell_m,
+            self.sizes_m,
+            psi,
+            noise_scale,
+            private.public,
         )
         return publish(self, private, model)

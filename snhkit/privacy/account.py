@@ -1,4 +1,4 @@
-"""What a build may spend on measurements, and has spent; everything here is public."""
+"""The public account of a build: the price that it may spend, and what it has spent."""
 
 from fractions import Fraction
 
@@ -17,7 +17,7 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The public part of ``Measurements``: the terms, what is left to be spent and what was spent.
+    """The public part of ``Measurements``: the terms, the price that is left and the spends.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Account:
 
     @property
     def exponent(self) -> int:
-        """The e for which a count that costs a share s has a variance s^-e as large: 2 or 1."""
+        """The exponent of ``Terms``: 2 for Laplace noise, 1 for Gaussian noise."""
         return self._terms.exponent
 
     @property
@@ -74,16 +74,16 @@ class Account:
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of all measurements together; with Gaussian noise, that of the terms."""
+        """The epsilon of all measurements together; with Gaussian noise, the terms' epsilon."""
         return self._terms.epsilon if self._terms.rho else self._allowance.spent
 
     @property
     def delta(self) -> Fraction:
-        """The delta of all measurements together; with Gaussian noise, that of the terms."""
+        """The delta of all measurements together; with Gaussian noise, the terms' delta."""
         return self._terms.delta if self._terms.rho else total_delta(self.spends)
 
     def inverse_scale(self, price: Fraction) -> float:
-        """Return the inverse of the scale of the noise of a count that costs a price.
+        """Return the inverse noise scale of a count that costs a given price.
 
         For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
         """

@@ -80,7 +80,7 @@ def audit_mechanism(
     Parameters
     ----------
     mechanism : callable
-        A function of one input that returns the published numbers, always equally many.
+        A function of one input that returns an array of published numbers, of a fixed length.
     pairs : mapping of str to (any, any)
         Pairs of inputs that differ in one unit of privacy, by name. Choose worst cases, since an
         error in the mechanism may show on few inputs only.
@@ -96,7 +96,7 @@ def audit_mechanism(
     Returns
     -------
     Audit
-        The bounds. The promise is disproved if one is above ``promised``.
+        The bounds. A bound above ``promised`` disproves the promise.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def audited_epsilon(
     Parameters
     ----------
     mechanism : callable
-        A function of one input that returns the published numbers, always equally many.
+        A function of one input that returns an array of published numbers, of a fixed length.
     one, other : any
         Two inputs that differ in one unit of privacy.
     runs : int
@@ -199,7 +199,7 @@ def projected(
     Parameters
     ----------
     mechanism : callable
-        A function of one input that returns the published numbers.
+        A function of one input that returns an array of published numbers, of a fixed length.
     one, other : any
         The two inputs.
     runs : int
@@ -212,7 +212,7 @@ def projected(
     thresholds : ndarray, shape (t,)
         Candidate thresholds for these numbers.
     half : int
-        The number of first runs on each input that chose the direction and the thresholds.
+        The first ``half`` runs on each input were used to choose the direction and thresholds.
     """
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
@@ -246,7 +246,7 @@ def epsilon_lower_bound(
     runs : (int, int)
         The number of runs on each input.
     confidence : float
-        The probability, between 0 and 1, with which each bound holds by itself.
+        The probability, between 0 and 1, with which each single bound holds.
     delta : float
         The delta of the claim; 0 for pure differential privacy.
 

@@ -1,4 +1,4 @@
-"""The choice of each person's records to keep, which does not depend on the records' order."""
+"""The choice of the records to keep of each person, independent of the order of the records."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def kept_records(
         return np.zeros(0, np.int64)
     x, y = (np.ascontiguousarray(axis).view(np.uint64) for axis in xy.T)
     number = mixed(mixed(x ^ key[0]) + y)
-    # Records at one place have numbers of their own too, by their rank there.
+    # Records at the same place also get different numbers, from their ranks at that place.
     order = np.lexsort((number, person))
     number, person = number[order], person[order]
     same = (number[1:] == number[:-1]) & (person[1:] == person[:-1])
@@ -57,7 +57,7 @@ def kept_records(
 def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the position of each item inside its run of items, counted from 0.
 
-    ``new`` has one value for each item but the first, which is True if the item begins a new run.
+    ``new`` has a value for every item except the first: True if the item begins a new run.
     """
     place = np.arange(new.size + 1)
     first = np.concatenate([[True], new])
@@ -66,7 +66,7 @@ def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return mixed words, shape (n,), whose every bit depends on all bits of the given word.
+    """Return hashed words, shape (n,); each bit of a hash depends on all bits of the input word.
 
     The function is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
     pseudorandom number generators", OOPSLA 2014).

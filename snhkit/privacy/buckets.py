@@ -31,7 +31,7 @@ class BucketCosts:
     units_per_record : int
         The number of units that make one record.
     bucket_cost : int
-        The cost of each bucket apart from its deviation, in units.
+        The fixed cost of each bucket, which is added to the bucket's deviation, in units.
     scale : Fraction
         The scale of the noise on deviations, in records.
     block_cost : int
@@ -64,7 +64,7 @@ class BucketCosts:
         cells : int
             The number of cells on the line.
         price : Fraction
-            The cost of a bucket apart from its deviation, in records.
+            The fixed cost of a bucket, which is added to twice its deviation, in records.
         epsilon : Fraction
             The epsilon that the private partition costs.
         sensitivity : int
@@ -114,8 +114,8 @@ def noisy_buckets(
 
     The cost of a bucket is its price plus twice its deviation, which is the sum over its cells of
     abs(count - median). Noise is added to the deviations. The line is divided into blocks, and each
-    block into buckets of equal length. The length of a bucket is a power of two, and that of a
-    block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
+    block into buckets of equal length. The length of a bucket is a power of two, and the length of
+    a block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
     length.
 
     Parameters
@@ -125,11 +125,11 @@ def noisy_buckets(
     along : ndarray of int, shape (cells,)
         The cells' flat indices in the order of the line, each once.
     block : int
-        The number of cells of the smallest block, a power of two; the number of cells is a power of
-        four times as large.
+        The number of cells of the smallest block, a power of two. The line must have ``block``
+        times a power of four cells.
     price : Fraction
-        The cost of a bucket apart from its deviation, in records; usually the scale of the noise
-        that its count will get.
+        The fixed cost of a bucket, which is added to twice its deviation, in records; usually the
+        scale of the noise that the bucket's count will get.
     epsilon : int, float, str, Decimal or Fraction
         The cost of the partition.
     sensitivity : int

@@ -170,8 +170,8 @@ def written(value: Fraction) -> str:
 class Budget:
     """An exact amount of epsilon, which can be compared, added, multiplied, divided and printed.
 
-    With a delta, releases may have Gaussian noise, and add up in zero-concentrated differential
-    privacy: all of them together are (epsilon, delta)-differentially private.
+    With a delta, releases may use Gaussian noise, and their costs add up in zero-concentrated
+    differential privacy (zCDP): all releases together are (epsilon, delta)-differentially private.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Budget:
     ------
     InputError
         If epsilon is not a number, not finite, not positive, or has too many digits, if delta is
-        not a number from 0 to below 1, or if deltas of budgets that are added are not 0.
+        not a number from 0 to below 1, or if a budget with a delta is added to another.
 
     Examples
     --------
@@ -210,12 +210,12 @@ class Budget:
 
     @property
     def rho(self) -> Fraction:
-        """The zCDP that implies epsilon and delta (see ``rho_of``); 0 without a delta."""
+        """The rho of zCDP that implies epsilon and delta (see ``rho_of``); 0 without a delta."""
         return rho_of(self.epsilon, self.delta) if self.delta else Fraction(0)
 
     def __add__(self, other: "Budget") -> "Budget":
         if self.delta or other.delta:
-            raise InputError("Budgets with a delta do not add up; make one of the sum you want.")
+            raise InputError("Budgets with a delta cannot be added; make one Budget for the total.")
         return Budget(self.epsilon + other.epsilon)
 
     def __mul__(self, times: int | Fraction) -> "Budget":

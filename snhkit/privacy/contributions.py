@@ -1,4 +1,4 @@
-"""The choice of ``max_per_user``, the number of records to keep of each person, on public data."""
+"""A table for choosing ``max_per_user``, the number of records to keep of each person."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ def contributions(
     epsilon : int, float, str, Decimal or Fraction
         The epsilon of a release that spends all of it on one noisy count of each cell.
     count : float
-        The number of records in a usual box, from which ``error`` is computed.
+        The number of records in a typical box, from which ``error`` is computed.
 
     Returns
     -------

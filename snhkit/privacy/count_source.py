@@ -117,7 +117,7 @@ class PointSource:
         """Return the number of records in each cell of a partition."""
         if not is_proven(cells):
             raise InputError(
-                "only the cells of a proven partition can be counted: a Grid, a Partition or a "
+                "only cells that are proven not to overlap can be counted: Grid, Partition or "
                 f"PolygonPartition, not a {type(cells).__name__}."
             )
         return cells.count(self._points)

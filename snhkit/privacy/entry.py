@@ -12,7 +12,7 @@ __all__ = ["Entry"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge of a ledger and its outcome; the whole charge is spent whatever the outcome.
+    """One charge of a ledger; the whole charge stays spent even if the build fails.
 
     Entries are made by ``Ledger.charge`` and closed by ``Ledger.settle`` or ``Ledger.fail``.
 

@@ -1,4 +1,4 @@
-"""Exact random integers and events, from which ``noise`` draws; in integer arithmetic only."""
+"""Exact random integers and events for the ``noise`` module, drawn in integer arithmetic only."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,15 @@ called broken."""
 def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> NDArray[np.bool_]:
     """Return draws that are True with probability exp(-u / t), for 0 <= u <= t (Algorithm 1).
 
-    Instead of u / t, a product of several such factors may be given.
+    If several factors (u, t) are given, u / t stands for the product of their quotients.
     """
     size = factors[0][0].size
     accepted, alive = np.empty(size, np.bool_), np.arange(size)
     for k in range(1, MAX_ROUNDS):
         if not alive.size:
             return accepted
-        # An event of probability u / (t k) is drawn as two, of 1 / k and of u / t, because the
-        # product t k might overflow.
+        # An event of probability u / (t k) is drawn as two events, of probabilities 1 / k and
+        # u / t, because the product t k might overflow.
         goes_on = uniform_below(k, alive.size, entropy) == 0
         for u, t in factors:
             trying = alive[goes_on]
@@ -50,7 +50,7 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     if n == 1:
         return np.zeros(count, np.int64)
     words = entropy.words(count)
-    last = np.uint64(2**64 - 2**64 % n - 1)  # words up to here fall evenly on 0 .. n - 1
+    last = np.uint64(2**64 - 2**64 % n - 1)  # the words 0 .. last split evenly
     for _ in range(MAX_ROUNDS):
         uneven = np.flatnonzero(words > last)
         if not uneven.size:

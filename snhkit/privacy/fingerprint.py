@@ -1,4 +1,4 @@
-"""Keyed fingerprints, by which a stored ledger recognises its dataset but does not reveal it."""
+"""Keyed fingerprints, with which a stored ledger recognises its dataset without revealing it."""
 
 import hashlib
 import hmac
@@ -39,7 +39,7 @@ def secret_key(path: Path, *, create: bool) -> bytes:
         not hold a key.
     """
     if create and not path.exists():
-        # Moved into place, so that a process that is killed leaves a whole key or none.
+        # The file is moved into place, so a killed process leaves a complete key or no file.
         written = path.with_name(path.name + ".new")
         try:
             descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

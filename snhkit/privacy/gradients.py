@@ -23,8 +23,8 @@ def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     """Return the standard deviation of the noise of Gaussian sums, divided by the sensitivity.
 
     With this noise, all sums together are (epsilon, delta)-differentially private, even if each sum
-    is chosen after seeing the sums before. There is no amplification by subsampling, because every
-    step uses every record.
+    is chosen after seeing the previous sums. There is no amplification by subsampling, because
+    every step uses every record.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
 
     ``gradients`` holds s gradients, shape (s, p).
 
-    However large the effect of one unit of privacy is, each clipped gradient changes by at most
-    2 ``clip``, and the sum therefore by at most 2 s ``clip``.
+    One unit of privacy can change each clipped gradient by at most 2 ``clip``, and therefore the
+    sum by at most 2 s ``clip``.
 
     Examples
     --------

@@ -62,8 +62,8 @@ class Journal:
                 f"{self.path}: a ledger in a file needs the file locks of Linux or macOS."
             ) from None
         try:
-            # Opened anew each time, because a forked process shares the lock of a descriptor that
-            # it inherits.
+            # The file is opened again for each lock, because a forked process would share the lock
+            # of an inherited descriptor.
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             raise self._failure(error) from None
@@ -135,7 +135,7 @@ class Journal:
 
 
 def _next(checksum: str, text: str) -> str:
-    """Return the checksum of an event that follows one with the given checksum."""
+    """Return the checksum of an event's text, given the checksum of the event before it."""
     return hashlib.sha256(f"{checksum} {text}".encode()).hexdigest()
 
 

@@ -32,10 +32,10 @@ class Ledger:
     """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
     Charges add up (sequential composition), and no charge is ever taken back. Deltas of
-    demonstrations add up and are shown as well, but they have no budget.
+    demonstrations add up and are shown as well, but no budget limits them.
 
     If the budget has a delta, charges add up in zCDP instead: a release with Gaussian noise costs
-    the rho that implies its epsilon and delta, and a pure one epsilon^2 / 2.
+    the rho that implies its epsilon and delta, and a release without a delta costs epsilon^2 / 2.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Ledger:
     unit : PrivacyUnit, optional
         The unit of privacy that the charges hide, which the ledger shows.
     records : callable, optional
-        Returns the records that the ledger belongs to, or None once they are gone;
-        ``PrivateDataset`` gives it.
+        Returns the records that the ledger belongs to, or None if they were deleted;
+        ``PrivateDataset`` passes this function.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Ledger:
         return self._budget
 
     def records_are(self, others: CountSource) -> bool:
-        """Return whether the ledger's records are in memory and the same as others."""
+        """Return whether the ledger's records are in memory and equal to other records."""
         known = self._records()
         return known is not None and fingerprint(known, b"") == fingerprint(others, b"")
 
@@ -104,7 +104,7 @@ class Ledger:
 
     @property
     def rho(self) -> Fraction:
-        """The budget in zCDP, as a Fraction; 0 for pure differential privacy."""
+        """The budget's rho in zCDP, as a Fraction; 0 for pure differential privacy."""
         return self._rho
 
     @property
@@ -146,7 +146,7 @@ class Ledger:
         delta : Fraction
             The delta to charge, from 0 to below 1.
         rho : Fraction
-            For Gaussian noise, the zCDP that implies epsilon and delta.
+            For Gaussian noise, the rho of zCDP that implies epsilon and delta.
         replayable : bool
             Whether the noise will come from a seed.
 
@@ -268,7 +268,7 @@ class Ledger:
             return rho
         if delta and not rho:
             raise InputError(
-                f"{who}: its noise has no zCDP, so a budget with a delta cannot pay for it."
+                f"{who}: its noise has no cost in zCDP, so a budget with a delta cannot pay for it."
             )
         return rho or pure_rho(epsilon)
 

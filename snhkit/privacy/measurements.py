@@ -24,7 +24,7 @@ from snhkit.privacy.zcdp import Rho
 __all__ = ["N_SHARE", "Measurements"]
 
 N_SHARE = Fraction(1, 20)
-"""The share of the price that is spent on the number of records if that is not public."""
+"""The share of the price that is spent on the number of records if the number is not public."""
 
 
 class Measurements(Account):
@@ -32,8 +32,8 @@ class Measurements(Account):
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
     gives it to ``Builder.build``. A measurement counts, draws noise for the unit of privacy, and
-    records what it cost, in one step; a method can state neither its cost nor its sensitivity.
-    Everything else that the object shows is public.
+    records its cost, in one step. A method can choose neither the sensitivity nor the recorded
+    cost. Everything else that the object shows is public.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Measurements(Account):
         return self._n
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the public number of records, or a noisy one that only the first call pays for.
+        """Return the number of records: the public one, or a noisy one that the first call buys.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Measurements(Account):
         block : int
             The number of cells of the smallest block, a power of two.
         price : Fraction
-            The cost of a bucket apart from its deviation, in records.
+            The fixed cost of a bucket, which is added to twice its deviation, in records.
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
         block_price : Fraction
@@ -259,7 +259,7 @@ class Measurements(Account):
     ) -> NoisyGradients:
         """Return noisy sums of the gradients of squared errors of counts, for a demonstration.
 
-        All sums together cost the given epsilon, and all of delta.
+        All sums together cost the given epsilon, and the whole delta of the terms.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Measurements(Account):
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts, and keep the last ones for a call that merges their cells."""
+        """Return exact counts; the last ones are kept for a later call that merges their cells."""
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

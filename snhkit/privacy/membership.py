@@ -1,4 +1,4 @@
-"""Membership inference: the accuracy with which an attacker tells if a unit is in the records."""
+"""Membership inference: how accurately an attacker tells whether a unit is in the records."""
 
 import math
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def membership_accuracy(
     Parameters
     ----------
     mechanism : callable
-        A function of one input that returns the published numbers, always equally many.
+        A function of one input that returns an array of published numbers, of a fixed length.
     one, other : any
         Two inputs, for instance with and without a person.
     runs : int

@@ -78,13 +78,14 @@ def noisy_histogram(
     """
     if not isinstance(histogram, Histogram):
         raise InputError(
-            "noisy_histogram: only the cells of a partition cost epsilon once; give the Histogram "
+            "noisy_histogram: counts must be those of disjoint cells; give the Histogram "
             f"that Grid.count or Partition.count makes, not a {type(histogram).__name__}."
         )
     counts = histogram.counts
-    noise = _noise(counts.shape, price, sensitivity, entropy)
+    noisy = _noise(counts.shape, price, sensitivity, entropy)
+    noisy += counts  # in place, since there may be many cells
     what = "count of one cell" if counts.size == 1 else f"counts of {counts.size:,} cells"
-    return counts + noise, Spend.of(price, what, "parallel")
+    return noisy, Spend.of(price, what, "parallel")
 
 
 def noisy_count(
@@ -199,7 +200,7 @@ def discrete_gaussian(
     shape : int or tuple of int
         The shape of the result.
     scale : Fraction
-        About the standard deviation (see ``gaussian_scale``).
+        The scale, which is about the standard deviation (see ``gaussian_scale``).
     entropy : Entropy
         The source of randomness.
 
@@ -241,7 +242,7 @@ def discrete_gaussian(
 def _filled(
     shape: int | tuple[int, ...], draw: Callable[[int], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return an array of the draws that are accepted of as many candidates as needed."""
+    """Return an array of accepted draws, made from as many candidates as needed."""
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
@@ -281,7 +282,7 @@ def _accepted_as_gaussian(
     """Return True for each draw x with probability exp(-(abs(x) / scale - 1)^2 / 2)."""
     t, s = scale.numerator, scale.denominator
     # With abs(abs(x) / scale - 1) = whole + u / t, half of its square has the three terms
-    # whole^2 / 2, whole u / t and (u / t)^2 / 2, and all must accept.
+    # whole^2 / 2, whole u / t and (u / t)^2 / 2. Each is drawn as an event; all must occur.
     whole, u = np.divmod(abs(abs(draws) * s - t), t)
     accepted = bernoulli_exp(entropy, (u, t), (u, 2 * t))
     for times, part, of in ((whole**2, np.ones_like(u), 2), (whole, u, t)):

@@ -18,9 +18,10 @@ NO_BUDGET = "budget is missing; give the most epsilon that all releases may spen
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:
-    """Return a function that returns points as long as somebody else keeps them in memory.
+    """Return a function that returns points as long as other code keeps them in memory.
 
-    A ledger gets this function, since its owner may keep the ledger and delete the records.
+    A ledger stores this function instead of the records, so that the records can be deleted while
+    the ledger is kept.
     """
     there = weakref.ref(points)
 
@@ -44,7 +45,7 @@ def open_ledger(
         A file, or the ledger of another dataset of the same records; by default a new ledger in
         memory.
     records : callable
-        Returns the records before they are bounded to the unit; None if they are gone.
+        Returns the records before they are bounded to the unit, or None if they were deleted.
     unit : PrivacyUnit
         The unit of privacy.
     budget : Budget, int, float, str, Decimal or Fraction, optional

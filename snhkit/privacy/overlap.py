@@ -11,8 +11,8 @@ from snhkit.privacy.count_source import CountSource
 
 __all__ = ["shares_records"]
 
-_CHANCE = math.exp(-1)  # the largest probability of exactly one, of any Poisson distribution
-_DEVIATIONS = 5  # of a binomial count above its mean: by chance once in three million
+_CHANCE = math.exp(-1)  # the largest probability that a Poisson count is 1, for any mean
+_DEVIATIONS = 5  # standard deviations above the mean; exceeded once in three million
 
 
 def shares_records(source: CountSource, public: Points) -> bool:
@@ -40,12 +40,12 @@ def shares_records(source: CountSource, public: Points) -> bool:
     Notes
     -----
     The test compares the smallest squares of a quadtree, which has 2^24 squares along a side for
-    records in memory. Consider the squares with exactly one public point, and among these the ones
-    with exactly one private record. If the two datasets are independent, a square is among the
-    latter with a probability of at most 1/e, since k e^-k is at most 1/e for every mean k; this
-    holds however dense the places are and however coarsely they were rounded. The datasets are said
-    to share records if many more squares have exactly one of each. The test may miss copied records
-    in a public dataset of fewer than 15 points, or if less than half of the dataset was copied.
+    records in memory. Among the squares with exactly one public point, the test counts those that
+    also have exactly one private record. If the two datasets are independent, this happens in a
+    square with a probability of at most 1/e, since k e^-k is at most 1/e for every mean k. This
+    bound holds for places of any density and any rounding. The datasets are said to share records
+    if the test counts many more squares than the bound allows. The test may miss copied records in
+    a public dataset of fewer than 15 points, or if less than half of the dataset was copied.
     """
     depth = source.max_depth
     held, counts = source.squares(depth)

@@ -1,4 +1,4 @@
-"""The purchase of ``max_per_user``: a noisy quantile of the number of records per person."""
+"""A noisy quantile of the number of records per person, which buys ``max_per_user``."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,21 +28,21 @@ _MAX_BOUND = 2**20
 
 @dataclass(frozen=True)
 class NoisyQuantile:
-    """A bound on the records of each person that is bought: a noisy quantile of records per person.
+    """A choice of ``max_per_user`` by a noisy quantile of the number of records per person.
 
     Give this object to ``PrivateDataset`` as ``max_per_user``. The dataset then charges ``epsilon``
-    to its ledger, and ``data.bought`` has what was measured. If there are public points of the same
-    kind, ``contributions`` chooses a bound on them for nothing.
+    to its ledger, and ``data.bought`` holds the noisy counts. If there are public points of the
+    same kind, ``contributions`` helps to choose a bound at no cost.
 
     Parameters
     ----------
     quantile : float
-        The share of people all of whose records shall be kept, above 0 and at most 1.
+        The share of people whose records are all kept, above 0 and at most 1.
     epsilon : int, float, str, Decimal or Fraction
         The price.
     most : int
         The largest bound that can be chosen, a public number. The candidates are the powers of two
-        below it and the number itself.
+        below ``most``, and ``most`` itself.
 
     Raises
     ------
@@ -63,11 +63,11 @@ class NoisyQuantile:
     Notes
     -----
     The histogram of people by their number of records has one bin for each candidate, and one for
-    people with more records. A person is in one bin, so adding or removing a person, whatever the
-    number of their records, changes one count by 1. Each count gets discrete Laplace noise of scale
-    ``1 / epsilon``. The bound is computed from the noisy counts: the smallest candidate that at
-    most a share ``1 - quantile`` of all people exceed. That share is uncertain by about
-    ``2 / epsilon`` people for every doubling of ``most``, so use many more people than that.
+    people with more records. A person is in one bin, so adding or removing a person with any number
+    of records changes one count by 1. Each count gets discrete Laplace noise of scale ``1 /
+    epsilon``. The bound is the smallest candidate that, by the noisy counts, at most a share ``1 -
+    quantile`` of all people exceed. The noise changes the number of these people by about ``2 /
+    epsilon`` for every doubling of ``most``, so there should be many more people than that.
     """
 
     quantile: float
@@ -124,10 +124,10 @@ class NoisyContributions:
     candidates : ndarray of int, shape (k,)
         Bounds on the number of records, ascending.
     people : ndarray of int, shape (k + 1,)
-        The noisy number of people with more records than the candidate before and at most as many
-        as this one; the last one is that of people with more records than all candidates.
+        The noisy number of people in each range of numbers of records. A range reaches from above
+        one candidate up to the next; the last range is above all candidates.
     epsilon : Fraction
-        The price that was paid for them.
+        The price of these numbers.
 
     Examples
     --------
@@ -153,15 +153,16 @@ class NoisyContributions:
     def table(self, epsilon: Epsilon, count: float) -> "pd.DataFrame":
         """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
-        Everything is computed from the noisy numbers. A person is taken to have as many records as
-        the middle of a range, and people above all candidates one and a half times the largest.
+        The table is computed from the noisy numbers only. People in a range are assumed to have as
+        many records as the middle of the range, and people above all candidates one and a half
+        times the largest candidate.
 
         Parameters
         ----------
         epsilon : int, float, str, Decimal or Fraction
             The epsilon of a release that spends all of it on one noisy count of each cell.
         count : float
-            The number of records in a usual box, from which ``error`` is computed.
+            The number of records in a typical box, from which ``error`` is computed.
 
         Returns
         -------
@@ -202,14 +203,14 @@ class NoisyContributions:
 def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) -> PrivacyUnit:
     """Return the unit that a dataset's arguments describe.
 
-    If ``max_per_user`` is still to be bought, the unit has the largest number that can be.
+    If ``max_per_user`` has not been bought yet, the unit has the largest number that can be bought.
 
     Parameters
     ----------
     kind : str
         The kind of unit, as for ``PrivacyUnit``.
     most : int, NoisyQuantile or None
-        The number of records kept of each person, or the bound that buys one.
+        The number of records to keep of each person, or the quantile that buys this number.
     whose : str
         The word for the party that one user id identifies.
     n : "public" or "private"
@@ -227,7 +228,7 @@ def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) 
     if n == "public":
         raise InputError(
             "max_per_user cannot be bought if n is public, since n is the number of records that "
-            "are kept; give max_per_user as a number, or say n='private'."
+            "are kept; give max_per_user as a number, or n='private'."
         )
     return PrivacyUnit(kind, most.most, whose)
 

@@ -13,7 +13,7 @@ __all__ = ["gaussian_scale", "inverse_scale", "noise_scale"]
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
     """Return sensitivity / epsilon as a fraction whose parts fit into 64-bit integers.
 
-    A quotient of too many digits is rounded up by about one part in 2**40, so the noise is never
+    A quotient with too many digits is rounded up by about one part in 2**40, so the noise is never
     smaller than epsilon requires.
     """
     scale = whole("sensitivity", sensitivity, least=1) / epsilon
@@ -26,8 +26,8 @@ def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
 def gaussian_scale(price: Rho, sensitivity: int) -> Fraction:
     """Return sensitivity / sqrt(2 rho), the scale of Gaussian noise, rounded up.
 
-    The sensitivity is that in the Euclidean norm. The result is larger by about one part in 2**40,
-    so the noise is never smaller than rho requires.
+    The sensitivity is measured in the Euclidean norm. The result is rounded up by about one part in
+    2**40, so the noise is never smaller than rho requires.
     """
     square = whole("sensitivity", sensitivity, least=1) ** 2 / (2 * price.value)
     parts = _parts((square.numerator.bit_length() - square.denominator.bit_length()) // 2)
@@ -35,12 +35,12 @@ def gaussian_scale(price: Rho, sensitivity: int) -> Fraction:
 
 
 def inverse_scale(price: Fraction | Rho, sensitivity: int) -> float:
-    """Return the inverse of the scale of Laplace noise that has the variance a price buys."""
+    """Return the inverse scale of Laplace noise with the variance that a price buys."""
     if isinstance(price, Rho):
         return 2 * math.sqrt(price.value) / sensitivity
     return float(price / sensitivity)
 
 
 def _parts(size: int) -> int:
-    """Return the denominator that gives a scale of about 2**size some 40 digits."""
+    """Return a denominator with which a scale of about 2**size has about 40 binary digits."""
     return 2 ** min(max(41 - size, 0), 61)

@@ -24,7 +24,7 @@ class Spend:
         A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
         "parallel" if each record is in one of the noisy numbers only, so that all of them cost
-        epsilon once. Only ``noisy_histogram`` claims it.
+        epsilon once. Only ``noisy_histogram`` sets "parallel".
     delta : Fraction
         The delta of the call: above 0 for the Gaussian noise of demonstrations.
     rho : Fraction
@@ -33,8 +33,8 @@ class Spend:
     Raises
     ------
     InputError
-        If epsilon and rho are not Fractions of which one is positive and the other 0, delta is not
-        a Fraction in [0, 1), or composition is another word.
+        If epsilon or rho is not a Fraction, not exactly one of the two is positive, delta is not a
+        Fraction in [0, 1), or composition is another word.
 
     Examples
     --------

@@ -95,8 +95,8 @@ def noisy_splits(
 
     The count of each square is lowered by a bias, noise is added, and the square is split if the
     result is above 0. The bias grows with depth, so the privacy loss of a record along its path
-    from the root stays bounded. The root is always split, which depends on no record, and the bias
-    begins at the quarters of the root.
+    from the root stays bounded. The root is always split, which depends on no record, so the bias
+    starts at the root's quarters.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["StoredLedger", "read_ledger"]
 
-_FORMATS = {False: 1, True: 2}  # without and with a delta, which earlier versions do not read
+_FORMATS = {False: 1, True: 2}  # format 2 has a delta; earlier versions cannot read it
 
 
 class StoredLedger(Ledger):
-    """A ledger in a file, which holds every charge on the disk before the charge takes effect.
+    """A ledger in a file, which is written to the disk before any charge takes effect.
 
     All notebooks and processes that open the same file share one budget, also after a restart. If a
     process is killed while a charge is open, the charge stays spent.
@@ -39,7 +39,7 @@ class StoredLedger(Ledger):
         records is refused.
     unit : PrivacyUnit
         The unit of privacy, the same at every opening. Unless n is public, ``max_per_user`` may
-        differ: neighbouring datasets are the same, whatever number of records is kept.
+        differ, since it does not change which datasets are neighbours.
     budget : Budget, int, float, str, Decimal or Fraction, optional
         The largest epsilon that all charges together may reach; required for a new file. For an
         existing file, leave it out or give the same budget.

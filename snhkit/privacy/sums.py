@@ -1,4 +1,4 @@
-"""What the entries of a ledger add up to, as epsilon at the budget's delta."""
+"""The total of a ledger's entries, as an epsilon at the budget's delta."""
 
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR

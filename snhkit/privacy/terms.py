@@ -57,9 +57,10 @@ class Terms:
 
     @property
     def exponent(self) -> int:
-        """The e for which a count that costs a share s of the price has a variance s^-e as large.
+        """The exponent e by which the variance of a count depends on its share of the price.
 
-        The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
+        A count that costs a share s of the price has s^-e times the variance of a count that costs
+        the whole price. The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
         """
         return 1 if self.rho else 2
 

@@ -1,4 +1,4 @@
-"""The unit of privacy: one record, or one person's records, all or those of a window of days."""
+"""The unit of privacy: one record, all records of a person, or those in a window of days."""
 
 import re
 from collections.abc import Mapping
@@ -159,7 +159,7 @@ class PrivacyUnit:
 
     @property
     def sentence_for_any_bound(self) -> str:
-        """The sentence of a ledger, whose releases may have kept different numbers of records."""
+        """The description in a ledger, whose releases may keep different numbers of records."""
         if self.max_per_user is None or self.n_public:
             return self.sentence
         return f"all records of {self._one}"
@@ -167,8 +167,8 @@ class PrivacyUnit:
     def has_neighbours_of(self, other: "PrivacyUnit") -> bool:
         """Return whether two units define the same neighbouring datasets, so that costs add up.
 
-        Adding or removing a person adds or removes all their records, whatever number of them is
-        kept. Only where n, the number of kept records, is public, the numbers must be equal.
+        Adding or removing a person adds or removes all of their records, however many are kept. The
+        numbers to keep must be equal only if n, the number of kept records, is public.
         """
         if self.n_public:
             return self == other
@@ -194,7 +194,8 @@ class PrivacyUnit:
         Notes
         -----
         If n is public, a unit is replaced. Counts of disjoint cells then change by a vector of
-        at most sqrt(2) times the Euclidean norm, so rho is doubled; of pure noise, epsilon is.
+        at most sqrt(2) times the Euclidean norm, so rho is doubled. Without a delta, epsilon is
+        doubled.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)
@@ -259,7 +260,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return a number, from 0, for each record's person, or person and window, shape (n,).
+        """Return the number, from 0, of the unit that each record belongs to, shape (n,).
 
         Raises
         ------
@@ -269,7 +270,7 @@ class PrivacyUnit:
         if points.user is None:
             raise InputError(
                 f"unit={self.kind!r} needs the user of each record, and these points have none: "
-                "read them with their user column, or promise less with unit='record'."
+                "read them with their user column, or use the weaker unit='record'."
             )
         days = self.window_days
         if days is None:
@@ -278,7 +279,7 @@ class PrivacyUnit:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
                 "read them with their column of times (time='COLUMN'), give Points their day, or "
-                "promise more with unit='user'."
+                "use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)

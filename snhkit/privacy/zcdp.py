@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy (zCDP): rho, and what it means as (epsilon, delta)."""
+"""Zero-concentrated differential privacy (zCDP): rho, and its conversion to (epsilon, delta)."""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -72,7 +72,7 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     For every order alpha > 1, rho-zCDP implies (epsilon, delta)-DP with epsilon = alpha rho +
     log(1 - 1 / alpha) - log(alpha delta) / (alpha - 1) (Canonne, Kamath and Steinke, "The Discrete
     Gaussian for Differential Privacy", 2020, Corollary 13). A search finds a good order; the
-    result is valid for any.
+    result is valid for any order.
     """
     _check(epsilon, delta)
 
@@ -157,7 +157,7 @@ def _offset(alpha: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
 
 
 def _best_order(loss) -> NDArray[np.float64]:
-    """Return orders around the one of least loss."""
+    """Return orders close to the one with the smallest loss."""
     low, high = -12.0, 40.0  # logarithms of alpha - 1
     for _ in range(6):
         logs = np.linspace(low, high, 401)
@@ -167,7 +167,7 @@ def _best_order(loss) -> NDArray[np.float64]:
 
 
 def rounded(value: float, rounding: str) -> Fraction:
-    """Return a number with 9 significant digits, rounded in a direction of ``decimal``."""
+    """Return a number with 9 significant digits, by a rounding mode of the ``decimal`` module."""
     return Fraction(Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value)))
 
 

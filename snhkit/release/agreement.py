@@ -24,7 +24,7 @@ def disagreement(release: Release, private: Measurements) -> str:
     for name, value in measured.items():
         if getattr(release, name) != value:
             return (
-                f"a release whose {name} is not what was measured; make the release with "
+                f"a release whose '{name}' differs from the measurements; make the release with "
                 "snhkit.builders.base.publish."
             )
     return ""

@@ -10,7 +10,7 @@ __all__ = ["card_json", "card_markdown"]
 
 
 def card_json(release: Release) -> str:
-    """Return the card of a release as a JSON object: all of its file but the model.
+    """Return the card of a release as a JSON object: the description in its file, and more.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def card_json(release: Release) -> str:
     str
         The description of the file (docs/file_format.md) without the settings of the model; and
         ``delta``, ``rho`` (0 without Gaussian noise), ``neighbours`` (what the release hides) and
-        ``epsilon_of_neighbours`` (at which cost), ``public`` (what it does not hide), ``warning``
-        and ``checksum`` (SHA-256 of the file).
+        ``epsilon_of_neighbours`` (at which epsilon), ``public`` (what the release does not hide),
+        ``warning`` and ``checksum`` (SHA-256 of the file).
 
     Examples
     --------
@@ -56,7 +56,7 @@ def card_markdown(release: Release) -> str:
     Parameters
     ----------
     release : Release
-        The release. Its texts, which may come from a file of anyone, are escaped.
+        The release. Its texts are escaped, since they may come from an untrusted file.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 A release file is one safetensors file. Its metadata has the key ``snhkit``, whose value is a JSON
 object: ``format``, ``kind`` (which model), ``settings`` and the names and values that
-``Release.description`` lists. Its arrays are those of the model. Nothing in the file can run.
+``Release.description`` lists. Its arrays are those of the model. The file contains no executable
+code.
 """
 
 import json
@@ -33,10 +34,10 @@ __all__ = [
 ]
 
 FORMAT = 1
-# No count and no variance is larger, and with these all that answers need stays finite.
+# No count or variance is larger, and up to this number all computed answers are finite.
 _LARGEST = 2**128
 _MOST_ARRAYS = 1_000
-# Of lists, objects and their values: as Python objects they take up to thirty times their text.
+# The limit on lists, objects and values, which take up to thirty times the memory of their text.
 _MOST_VALUES = 1_000_000
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
 
@@ -59,7 +60,8 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
     """Return the description and the arrays of a release file, both unchecked.
 
-    The arrays cannot be larger than the file, and the description may have only so many values.
+    The arrays cannot be larger than the file, and the number of values in the description is
+    limited.
 
     Parameters
     ----------
@@ -110,8 +112,8 @@ def check_format(description: Any) -> None:
     """Raise InputError if a description names a format that this version does not read."""
     if isinstance(description, dict) and description.get("format", FORMAT) != FORMAT:
         raise InputError(
-            f"format {str(description['format'])[:20]} is not one that this version reads "
-            f"({FORMAT})."
+            f"format {str(description['format'])[:20]} is not supported; this version reads "
+            f"format {FORMAT}."
         )
 
 
@@ -151,8 +153,8 @@ def check_numbers(value: Any) -> None:
 def encoded_spend(spend: Spend) -> list[str]:
     """Return a spend as texts: epsilon, what was bought and the composition, delta, and rho.
 
-    Delta is left out where it and rho are 0, and rho where it is 0. Earlier versions of snhkit,
-    which know no delta or no rho, refuse a spend of more texts than they know.
+    Delta is left out if delta and rho are 0, and rho is left out if it is 0. Earlier versions of
+    snhkit, which do not know delta or rho, refuse a spend that has these texts.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
     if spend.rho:

@@ -12,19 +12,19 @@ from snhkit.release.file import decoded_spend, fraction
 
 __all__ = ["check_header"]
 
-_MAX_DEPTH = 32  # objects and lists inside each other
+_MAX_DEPTH = 32  # levels of nested objects and lists
 _MAX_TEXT = 10_000  # characters
 _LARGEST_N = 2**53
 _LARGEST_RHO = 2**100
 
 
 def check_header(header: Any) -> dict[str, Any]:
-    """Return the header of a release file, provided that every field has its type.
+    """Return the header of a release file after a check of every field.
 
     Parameters
     ----------
     header : object
-        JSON values, which may come from anyone.
+        Untrusted JSON values.
 
     Returns
     -------
@@ -34,8 +34,8 @@ def check_header(header: Any) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Naming the first field that is missing or is not of its type, or if the spends do not add
-        up to epsilon.
+        If a field is missing or has a wrong type, or the spends do not add up to epsilon; the
+        message names the first such field.
 
     Examples
     --------
@@ -75,10 +75,10 @@ def _check_gaussian(
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")
     if total(spends):
-        raise InputError("damaged: its spends are of Gaussian and of other noise.")
+        raise InputError("damaged: only some of its spends are for Gaussian noise.")
     delta = fraction("a delta", told)
     if not 0 < delta < 1 or max(rho, 1 / rho, epsilon) > _LARGEST_RHO:
-        raise InputError("damaged: its delta must be between 0 and 1, and rho and epsilon usual.")
+        raise InputError("damaged: its delta, rho or epsilon is out of range.")
     if rho > rho_of(epsilon, delta):
         raise InputError(
             f"damaged: its spends, rho = {rho}, do not imply epsilon = {header['epsilon']} at "

@@ -1,4 +1,4 @@
-"""Intervals for true counts: the noise, and a calibrated share for what no theory gives."""
+"""Intervals for true counts, from the known noise and from errors measured on public cities."""
 
 import json
 from collections.abc import Mapping
@@ -33,13 +33,13 @@ LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 
 """Probabilities of the quantiles that the table holds."""
 
 CELLS = (0.1, 0.5, 2.0, 8.0, 40.0)
-"""Bounds between bins of the number of cells in a box."""
+"""Boundaries of the bins of the number of cells in a box."""
 
 ANSWERS = (-2.0, 0.5, 2.0, 6.0, 20.0, 60.0, 200.0, 1000.0)
-"""Bounds between bins of the answer times epsilon."""
+"""Boundaries of the bins of the answer times epsilon."""
 
 SIDES_M = (100.0, 300.0, 1_000.0)
-"""Bounds between bins of the side of a square of the same area, in metres."""
+"""Boundaries of the bins of the side, in metres, of a square with the query's area."""
 
 SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
 _ANY = "any"  # for methods that the table does not name
@@ -60,7 +60,7 @@ class Asked:
         Number of the release's cells that the query covers; a partly covered cell counts as the
         covered fraction.
     epsilon : float
-        Epsilon for each record.
+        Epsilon per record.
     """
 
     def __init__(
@@ -110,8 +110,9 @@ def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
 def scales(asked: Asked) -> NDArray[np.float64]:
     """Return the unit of errors of each query, in records, shape (q,).
 
-    The square is the noise's variance where it is known, and the variances of one noisy count and
-    of a count of the size of the answer at the resolution of the noise.
+    The unit is the square root of a sum of three terms: the variance of the noise, where it is
+    known; the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the
+    answer is positive.
     """
     one = 1 / asked.epsilon
     known = np.where(np.isnan(asked.variance), 0.0, asked.variance)
@@ -119,7 +120,7 @@ def scales(asked: Asked) -> NDArray[np.float64]:
 
 
 def bins_of(asked: Asked) -> NDArray[np.int64]:
-    """Return the number of each query's bin of the table, shape (q,)."""
+    """Return the number of the bin in the table that each query falls in, shape (q,)."""
     side = np.digitize(np.sqrt(asked.area), SIDES_M)
     cells = np.digitize(asked.cells, CELLS)
     answer = np.digitize(asked.answers * asked.epsilon, ANSWERS)
@@ -141,8 +142,8 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        The bounds in records; nan where neither the noise is known nor the errors of the method
-        were measured.
+        The bounds in records; nan where the noise is unknown and the errors of the method were not
+        measured.
 
     Raises
     ------
@@ -194,7 +195,7 @@ def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def interval_table() -> Mapping[str, Any]:
-    """Return the table of quantiles with its provenance, as it is shipped."""
+    """Return the table of quantiles that comes with snhkit, with its provenance."""
     return _table()
 
 
@@ -216,7 +217,7 @@ def _quantiles(method: str) -> NDArray[np.float64]:
 
 
 def _filled(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return quantiles in which bins that were not measured are those of the nearest bin."""
+    """Return quantiles in which each unmeasured bin has those of the nearest measured bin."""
     place = np.stack(np.unravel_index(np.arange(len(quantiles)), SHAPE), axis=1)
     known = np.flatnonzero(np.isfinite(quantiles).all(axis=1))
     apart = np.abs(place[:, None] - place[known][None]) @ np.array([3, 2, 1])

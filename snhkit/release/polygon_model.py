@@ -15,8 +15,8 @@ from snhkit.release.polygon_partition import PolygonPartition
 
 __all__ = ["PolygonModel"]
 
-_BOXES = 512  # answered at a time
-_MAX_DRAWN = 256  # cells a side for maps
+_BOXES = 512  # boxes that are answered at a time
+_MAX_DRAWN = 256  # cells per side, for maps
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +87,7 @@ class PolygonModel:
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Clip boxes to the region and return ``answer`` of them; boxes outside it get 0."""
+        """Return ``answer`` of boxes clipped to the region; boxes outside the region get 0."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))
@@ -108,7 +108,7 @@ class PolygonModel:
         return int(self.values[-1])
 
     def remarks(self) -> dict[str, str]:
-        """Return the lines that a release's card has for this kind of model."""
+        """Return the lines on the districts for the card of a release."""
         said = "a noisy count with standard error"
         return {
             "Districts": f"{len(self.partition):,}, each {said} {math.sqrt(self.variance):.3g}",
@@ -133,7 +133,7 @@ class PolygonModel:
         Raises
         ------
         InputError
-            If a value is missing or cannot be one of this model.
+            If a value is missing or invalid.
         """
         labels, variance = settings["labels"], float(settings["variance"])
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):

@@ -44,7 +44,7 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _of_partition(cells: Partition, noise: CellNoise, shapes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return variances for cells with noise of their own and noise of coarse cells (AG)."""
+    """Return variances for an adaptive grid: noise of cells, and shared noise of coarse cells."""
     owner, _, share = cover(cells, shapes)
     found = noise.variance * np.bincount(owner, share**2, len(shapes))
     coarse = noise.coarse
@@ -86,7 +86,7 @@ def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -
 
 
 def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.float64]:
-    """Return sums over blocks of ``size`` cells, of which the first cell here may be any."""
+    """Return sums over blocks of ``size`` cells; the first block may be incomplete."""
     ends = np.arange(size - first % size, w.shape[axis], size)
     return np.add.reduceat(w, np.concatenate([[0], ends]), axis=axis)
 
@@ -94,7 +94,7 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _grid_weights(
     grid: Grid, shapes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], list[tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Return the polygons that reach the grid, and the share of each cell in their bounds."""
+    """Return the polygons that reach the grid, with the share of each cell that each covers."""
     owner, boxes, share = cover(grid, shapes)
     reached = np.unique(owner)
     return reached, [_weights(grid, boxes[owner == i], share[owner == i]) for i in reached]

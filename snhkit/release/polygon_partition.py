@@ -16,10 +16,10 @@ from snhkit.release.shapes import polygons_in
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 
 OVERLAP_TOLERANCE = 1e-3
-"""Share of the smaller polygon's area up to which two may overlap, as digitised borders do."""
+"""The largest allowed overlap of two polygons, as a share of the smaller one's area."""
 
-_SAME, _ROUNDING = 1e-4, 1e-6  # shares of an area: two drawings may differ by this; nothing
-_RECORDS, _SHAPES = 65_536, 256  # looked up at a time
+_SAME, _ROUNDING = 1e-4, 1e-6  # shares of an area that count as equal shapes, and as rounding
+_RECORDS, _SHAPES = 65_536, 256  # records and shapes that are looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
 
@@ -27,16 +27,16 @@ _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 class PolygonPartition:
     """Disjoint polygons in a region, and the cell "outside" for all other places.
 
-    Every record belongs to exactly one cell: the first polygon, by order, that contains the
-    record or has the record on its border; "outside" if there is no such polygon. So one record
-    changes one count, whatever the shapes are, and one epsilon pays for all counts.
+    Every record belongs to exactly one cell: the first polygon, by order, that contains the record
+    or has the record on its border; "outside" if there is no such polygon. So one record changes
+    one count, and one epsilon pays for all counts.
 
     Parameters
     ----------
     region : Region
         The region of the records.
     labels : sequence of str
-        A label for each polygon, none of them twice.
+        A unique label for each polygon.
     shapes : array of shapely geometries, shape (c,)
         Valid polygons or multipolygons inside the region, in its metres.
 
@@ -45,13 +45,13 @@ class PolygonPartition:
     shapes : ndarray of MultiPolygon, shape (c,)
         The polygons.
     areas : ndarray, shape (c + 1,)
-        Square metres of each polygon and of what lies outside all of them.
+        The area in square metres of each polygon, and of the region outside all polygons.
 
     Raises
     ------
     InputError
-        If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or
-        a polygon is invalid, has no area, reaches out of the region or shares its label.
+        If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or a
+        polygon is invalid, has no area, extends beyond the region, or has the label of another.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class PolygonPartition:
         self._tree = shapely.STRtree(self.shapes)
         self._prove_disjoint(areas)
         outside = region.side_m**2 - areas.sum()
-        # Borders that overlap by slivers may leave less than nothing.
+        # Overlapping slivers could make the area outside negative.
         outside = outside if outside > _ROUNDING * region.side_m**2 else 0.0
         self.areas = np.append(areas, outside)
         self._bounds = shapely.bounds(self.shapes)
@@ -97,8 +97,7 @@ class PolygonPartition:
     def of(cls, region: Region, polygons: Polygons) -> "PolygonPartition":
         """Cut declared polygons to a region.
 
-        A polygon that reaches out of the region is cut at the region's border, and one that lies
-        outside the region altogether is left out: no record can be there.
+        Polygons are cut at the region's border; polygons outside the region are left out.
 
         Raises
         ------
@@ -154,7 +153,7 @@ class PolygonPartition:
     def shares(
         self, shapes: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return which cells each of some shapes covers, and the share of each cell that it covers.
+        """Return the cells that each shape covers, and the covered share of each cell's area.
 
         Parameters
         ----------
@@ -164,10 +163,10 @@ class PolygonPartition:
         Returns
         -------
         shape, cell : ndarray of int, shape (p,)
-            Numbers of a shape and of a cell; cell c is "outside".
+            The number of the shape and of the cell in each pair; cell c is "outside".
         share : ndarray, shape (p,)
-            Share of the cell's area that lies in the shape. A shape that is one of the polygons,
-            up to a ten-thousandth of its area, has all of that polygon and nothing else.
+            The share of the cell's area that lies in the shape. A shape that equals a polygon, up
+            to a ten-thousandth of its area, covers exactly that polygon.
         """
         shapely.prepare(shapes)
         shape, cell = self._tree.query(shapes)  # by bounding boxes
@@ -191,10 +190,10 @@ class PolygonPartition:
     def _common_areas(
         self, shapes: NDArray[Any], shape: NDArray[np.int64], cell: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return for pairs of a shape and a polygon the area they have in common, shape (p,)."""
+        """Return the common area of the shape and the polygon in each pair, shape (p,)."""
         low_x, low_y, high_x, high_y = self._bounds[cell].T
         west, south, east, north = shapely.bounds(shapes)[shape].T
-        # Most pairs of boxes and small polygons need no look at the polygons' vertices.
+        # For most pairs of a box and a small polygon, comparing the bounds is enough.
         within = (west <= low_x) & (south <= low_y) & (high_x <= east) & (high_y <= north)
         covered = within & _are_boxes(shapes)[shape]
         rest = np.flatnonzero(~covered)
@@ -211,7 +210,7 @@ class PolygonPartition:
         return area
 
     def _prove_disjoint(self, areas: NDArray[np.float64]) -> None:
-        """Raise InputError if two polygons have more than slivers in common."""
+        """Raise InputError if two polygons overlap by more than ``OVERLAP_TOLERANCE``."""
         if areas.sum() > (1 + OVERLAP_TOLERANCE) * self.region.side_m**2:
             raise InputError(
                 "the districts overlap: together they are larger than the region; give every "
@@ -227,7 +226,7 @@ class PolygonPartition:
             for k in np.flatnonzero(common > limit)[:1]:
                 raise InputError(
                     f"the districts {self.labels[one[k]]!r} and {self.labels[other[k]]!r} overlap "
-                    f"by {common[k]:,.0f} m²; give that place to one of them, as "
+                    f"by {common[k]:,.0f} m²; give this area to one of them, as "
                     "shape.difference(other_shape) does, or leave one out."
                 )
 
@@ -237,8 +236,8 @@ class PolygonPartition:
         Returns
         -------
         dict
-            ``coordinates``, shape (v, 2), in metres, and where each ring starts among the
-            coordinates, each polygon among the rings, and each district among the polygons.
+            ``coordinates``, shape (v, 2), in metres, and the start of each ring among the
+            coordinates, of each polygon among the rings, and of each district among the polygons.
         """
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {
@@ -344,7 +343,7 @@ def _refuse_others(
 
 
 def _refuse_starts(name: str, starts: NDArray, length: int, least: int) -> None:
-    """Raise InputError unless ``starts`` cuts ``length`` items into parts of at least ``least``."""
+    """Raise InputError unless ``starts`` cuts ``length`` items into parts of ``least`` or more."""
     whole = starts.ndim == 1 and starts.dtype.kind == "i" and len(starts) >= 2
     if not whole or starts[0] != 0 or starts[-1] != length or (np.diff(starts) < least).any():
         raise InputError(f"the array {name} of the districts is damaged.")

@@ -1,4 +1,4 @@
-"""Polygons as boxes that a release can answer, and the share of each box that counts."""
+"""Polygons as boxes that a release can answer, with the share of each box in its polygon."""
 
 from typing import Any
 
@@ -14,9 +14,10 @@ __all__ = ["cover"]
 def cover(
     cells: Grid | Partition, polygons: NDArray[Any]
 ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
-    """Return the boxes and cells that cover polygons, with the share of each that counts.
+    """Return boxes that cover polygons, and the share of each box that lies in its polygon.
 
-    Boxes consist of whole cells inside a polygon. Cells on the edge of a polygon come one by one.
+    A box inside a polygon may consist of several whole cells. Each cell on the edge of a polygon is
+    a box of its own.
 
     Parameters
     ----------

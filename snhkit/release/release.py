@@ -46,9 +46,10 @@ class Release:
     unit : PrivacyUnit
         The unit of privacy.
     n : int or None
-        The number of records: declared public, or bought and then noisy; None where not needed.
+        The number of records: exact if it was declared public, noisy if it was bought, and None if
+        it was not needed.
     replayable : bool
-        Whether the noise came from a seed; then the release protects nobody.
+        Whether the noise came from a seed, in which case the release protects nobody.
     spends : tuple of Spend
         The spends that make up epsilon.
     model : Model
@@ -111,9 +112,9 @@ class Release:
         """Return the estimated counts of boxes or polygons, shape (q,).
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
-        inside it; a cell on the edge counts by the share of its area inside. The counts of disjoint
-        polygons therefore add up. SNH answers polygons from its trained map of cells; with the
-        paper's network, from blocks of its noisy grid.
+        inside it; a cell on the edge contributes the share of its area that is inside. The counts
+        of disjoint polygons therefore add up. SNH answers polygons from its trained map of cells;
+        with the paper's network, from blocks of its noisy grid.
 
         Parameters
         ----------
@@ -149,7 +150,7 @@ class Release:
     ) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the answers, in records, shape (q,).
 
-        Records that do not lie evenly inside cells cause a further error, which no theory gives.
+        Records that do not lie evenly inside cells cause a further error, which is not included.
         Parts outside the region have no noise.
 
         Parameters
@@ -184,8 +185,9 @@ class Release:
         """Return bounds between which the true counts can be expected to lie, shape (q, 2).
 
         The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
-        errors of networks. All but the noise is an estimate from public cities and no promise;
-        docs/benchmarks.md has the shares of true counts that intervals held on other cities.
+        errors of networks. Except for the noise, these allowances are estimates from public cities
+        and not guarantees; docs/benchmarks.md states the share of true counts of other cities that
+        lay within the bounds.
 
         Parameters
         ----------
@@ -197,8 +199,8 @@ class Release:
         Returns
         -------
         ndarray
-            Lower and upper bounds in records, not below 0; nan if neither theory nor measurements
-            on public cities tell the errors of the method, as for ``SNH``.
+            Lower and upper bounds in records, not below 0; nan if the errors of the method are
+            known neither from theory nor from measurements on public cities, as for ``SNH``.
 
         Raises
         ------
@@ -255,7 +257,7 @@ class Release:
     def description(self) -> dict[str, Any]:
         """Return the fields of a release file's header, as JSON values.
 
-        The arrays of the model are not among them.
+        The arrays of the model are not included.
         """
         return {
             "kind": self.model.kind,

@@ -17,20 +17,20 @@ __all__ = ["outside", "polygons_in"]
 
 _LONGEST_EDGE_M = 1_000  # the middle of such an edge moves by centimetres under a projection
 _AREAL = 2  # shapely's dimension of polygons
-_SLACK = 1.01  # coordinates a little beyond the globe are rounding, not another unit
+_SLACK = 1.01  # coordinates may be beyond the globe's by this factor, from rounding
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
-    """Return the polygons of a frame on the region's plane, cut to about the region.
+    """Return the polygons of a frame in the region's metres, cut near the region's border.
 
     Parameters
     ----------
     region : Region
         The region of a release.
     frame : GeoDataFrame or GeoSeries
-        q polygons, in any CRS. Of a collection, as ``make_valid`` returns some, only the polygons
-        count. Longitudes may be from -180 to 180 or from 0 to 360 degrees, and polygons may be
-        cut at the antimeridian.
+        q polygons, in any CRS. In a geometry collection, which ``make_valid`` may return, only the
+        polygons count. Longitudes may be from -180 to 180 or from 0 to 360 degrees, and polygons
+        may be cut at the antimeridian.
 
     Returns
     -------
@@ -40,9 +40,9 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     Raises
     ------
     InputError
-        If the frame has no geometry or no CRS, a shape is not a valid polygon, an edge crosses
-        the antimeridian the long way round, or no polygon reaches the region because coordinates
-        are swapped or in another CRS than the frame names.
+        If the frame has no geometry or no CRS, a shape is not a valid polygon, an edge spans more
+        than 180 degrees of longitude, or no polygon reaches the region because coordinates are
+        swapped or in another CRS than the frame names.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def outside(region: Region, polygons: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _checked(frame: object) -> tuple[NDArray[Any], "CRS"]:
-    """Return the polygons of a frame and its CRS; raise InputError if a shape is no polygon."""
+    """Return the polygons of a frame and its CRS; raise InputError if a shape is not a polygon."""
     if isinstance(frame, gpd.GeoDataFrame) and frame.active_geometry_name is None:
         raise InputError("answer: the frame has no active geometry; choose one with set_geometry.")
     if not isinstance(frame, (gpd.GeoDataFrame, gpd.GeoSeries)):
@@ -116,7 +116,7 @@ def _full_turn(crs: "CRS") -> float:
 def _cut(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float
 ) -> NDArray[Any]:
-    """Return the parts of shapes inside a box, after shifting longitudes by whole turns."""
+    """Return the parts of shapes inside a box, after shifts by 360 degrees of longitude."""
     west, south, east, north = nearby
     found = shapely.intersection(shapes, shapely.box(*nearby))
     for shift in (-turn, turn) if turn else ():
@@ -128,15 +128,15 @@ def _cut(
 
 
 def _refuse_long_way_round(shapes: NDArray[Any], turn: float) -> None:
-    """Raise InputError if an edge is longer than half a turn of longitude.
+    """Raise InputError if an edge spans more than 180 degrees of longitude.
 
-    Such an edge may be meant to cross the antimeridian, which it does not.
+    Such an edge was probably meant to cross the antimeridian, but runs the other way round.
     """
     parts, shape_of = shapely.get_parts(shapes, return_index=True)
     rings, part_of = shapely.get_rings(parts, return_index=True)
     xy, ring_of = shapely.get_coordinates(rings, return_index=True)
     edge = np.where(ring_of[1:] == ring_of[:-1], np.abs(np.diff(xy[:, 0])), 0)
-    # A whole turn is the edge of the map, as along a pole.
+    # An edge of 360 degrees is the edge of the map, for instance along a pole.
     for k in np.flatnonzero((edge > turn / 2) & (edge < turn * (1 - 1e-9)))[:1]:
         raise InputError(
             f"answer: shape {shape_of[part_of[ring_of[k]]]} has an edge across {edge[k]:g} degrees "

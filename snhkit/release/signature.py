@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_signature", "key_name", "new_key", "sign", "signature_path"]
 
-_MOST_BYTES = 10_000  # of a key or a signature: far more than they have
+_MOST_BYTES = 10_000  # limit for a key or a signature, far above their real sizes
 
 
 def signature_path(path: Path) -> Path:
-    """Return where the signature of a file lies: beside it, with ``.sig`` added to the name."""
+    """Return the path of a file's signature, which is the file's path with ``.sig`` added."""
     return path.with_name(path.name + ".sig")
 
 
@@ -92,7 +92,7 @@ def check_signature(data: bytes, signature: Path, key: Path) -> None:
     Raises
     ------
     InputError
-        If the signature does not fit, a file is missing or holds something else, or cryptography
+        If the signature does not match, a file is missing or holds something else, or cryptography
         is not installed.
     """
     public = _public(key)
@@ -149,7 +149,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
 
     try:
         key = load_pem_private_key(_content(path, "private key"), password=None)
-    except (ValueError, TypeError):  # not PEM, or with a password
+    except (ValueError, TypeError):  # not PEM, or protected by a password
         key = None
     if not isinstance(key, kind):
         raise InputError(f"{path}: not a private key as snhkit keygen writes it.")

@@ -27,7 +27,8 @@ def entropy(public: Points) -> float:
     Returns
     -------
     float
-        From 0, all in one cell, to ln(512^2) = 12.48, evenly spread. It cannot exceed ln(n).
+        The entropy, from 0 (all points in one cell) to ln(512^2) = 12.48 (evenly spread), and at
+        most ln(n).
 
     Raises
     ------
@@ -58,7 +59,7 @@ def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> ND
     Parameters
     ----------
     n : array, shape (q,)
-        Numbers of records; less than 1 counts as 1.
+        Numbers of records; values below 1 count as 1.
     epsilon : array, shape (q,)
         Epsilon per record.
     h : array, shape (q,), optional

@@ -16,7 +16,7 @@ __all__ = ["Experiment", "Journal"]
 
 
 class Experiment(NamedTuple):
-    """One measured build, with the fields that the journal's file has for it."""
+    """One build whose error is measured; its fields are columns of the journal's file."""
 
     dataset: str
     points: str
@@ -78,7 +78,7 @@ class Journal:
             Experiment(*row[:-1]): number(target.name, line, "error", row[-1], least=0)
             for line, row in enumerate(rows, start=3)
         }
-        if whole != table:  # what an interruption left of a line
+        if whole != table:  # an interruption left an incomplete last line
             os.truncate(target, len((first + whole).encode()))
         return cls(target, errors)
 
@@ -102,7 +102,7 @@ class Journal:
         return found
 
     def add(self, experiment: Experiment, error: float) -> None:
-        """Add the error of an experiment, in one write."""
+        """Add the error of an experiment; the file gets it in one write."""
         self.errors[experiment] = error
         if self.path is not None:
             line = io.StringIO()

@@ -23,6 +23,7 @@ from snhkit.select.search import Search, best_values
 
 if TYPE_CHECKING:
     import pandas as pd
+    from distributed import Client
 
     from snhkit.select.regression import Trees
 
@@ -42,8 +43,8 @@ class ParamSelect:
 
     The best cell width depends on the number of records, on epsilon, and on how clustered a city
     is. Trying widths on private records would cost epsilon. ParamSelect therefore tries them on
-    public cities, and a regression predicts from those results the width for the private city. The
-    only thing it uses of the private records is their number n.
+    public cities, and a regression predicts the width for the private city from those results. Of
+    the private records, the regression uses only the number n.
 
     Parameters
     ----------
@@ -91,8 +92,9 @@ class ParamSelect:
         (``benchmarks/denoised_widths.py``).
 
         Nothing is converted to your region. In a region of another side, the same n means another
-        density, and the entropy is that of other cells; no warning detects this. For such regions,
-        for other query sizes or for another method, use ``fit`` on public cities of that kind.
+        density, and the cells of the entropy have another width; no warning tells you so. For such
+        regions, for other query sizes or for another method, use ``fit`` on public cities of that
+        kind.
 
         Parameters
         ----------
@@ -116,15 +118,16 @@ class ParamSelect:
         repeats: int = 1,
         seed: int = 0,
         n_jobs: int = 1,
+        client: "Client | None" = None,
     ) -> "ParamSelect":
         """Return a ParamSelect fitted to the best values that experiments on public data find.
 
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, which are looked at without privacy. Each stands in for the
-            private records. It also serves as the public points that say where queries are
-            expected, so networks are trained with that workload.
+            Public data sets by name, which are used without privacy. Each stands in for the private
+            records. It also serves as the public points that say where queries are expected, so
+            networks are trained with that workload.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder
@@ -138,9 +141,9 @@ class ParamSelect:
             does not repeat the experiments in it. A run may therefore be interrupted at any time,
             and a later call may ask for more datasets, epsilons, values or repeats.
         sizes_m : (float, float)
-            Smallest and largest side of the squares that are asked, in metres.
+            Smallest and largest side of the test squares, in metres.
         queries : int
-            The number of squares that are asked, centred on points of the data set.
+            The number of test squares, centred on points of the data set.
         repeats : int
             The number of draws of the noise that errors are averaged over.
         seed : int
@@ -148,15 +151,17 @@ class ParamSelect:
             secrecy, because the data are public.
         n_jobs : int
             Number of processes; -1 for one on each core.
+        client : distributed.Client, optional
+            A Dask cluster that runs the experiments instead, on all of its workers.
 
         Raises
         ------
         InputError
             If the builder has no such parameter or refuses a value, or if the file cannot be read
-            or was begun with other settings. No experiment has been run then.
+            or was begun with other settings. These checks come before all experiments.
         """
         asked = Search(builder, parameter, sizes_m, queries, seed)
-        return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs))
+        return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs, client))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
@@ -165,7 +170,7 @@ class ParamSelect:
         Raises
         ------
         InputError
-            If the file cannot be read or is no table of labels.
+            If the file cannot be read or is not a table of labels.
         """
         return cls(read_labels(path))
 
@@ -200,7 +205,7 @@ class ParamSelect:
         Warns
         -----
         OutOfRangeWarning
-            If n, epsilon or entropy is beyond those of the labels.
+            If n, epsilon or the entropy is outside the range of the labels.
         """
         return self._value(n, epsilon, public)
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from snhkit.select.labels import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
+    from distributed import Client
 
 __all__ = ["Exam", "Search", "best_values"]
 
@@ -40,7 +41,7 @@ __all__ = ["Exam", "Search", "best_values"]
 class Search:
     """The settings of a search: the parameter that is varied, and how errors are measured.
 
-    ``ParamSelect.fit`` describes them.
+    ``ParamSelect.fit`` describes the fields.
     """
 
     builder: Builder
@@ -116,8 +117,8 @@ class Exam:
     def terms(self, experiment: Experiment) -> Terms:
         """Return the terms of an experiment's release.
 
-        The points of the data set also say where queries are expected. One record is hidden, and n
-        is public.
+        The points of the data set also say where queries are expected. The unit of privacy is a
+        record, and n is public.
         """
         unit = PrivacyUnit.of("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
@@ -145,10 +146,11 @@ def best_values(
     repeats: int,
     path: str | os.PathLike[str] | None,
     n_jobs: int,
+    client: "Client | None",
 ) -> "pd.DataFrame":
     """Return the table of labels to which ``ParamSelect.fit`` fits its regression."""
     import pandas as pd
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, parallel_config
 
     _refuse(search, datasets, epsilons, grid, repeats)
     values = {repr(value): value for value in map(_plain, grid)}
@@ -171,10 +173,11 @@ def best_values(
     todo = journal.missing(wanted)
     if todo:
         calls = (delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo)
-        workers = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        there = nullcontext() if client is None else parallel_config("dask", client=client)
         done = len(wanted) - len(todo)
         bar = tqdm(total=len(wanted), initial=done, desc=search.parameter, leave=False)
-        results: Any = workers(calls)
+        with there:
+            results: Any = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
         with bar, closing(results):
             for experiment, error in results:
                 journal.add(experiment, error)

@@ -11,11 +11,11 @@ from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 
 __all__ = ["WITH", "WITHOUT", "BettingGame", "bets_won", "deal", "surest"]
 
-WITHOUT, WITH = 17, 18  # invented: nobody's counts
+WITHOUT, WITH = 17, 18  # invented counts
 
 
 def surest(epsilon: float) -> float:
-    """Return the largest probability of a right bet that epsilon allows, from even odds.
+    """Return the largest probability of a right bet that epsilon allows, if the odds are even.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``check``, which judges the answer to an exercise of a lecture at once."""
+"""The function ``check``, which judges the answer to an exercise of a lecture."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,8 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     exercise : str
         The name of the exercise, as in the exercise's cell, such as "02-largest-epsilon".
     answer : any
-        The student's answer; an ellipsis (the dots of the empty cell) is no answer yet.
+        The student's answer; an ellipsis (the dots of the empty cell) means that there is no answer
+        yet.
     **facts : any
         Values from the lecture that the verdict depends on, such as the city's records.
 

@@ -1,12 +1,12 @@
-"""``claim``, which prints a statement only if the current run of a lecture confirms it."""
+"""The function ``claim``, which prints a statement only if the current run confirms it."""
 
 __all__ = ["claim"]
 
 
 def claim(holds: bool, says: str, otherwise: str) -> None:
-    """Print a claim if it is true in this run, or else the difference and its reason.
+    """Print a claim if it is true in this run; otherwise print the difference and its reason.
 
-    A lecture's numbers change with the noise, the city and epsilon. This function takes the place
+    A lecture's numbers change with the noise, the city and epsilon. This function is used instead
     of an assertion, which would stop the notebook when a student changes something.
 
     Parameters

@@ -52,7 +52,7 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a notebook without folded solutions and the cells that held only these.
+    """Return a copy of a notebook without folded solutions; cells that become empty are left out.
 
     Parameters
     ----------

@@ -19,18 +19,18 @@ def guessed_after(
     Parameters
     ----------
     days : array of int, shape (d,)
-        Numbers of days after which the guess is made.
+        The numbers of days after which a guess is made.
     epsilon : float
         The epsilon of each day's count.
     rounds : int
-        The number of persons about whom a guess is made.
+        The number of people about whom a guess is made.
     entropy : Entropy, optional
         The source of the coins and of the noise.
 
     Returns
     -------
     ndarray, shape (d,)
-        The share of right guesses, from 0.5 to 1 apart from random variation.
+        The share of right guesses, which is between 0.5 and 1 except for random variation.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def unanswered(answer: Any) -> bool:
 
 
 def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Verdict:
-    """Return an answer as an array of a shape, or a verdict that says why this is impossible."""
+    """Return an answer as an array of a given shape, or a verdict if this is impossible."""
     if unanswered(answer):
         return _NOTHING
     wanted = "one number" if shape == () else f"{' × '.join(map(str, shape))} numbers"
@@ -38,7 +38,7 @@ def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Ver
     if given.size == 1 and shape == ():
         given = given.reshape(())
     if given.shape != shape:
-        return Verdict(False, f"The answer must be {wanted}, and {given.size} came.")
+        return Verdict(False, f"The answer must be {wanted}, not {given.size} numbers.")
     if not np.isfinite(given).all():
         return Verdict(False, "The answer holds a number that is not finite.")
     return given
@@ -64,12 +64,12 @@ def number(
     why : str
         Why the number is right; shown only with a right answer.
     hint : str
-        What to think of next, for a wrong answer that is not among ``slips``.
+        The hint for a wrong answer that is not among ``slips``.
     within : float
         The largest relative error of a right answer; the largest absolute error if ``wanted``
         is 0.
     slips : mapping of float to str, optional
-        Numbers that known mistakes lead to, each with the explanation of the mistake.
+        The results of known mistakes, each with an explanation of the mistake.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verd
         if said == word.casefold():
             return Verdict(False, mistake)
     known = sorted([wanted, *wrong])
-    return Verdict(False, f"{answer!r} is none of the choices.", f"Give one of {known}.")
+    return Verdict(False, f"{answer!r} is not one of the choices.", f"Give one of {known}.")
 
 
 def _near(given: ArrayLike, wanted: float, within: float) -> bool:

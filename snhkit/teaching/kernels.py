@@ -1,8 +1,9 @@
 """A client that runs notebooks, for ``snhkit course``, the tests and the documentation.
 
-``nbclient`` answers the kernel's ``Output`` widgets on the socket on which it awaits the reply to a
-cell. ZeroMQ tells of a message once; if the reply arrives during that answer, the wait lasts until
-the cell's time is over. The channel of this module asks anew every second.
+``nbclient`` communicates with ``Output`` widgets over the same socket on which it waits for the
+reply to a cell. ZeroMQ signals each message once. If the reply arrives during that communication,
+the signal is lost, and the wait lasts until the cell's time limit. The channel in this module
+therefore polls the socket every second.
 """
 
 import time

@@ -55,7 +55,7 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
 
 
 def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
-    """Return the smallest standard deviation of Gaussian noise that keeps (epsilon, delta).
+    """Return the smallest standard deviation of Gaussian noise for a given epsilon and delta.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def moved(
 
     Notes
     -----
-    Geo-indistinguishability (Andrés et al., CCS 2013), for the distance along streets. Both
-    coordinates are rounded to metres and get discrete Laplace noise, so nothing depends on
+    Geo-indistinguishability (Andrés et al., CCS 2013), for the north-south plus east-west distance.
+    Both coordinates are rounded to metres and get discrete Laplace noise, so nothing depends on
     rounding in floating point.
     """
     scale = Fraction(1_000) / exact(epsilon_per_km)

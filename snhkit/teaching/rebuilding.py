@@ -1,4 +1,4 @@
-"""Rebuilding records from answers about boxes, by linear programming.
+"""The reconstruction of records from counts of boxes, by linear programming.
 
 After Dinur and Nissim, "Revealing information while preserving privacy", PODS 2003, and Dwork,
 McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
@@ -34,7 +34,7 @@ def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
 
 
 def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return which cells each box contains, as 1 or 0, shape (q, m * m).
+    """Return whether each box contains each cell, as 1 or 0, shape (q, m * m).
 
     The boxes consist of whole cells. Column i * m + j stands for cell (i, j), where i counts to
     the east and j to the north.
@@ -48,12 +48,12 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return the counts of cells whose sums differ least from the answers, in sum of errors.
+    """Return the counts of cells that fit the answers with the least total absolute error.
 
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each box contains, 1 or 0, as ``cells_in`` returns.
+        1 for each cell that a box contains, else 0, as ``cells_in`` returns.
     answers : array, shape (q,)
         The answers; they may be rounded or noisy.
     most : float or None
@@ -81,7 +81,7 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
             f"rebuilt: answers must have one value for each of the {rows} boxes; its "
             f"shape is {wanted.shape}."
         )
-    # The unknowns: the cells, then by how much each answer is missed, up or down.
+    # The unknowns are the counts of cells, and the positive and the negative error of each answer.
     slack = eye_array(rows)
     limits: Any = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
     cost = np.concatenate([np.zeros(cells), np.ones(rows)])
@@ -100,7 +100,7 @@ def bounds_of_cells(
     Parameters
     ----------
     inside : array, shape (q, c)
-        Which cells each published sum contains, 1 or 0.
+        1 for each cell that a published sum contains, else 0.
     answers : array, shape (q,)
         The published sums, without noise.
     least, most : float

@@ -7,7 +7,7 @@ from snhkit.errors import InputError
 
 __all__ = ["run"]
 
-_LONGEST_S = 600  # of one cell
+_LONGEST_S = 600  # time limit of one cell
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:

@@ -93,9 +93,10 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
 def slides(notebook: dict[str, Any]) -> str:
     """Return the slides of a notebook with its outputs, as one HTML page.
 
-    Arrow keys turn the pages. Cells that do not fit on the screen go on to the next page, and what
-    is too tall by itself is made smaller. Formulas are MathML and pictures are in the page, so that
-    no network is needed. A widget needs a kernel, so a note in its place refers to the notebook.
+    Arrow keys turn the pages. Cells that do not fit on the screen move to the next page, and a cell
+    that is too tall by itself is scaled down. Formulas are MathML, and pictures are embedded, so
+    the page needs no network. A widget needs a kernel, so a note that refers to the notebook
+    replaces the widget.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
     if cell["cell_type"] == "markdown":
         return {**cell, "source": _formulas(source)}
     outputs = [
-        _said("In the notebook this can be moved and played with.")
+        _said("In the notebook, this part is interactive.")
         if _WIDGET in output.get("data", {})
         else output
         for output in cell.get("outputs", [])

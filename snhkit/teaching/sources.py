@@ -1,4 +1,4 @@
-"""Paths of the lectures and quizzes, beside the source tree or in the installed package."""
+"""Paths of the lectures and quizzes, in the source tree or in the installed package."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ class Verdict:
     says : str
         Why the answer is right, or what is wrong with it.
     hint : str
-        What to think of next, for an answer that is not right.
+        The hint for an answer that is not right.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class App(Explorer):
         """Open the city or file of a state, draw its boxes, and rebuild synthetic releases."""
         try:
             if state["file"] is not None and self._opener is None:
-                raise InputError("visitors of a shared server open no files.")
+                raise InputError("visitors of a shared server cannot open files.")
             if state["file"] is not None:
                 file = OwnFile(**going_on.fields(state))
                 self.show_file(file, file.session())
@@ -72,10 +72,13 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
     file : OwnFile, optional
         The file that the app opens first; by default the app opens a synthetic city.
     opens_files : bool
-        Whether a visitor can open files of the machine that the app runs on.
+        Whether a visitor can open files of the machine that the app runs on. If not, visitors share
+        the machine, and methods whose builds take many minutes are not offered.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)
+    if not opens_files:
+        controls.withhold_slow()
     app = App(
         controls,
         lambda key, n: synthetic(key, n, _BUDGET, unit),

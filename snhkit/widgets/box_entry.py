@@ -14,8 +14,8 @@ from snhkit.widgets.wording import message, parse_box
 __all__ = ["BoxEntry"]
 
 _TOOLTIPS = {
-    "Add": "Add the box that is typed, as Enter does",
-    "Sample 100 boxes": "Put 100 squares of the chosen sizes where people are, by public points",
+    "Add": "Add the typed box, as Enter does",
+    "Sample 100 boxes": "Place 100 squares of the chosen sizes where public data show people",
     "Remove last": "Remove the box with the highest number",
     "Clear": "Remove all boxes",
 }
@@ -31,7 +31,7 @@ class BoxEntry(w.VBox):
     region : callable
         Returns the region in which boxes must lie.
     sample : callable
-        Called to put squares of the chosen sizes on the map.
+        Called to place squares of the chosen sizes on the map.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class BoxEntry(w.VBox):
         self.message.value = message(text, error=True) if text else ""
 
     def refuse(self, numbers: Sequence[int]) -> None:
-        """Say that the boxes with these numbers were removed: they lie outside the region."""
+        """Show that the boxes with these numbers were removed, as they lie outside the region."""
         which = f"Box {numbers[0]} lies" if len(numbers) == 1 else f"{len(numbers)} boxes lie"
         self.say(f"{which} outside the region, where nothing was counted: left out.")
 

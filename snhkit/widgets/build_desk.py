@@ -1,4 +1,4 @@
-"""The buttons that build and cancel, the question before a second charge, and the messages."""
+"""The buttons that build and cancel, the confirmation of a second charge, and the messages."""
 
 import asyncio
 import html
@@ -52,7 +52,7 @@ class BuildDesk(w.VBox):
         self.again = w.Button(
             description="Build again",
             button_style="warning",
-            tooltip="Pay once more for releases that exist, with fresh noise",
+            tooltip="Build releases that exist again, with new noise, for the price once more",
         )
         self.cancel = w.Button(description="Cancel", tooltip="Stop the build", disabled=True)
         self.progress = w.FloatProgress(max=1)
@@ -137,7 +137,7 @@ class BuildDesk(w.VBox):
             price = written(exact(epsilon) * len(repeated))
             raise Repeated(
                 f"{_listed(list(repeated.values()))} {'is' if len(repeated) == 1 else 'are'} built "
-                f"already. A second build draws fresh noise and charges another {price}; nothing "
+                f"already. A second build draws new noise and charges another {price}; nothing "
                 "was spent yet."
             )
         return order

@@ -11,12 +11,13 @@ from snhkit.errors import InputError, SnhkitError
 from snhkit.experiment.methods import METHODS
 from snhkit.privacy import written
 from snhkit.progress import Step, watched
+from snhkit.widgets import teaching
 from snhkit.widgets.session import Built, Session
 
 __all__ = ["Building", "Cancelled", "Order"]
 
-_PATIENCE_S = 0.5  # a cancelled build is waited for twice this long, then left to itself
-_LEAST_SHARE = 0.05  # below, an estimate of the rest is a guess
+_PATIENCE_S = 0.5  # a cancelled build is waited for twice this long, then abandoned
+_LEAST_SHARE = 0.05  # below this share, the remaining time is not estimated
 
 Say = Callable[[float, str], object]
 
@@ -63,12 +64,12 @@ class Order:
 
 
 class Building:
-    """Builds the methods of an order; one order at a time.
+    """Runs the builds of an order; one order at a time.
 
-    A build can be cancelled between two methods and at each step that a method reports. A build
-    in another thread (``run_aside``) can be cancelled at any point, within about a second: the
-    thread is then no longer waited for, and its release is discarded. The epsilon that was
-    charged stays charged, because noise may have been drawn.
+    A build can be cancelled between two methods and at each step that a method reports. A build in
+    another thread (``run_aside``) can be cancelled at any point, within about a second: the thread
+    is then abandoned, and its release is discarded. The epsilon that was charged stays charged,
+    because noise may have been drawn.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class Building:
     def _alone(self) -> Iterator[threading.Event]:
         if not self._busy.acquire(blocking=False):
             raise InputError("A build is running: wait for it, or cancel it.")
-        self._stop, self._share = threading.Event(), 0.0  # a thread left to itself keeps its own
+        self._stop, self._share = threading.Event(), 0.0  # an abandoned thread keeps its own
         try:
             yield self._stop
         finally:
@@ -169,7 +170,10 @@ class Building:
         entries = len(ledger.entries)
         try:
             with watched(watch):
-                return order.session.build(key, order.epsilon, order.sizes_m)
+                built = order.session.build(key, order.epsilon, order.sizes_m)
+                if order.session.invented and order.sizes_m[1] <= order.session.region.side_m:
+                    teaching.prepare(order.session, order.sizes_m)
+                return built
         except Cancelled:
             raise _cancelled(order, k, entries) from None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import ipywidgets as w
 
 from snhkit.data import CITIES
+from snhkit.defaults import DEFAULT_OWN_METHODS
 from snhkit.experiment.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.epsilon_slider import EpsilonSlider
@@ -103,11 +104,23 @@ class Controls(w.VBox):
         self.add_class("snhkit-controls")
 
     def offer_file(self, title: str, key: str) -> None:
-        """Add a file of private records to the menu of cities, and choose this entry."""
+        """Add a file of private records to the menu of cities, and choose this entry.
+
+        Only the methods for somebody's own records are ticked, as each costs a part of the budget.
+        """
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
             self.city.options = [entry, *self.city.options]
+            for name, tick in self.ticks.items():
+                tick.value = name in DEFAULT_OWN_METHODS
         self.city.value = key
+
+    def withhold_slow(self) -> None:
+        """Disable methods whose build takes many minutes, since other visitors would wait."""
+        for key, tick in self.ticks.items():
+            if METHODS[key].slow:
+                tick.disabled, tick.value = True, False
+                tick.description = f"{METHODS[key].title}: not on a shared server"
 
     def choose(self, city: str, n: int) -> None:
         """Choose a city and a number of records; raise LookupError if they are not offered."""
@@ -129,7 +142,7 @@ class Controls(w.VBox):
     @property
     def chosen(self) -> list[str]:
         """Short names of the ticked methods, in the order shown."""
-        return [key for key, tick in self.ticks.items() if tick.value]
+        return [key for key, tick in self.ticks.items() if tick.value and not tick.disabled]
 
     @property
     def sizes_m(self) -> tuple[float, float]:
@@ -161,7 +174,7 @@ class Controls(w.VBox):
         self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
         for choice in (self.city, self.n):
             choice.disabled = busy
-        for invented in (self.n, self.teaching):  # what real records have no use for
+        for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
 
 

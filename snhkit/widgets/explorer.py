@@ -33,7 +33,7 @@ from snhkit.widgets.wording import message
 __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
-_DELAY_S = 0.15  # after a change of the boxes, until the figure is drawn again
+_DELAY_S = 0.15  # seconds from a change of the boxes to the new figure
 _FIRST_BOXES, _MORE_BOXES = 12, 100
 
 
@@ -43,7 +43,7 @@ class Explorer(w.VBox):
     Parameters
     ----------
     controls : Controls
-        The controls with the first choices.
+        The controls with the initial choices.
     session_of : callable
         Returns the session for a city's key and a number of records.
     map_of : callable
@@ -158,7 +158,7 @@ class Explorer(w.VBox):
         *methods : str
             Short names of the methods to build; by default the ticked ones.
         again : bool
-            Whether to build and charge a release that exists with the same epsilon and box sizes.
+            Whether to build and charge a release again that has the same epsilon and box sizes.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Explorer(w.VBox):
         self._another_city(None)
 
     def sample(self, count: int = _MORE_BOXES) -> None:
-        """Put squares of the chosen sizes on the map, where public points or releases have people.
+        """Place squares of the chosen sizes on the map, where public data or releases show people.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Explorer(w.VBox):
         Raises
         ------
         InputError
-            If there is neither a release nor a public point to choose places by.
+            If there is neither a release nor a public point from which places can be chosen.
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 

@@ -179,7 +179,7 @@ class ExportPanel(anywidget.AnyWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Offer the releases that exist now."""
+        """Update the list of releases that can be saved."""
         self.releases = list(self._on_screen().publishable)
 
     def _answer(self, _: Any, asked: Any, __: Any) -> None:

@@ -38,7 +38,7 @@ class Layers(w.HBox):
                 description=label,
                 tooltip="Release shown on this map; all maps share one colour scale",
                 style={"description_width": "auto"},
-                layout={"width": "auto", "flex": "1 1 0", "min_width": "0"},
+                layout={"width": "auto", "flex": "1 1 0", "min_width": "min-content"},
             )
             for k, label in enumerate(_LABELS)
         ]
@@ -92,7 +92,7 @@ class Layers(w.HBox):
         else:
             pictures = _in_cells(session, wanted)
         layers = [self._outlined(session, name, pictures.get(name)) for name in names]
-        with_legend = [layer["legend"] for layer in layers if layer]
+        with_legend = [layer["legend"] for layer in layers if "legend" in layer]
         for legend in with_legend[:-1]:  # the last legend shows the scale for all
             for part in ("colours", "ticks", "unit"):
                 del legend[part]
@@ -102,7 +102,7 @@ class Layers(w.HBox):
         self, session: Session, name: str, picture: dict[str, Any] | None
     ) -> dict[str, Any]:
         if picture is None:
-            return {}
+            return session.districts.outlines() if session.districts else {}
         built = session.built.get(name)
         cells, note = _cells(built.release) if built and self.cells.value else (None, "")
         return {**picture, "cells": cells, "legend": {**picture["legend"], "note": note}}

@@ -12,7 +12,7 @@ import traitlets
 
 __all__ = ["Memory"]
 
-_MOST_TEXT = 200_000  # characters of a state that a browser hands back
+_MOST_TEXT = 200_000  # the longest state that is accepted from a browser
 _LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}
 
 
@@ -41,7 +41,7 @@ class Memory(w.HBox):
             w.Button(description=label, tooltip=tip)
             for label, tip in (
                 ("Go on", "Open what was open, with its boxes and releases"),
-                ("Start anew", "Forget the earlier visit; what real records were charged stays"),
+                ("Start anew", "Forget the earlier visit; charges to real records stay"),
             )
         ]
         self._offer = w.HBox([self.words, *self.buttons], layout={"display": "none"})

@@ -18,7 +18,7 @@ _FIELDS = {
     "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
     "budget": ("Budget ε", "for a new ledger", "All the epsilon that may ever be spent"),
-    "public": ("Public", "optional file", "Public points: where people will ask"),
+    "public": ("Public", "optional file", "Public points: where queries are expected"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
     "label": ("Label", "optional column", "Column with the names of the districts"),
 }
@@ -83,7 +83,7 @@ class OpenPanel(w.VBox):
     def _draw(self, _: object) -> None:
         try:
             lat, lon, side_m = declared(self.fields["center"].value, self.fields["side_km"].value)
-        except InputError:  # not yet typed to its end
+        except InputError:  # the text is not complete yet
             self._outline([])
         else:
             self._outline(Region.around(lat=lat, lon=lon, side_m=side_m).bounds)

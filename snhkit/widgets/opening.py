@@ -12,7 +12,12 @@ from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
 from snhkit.dataset import PrivateDataset
-from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
+from snhkit.defaults import (
+    DEFAULT_EPSILON,
+    DEFAULT_METHODS,
+    DEFAULT_OWN_METHODS,
+    DEFAULT_SIZES_M,
+)
 from snhkit.errors import InputError
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
@@ -47,7 +52,7 @@ def explore(
     city: str = "san_francisco",
     n: int = 100_000,
     epsilon: float = DEFAULT_EPSILON,
-    methods: Sequence[str] = DEFAULT_METHODS,
+    methods: Sequence[str] | None = None,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: "Frame | str | os.PathLike[str] | None" = None,
     label: str | None = None,
@@ -86,9 +91,11 @@ def explore(
     n : int
         Number of records of the synthetic city.
     epsilon : float
-        Epsilon of a build, as chosen at first.
-    methods : sequence of str
-        Short names of the methods ticked at first; all others can be ticked later.
+        The initial epsilon of a build.
+    methods : sequence of str, optional
+        Short names of the methods that are ticked initially; others can be ticked later. By default
+        those of ``snhkit compare`` for a synthetic city, and the denoised grid alone for your own
+        records, because each method costs a part of the budget.
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
         prepare for them.
@@ -99,8 +106,7 @@ def explore(
         The column with the districts' names; by default the index names them.
     tiles, attr : str or folium.TileLayer, optional
         A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
-        part of the world is looked at. By default the map has an outline only, and no network is
-        used.
+        part of the world is shown. By default the map has only an outline, and no network is used.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 
@@ -122,6 +128,8 @@ def explore(
     >>> explorer.releases["UG, ε = 0.2"].answer(explorer.boxes).shape
     (1,)
     """
+    if methods is None:
+        methods = DEFAULT_METHODS if points is None else DEFAULT_OWN_METHODS
     _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
     if isinstance(districts, (str, os.PathLike)):
         districts = read_districts(districts)

@@ -159,7 +159,8 @@ const SnhkitCells = L.Layer.extend({
       drawn++;
       path.rect(low.x, high.y, width, height);
     }
-    this.words.textContent = small > drawn ? "Cells are too narrow to outline here: zoom in" : "";
+    const which = drawn ? "The narrowest cells" : "Cells";
+    this.words.textContent = small ? `${which} are too narrow to outline here: zoom in` : "";
     for (const [width, colour] of [[2, "rgb(0 0 0 / 40%)"], [0.8, "rgb(255 255 255 / 75%)"]]) {
       Object.assign(pen, { lineWidth: width, strokeStyle: colour });
       pen.stroke(path);

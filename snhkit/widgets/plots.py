@@ -32,7 +32,7 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A menu of the table and the figures, and the chosen one; three figures need true counts.
+    """A menu of the table and the figures, with the chosen one; three figures need true counts.
 
     Parameters
     ----------

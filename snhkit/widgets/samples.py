@@ -1,4 +1,4 @@
-"""Random squares to count, sampled from sizes, public points and releases only."""
+"""Random squares to count, chosen from public information: sizes, public points and releases."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ __all__ = ["in_degrees", "in_metres", "inside", "squares", "window"]
 _WINDOW_M = 1_500  # side of the first view: streets and squares of 25 m can be seen
 _BLOCK_M = 250  # side of the blocks whose counts choose the first view
 _PER_POINT = 50  # places drawn from one cell of a release at most
-_EVEN = 20  # places a side where nobody is
+_EVEN = 20  # places per side if the release counts no records
 _DIGITS = 7  # of a degree: 1 cm
 
 
@@ -57,7 +57,7 @@ def inside(
     for number, box in enumerate(degrees, 1):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OutsideWarning)  # the screen says it
+                warnings.simplefilter("ignore", OutsideWarning)  # the screen shows it
                 one = in_metres(region, [box])
             reaches = one is not None and bool(
                 (one.x < region.side_m)
@@ -123,7 +123,7 @@ def squares(
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return centres of cells, each repeated by the newest release's count of the cell."""
+    """Return centres of cells, each repeated as often as the newest release counts records."""
     if not session.built:
         return np.zeros((0, 2))
     surface = next(reversed(session.built.values())).surface

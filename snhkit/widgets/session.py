@@ -306,7 +306,7 @@ def owned(
         n="private",
         ledger=ledger,
     )
-    # A ledger in a file holds its unit, so only without one can the unit be chosen again.
+    # A ledger in a file stores the unit, so the unit can be changed only without such a file.
     return Session(title, about, dataset, public, records if ledger is None else None)
 
 

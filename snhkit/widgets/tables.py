@@ -16,7 +16,7 @@ __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 _SLACK = 0.02  # of a size: a box in degrees is not quite square in metres
 _CAPTION = "Released counts of each {}"
 _INTERVALS = (
-    "Below each count stands its 90 % interval, which holds the true count in about nine of ten "
+    "Below each count is its 90 % interval, which contains the true count in about nine of ten "
     "cases. The interval allows for the noise and for records that lie unevenly inside cells; it "
     "is an estimate from public cities, not a promise."
 )

@@ -12,7 +12,7 @@ from snhkit.geometry import RangeQueries
 from snhkit.metrics import relative_errors
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["by_epsilon", "by_size", "measured", "scatter"]
+__all__ = ["by_epsilon", "by_size", "measured", "prepare", "scatter"]
 
 _A_SIDE, _MIXED, _DOTS = 250, 1_000, 250
 _SIDES = 8
@@ -64,16 +64,31 @@ def measured(
     sizes_m : (float, float)
         Smallest and largest side of the chosen boxes, in metres; they are the first band.
     """
-    region = session.region
-    rest = [band for band in bands_in(region) if band != sizes_m and band[1] > sizes_m[1]]
-    bands = [sizes_m, *rest]
+    bands = _bands(session, sizes_m)
     return bands, {
         name: _measured(session, one, tuple(bands)) for name, one in session.built.items()
     }
 
 
+def prepare(session: Session, sizes_m: tuple[float, float]) -> None:
+    """Do the work of ``measured`` that is the same for all releases, so that a page need not wait.
+
+    Parameters
+    ----------
+    session, sizes_m
+        The same parameters as those of ``measured``.
+    """
+    for band in _bands(session, sizes_m):
+        _boxes(session, (band,), _MIXED)
+
+
+def _bands(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, float]]:
+    rest = [band for band in bands_in(session.region) if band[1] > sizes_m[1]]
+    return [sizes_m, *(band for band in rest if band != sizes_m)]
+
+
 class Measured(NamedTuple):
-    """Mean errors of a release: relative by band, and in records anywhere; and its sum over n."""
+    """Mean errors of a release, relative by band and in records anywhere, and its sum over n."""
 
     relative: tuple[float, ...]
     anywhere: float

@@ -19,7 +19,7 @@ from snhkit.widgets.session import Built, Session
 __all__ = ["built_line", "verdict"]
 
 _UNKNOWN = (
-    "The errors of these releases are not known before: they are not part of the figures that were "
+    "No expected errors are known for these releases, since such releases were not "
     "measured on public cities. Errors on these records are never shown, because they would have "
     "to be paid for."
 )

@@ -13,3 +13,15 @@ def test_a_file_to_explore_needs_its_square_and_a_budget_once(run, trips, tmp_pa
     assert opened[0]["file"].path == str(tmp_path / "t.csv")
     assert (tmp_path / "t.csv.ledger").exists()
     assert run("explore", "--app", *trips)[0] == 0  # the ledger holds the budget
+
+
+def test_a_class_shows_invented_cities_in_the_app_only(run, trips, monkeypatch):
+    opened = []
+    monkeypatch.setattr("snhkit.cli.launch.explore_in_voila", lambda **told: opened.append(told))
+    code, _, err = run("explore", "--app", "--class", *trips, "--budget", 1)
+    assert code == 2
+    assert "visitors would share the budget of --data" in " ".join(err.split())
+    assert "--class needs --app" in run("explore", "--class")[2]
+    assert not opened
+    assert run("explore", "--app", "--class", "--no-browser")[0] == 0
+    assert opened == [{"browser": False, "file": None, "visitors": True}]

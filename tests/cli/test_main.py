@@ -31,6 +31,9 @@ REFUSED = {
     "side not a number": (
         ["compare", "--data", "t.csv", "--center", "43,-87", "--side-km", "nan"], "side_m",
     ),
+    "centre with a space": (
+        ["compare", "--data", "t.csv", "--center", "44.97,", "-93.26"], "without a space",
+    ),
     "centre of words": (["compare", "--center", "Milwaukee"], "'Milwaukee' is not LAT,LON"),
     "centre swapped": (
         ["compare", "--data", "t.csv", "--center", "-91.5,43", "--side-km", "2"],

@@ -58,7 +58,7 @@ FILES = {
     "old_mac.csv": (b"lat,lon\r48.86,2.35\r", "could not be read as text"),
     "ragged.csv": (
         b"lat,lon\n" + b"1\n" * 2_000 + ROW,
-        "rows have 1 fields, the header 2; 1,000 rows and more.*divided by ','",
+        "rows have 1 fields, the header 2; 1,000 or more rows.*separated by ','",
     ),
     "zeros.csv": (bytes(5_000_000), "first row is longer"),
     "cut.csv.gz": (

@@ -76,7 +76,7 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
-            ({"n": 10**9}, "n epsilon = 200,000,000 is beyond the table"),
+            ({"n": 10**9}, "n epsilon = 200,000,000 is outside the table"),
             ({"epsilon": 0}, "epsilon must be"),
             ({"sizes_m": (1, 2)}, "sizes_m must be"),
             ({"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)}, "regions of"),
@@ -133,7 +133,7 @@ class TestRecommend:
         assert other.evidence.abs_error_anywhere.is_monotonic_increasing
         with pytest.raises(InputError, match="measure must be"):
             snh.recommend(100_000, "0.2", measure="speed")
-        with pytest.raises(InputError, match="beyond the table"):
+        with pytest.raises(InputError, match="outside the table"):
             snh.recommend(10, "0.2")
 
 

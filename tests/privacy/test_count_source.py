@@ -42,5 +42,5 @@ def test_cells_and_boxes():
 
 
 def test_only_proven_partitions_are_counted():
-    with pytest.raises(InputError, match=r"proven partition .* a Grid, .* not a list"):
+    with pytest.raises(InputError, match=r"proven not to overlap .* Grid, .* not a list"):
         source(3)[1].count([0, 1])  # pyright: ignore

@@ -195,14 +195,14 @@ class TestWhatIsRefused:
         "cells", [Overlapping(), XY, None, "grid"], ids=["overlapping", "array", "none", "text"]
     )
     def test_cells_whose_disjointness_is_not_proven(self, cells):
-        with pytest.raises(InputError, match="only the cells of a proven partition"):
+        with pytest.raises(InputError, match="only cells that are proven not to overlap"):
             measured().histogram(cells, 1)
 
     def test_not_even_a_subclass(self):
         class Finer(Grid):
             pass
 
-        with pytest.raises(InputError, match="only the cells of a proven partition"):
+        with pytest.raises(InputError, match="only cells that are proven not to overlap"):
             measured().histogram(Finer(CITY, 2), 1)
 
     def test_cells_of_another_region(self):

@@ -221,7 +221,7 @@ class TestRefusals:
             ({"grid": ["auto"]}, "finite numbers, not 'auto'"),
             ({"grid": [30.0, np.nan]}, "finite numbers, not nan"),
             ({"grid": [30.0, -1.0]}, "cell_m must be a positive number"),
-            ({"grid": [30.0, 0.01]}, "cells a side"),
+            ({"grid": [30.0, 0.01]}, "cells per side"),
             ({"epsilons": [0]}, "epsilon must be greater than 0"),
             ({"repeats": 0}, "repeats must be a whole number"),
             ({"queries": -1}, "count must be a whole number"),

@@ -36,7 +36,7 @@ def test_a_verdict_shows_text_not_markup():
 @pytest.mark.parametrize(
     ("bet", "says"),
     [
-        (True, "no function"),
+        (True, "not a function"),
         (lambda count: True, "as often as a coin"),
         (lambda count: count < 18, "opposite"),
         (lambda a, b: True, "raises TypeError"),

@@ -24,7 +24,7 @@ def test_a_right_number_may_come_in_any_form(answer):
         (-1, "-1 is too small. Hint: Add them."),
         (8, "That is 2³."),
         ("four", "must be one number, not str"),
-        ([4, 4], "must be one number, and 2 came"),
+        ([4, 4], "must be one number, not 2 numbers"),
         (float("nan"), "not finite"),
         ({}, "must be one number, not dict"),
     ],

@@ -50,7 +50,7 @@ def test_a_page_has_outputs_and_formulas_and_loads_nothing():
     assert page.count("<section>") == 2
     assert "six 6" in page
     assert page.count("<math") == 2
-    assert page.count("can be moved and played with") == 1
+    assert page.count("this part is interactive") == 1
     assert "%|" not in page  # the bar of progress
     assert "widget-state" not in page
     assert "$" not in re.sub(r"<script>.*", "", page, flags=re.DOTALL)

@@ -55,6 +55,7 @@ def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
     np.savetxt(path, np.stack([lat, lon], 1), delimiter=",", header="lat,lon", comments="")
     file = OwnFile(str(path), FARGO.lat, FARGO.lon, FARGO.side_m, budget="1")
     app = explore_app(file)
+    assert app._controls.chosen == ["denoised"]  # a click spends one price of a real budget
     app.build("ug")
     counts = app.releases["UG, ε = 0.2"].answer(app.boxes)
     again = explore_app()
@@ -114,9 +115,13 @@ def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr("snhkit.widgets.explorer.OpenPanel", lambda *_: pytest.fail("made"))
     shared = explore_app(opens_files=False)
     assert folds(shared) == []
+    slow = shared._controls.ticks["snh-paper"]
+    slow.value = True  # as a message of a visitor's browser may do
+    assert slow.disabled
+    assert "snh-paper" not in shared._controls.chosen
     shared._memory.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
     shared._memory.buttons[0].click()
-    assert "visitors of a shared server open no files" in shared._desk.message.value
+    assert "visitors of a shared server cannot open files" in shared._desk.message.value
     assert shared._session.invented
 
 

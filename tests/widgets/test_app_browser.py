@@ -226,6 +226,32 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     assert 'snh.synthetic_points("fargo"' in program
 
 
+@pytest.mark.browser
+def test_a_reload_offers_to_go_on(app, window):
+    visit = Visit(window, app.url)
+    explorer = visit.explorer
+    for name in ("PrivTree", "Identity", "SNH", "Denoised grid"):  # UG stays
+        explorer.get_by_label(name, exact=True).uncheck()
+    explorer.get_by_role("button", name="Build", exact=True).click()
+    explorer.locator(".snhkit-built", has_text="spent 0.2, left 2.8").wait_for(timeout=40_000)
+    before = visit.rows(12)
+
+    window.reload(timeout=90_000)
+    visit.attach()
+    explorer.get_by_text("with 1 release and 12 boxes").wait_for(timeout=40_000)
+    assert explorer.locator(".snhkit-built").count() == 0
+    explorer.get_by_role("button", name="Go on").click()
+    explorer.locator(".snhkit-built", has_text="spent 0.2, left 2.8").wait_for(timeout=40_000)
+    assert [row[:2] for row in visit.rows(12)] == [row[:2] for row in before]
+    assert not explorer.get_by_role("button", name="Go on").is_visible()
+
+    window.reload(timeout=90_000)
+    explorer.get_by_role("button", name="Start anew").click(timeout=40_000)
+    window.reload(timeout=90_000)
+    explorer.get_by_role("button", name="Build", exact=True).wait_for(timeout=40_000)
+    assert not explorer.get_by_role("button", name="Go on").is_visible()
+
+
 def test_ctrl_c_ends_the_app_and_its_kernels(app):
     kernels = app.kernels()
     assert kernels

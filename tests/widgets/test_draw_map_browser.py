@@ -328,11 +328,13 @@ def test_cells_are_outlined_unless_too_small_to_see(host):
     drawn = draw.frame.evaluate(inked)
     side = draw.map("map.getSize().y") / 2
     assert 4 * side < drawn < 4 * side * 4  # four lines of some pixels
+    narrow = draw.frame.locator(".snhkit-narrow")
+    assert narrow.inner_text().startswith("The narrowest cells are too narrow")
     cells["corners"] = cells["corners"][4:]
     draw.model("fromPython", "layers", [layer("A", 1, cells)])
     draw.until("document.querySelectorAll('canvas.snhkit-cells').length === 1")
     assert draw.frame.evaluate(inked) == 0
-    assert "zoom in" in draw.frame.locator(".snhkit-narrow").inner_text()
+    assert narrow.inner_text() == "Cells are too narrow to outline here: zoom in"
     draw.model("fromPython", "layers", [layer("A", 1)])
     draw.frame.wait_for_selector("canvas.snhkit-cells", state="detached")
 
@@ -356,6 +358,13 @@ def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host)
     )
     tip = draw.frame.locator(".leaflet-tooltip", has_text="Ward")
     assert tip.inner_text() == "<b>Ward\n7.0 records"
+    feature["properties"] = {"colour": None, "inside": True, "lines": ["Ward"]}
+    del told["legend"]  # before a build there is nothing to explain
+    draw.model("fromPython", "layers", [told])
+    draw.until(
+        "document.querySelector('path.snhkit-district').getAttribute('fill-opacity') === '0'"
+    )
+    assert shape.get_attribute("stroke-dasharray") is None
     draw.model("fromPython", "layers", [])
     shape.wait_for(state="detached")
     draw.wait(2)

@@ -396,7 +396,7 @@ def test_a_frame_is_read_in_its_declared_region():
     [
         ({"methods": ["ugg"]}, "no method 'ugg'"),
         ({"methods": "ug"}, "must be a list of short names, not 'ug'"),
-        ({"methods": None}, "must be a list of short names"),
+        ({"methods": 5}, "must be a list of short names"),
         ({"points": PLACES, "region": "boston"}, "region must be a Region.*not 'boston'"),
         ({"points": PLACES.region, "budget": 1}, "must be records, not a Region"),
         ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "gowalla.csv.* does not exist"),
@@ -529,3 +529,9 @@ def test_a_budget_with_a_delta_is_not_for_the_screen():
     data = PrivateDataset(records, budget, unit="record", n="private")
     with pytest.raises(InputError, match="the screen spends pure epsilon only"):
         explore(data)
+
+
+def test_only_one_method_is_ticked_for_real_records():
+    mine = explore(synthetic_points("fargo", 10), budget=1)
+    assert mine._controls.chosen == ["denoised"]
+    assert len(explore(city="fargo", n=10)._controls.chosen) == 5

@@ -180,12 +180,18 @@ def agrees(page: Page, ask, name: str = "first") -> dict:
 
 
 @pytest.fixture
-def notebook(lab, window):
-    """The notebook of two explorers, opened and run."""
+def two(lab) -> str:
+    """Name of the notebook of two explorers."""
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in (OPEN, OTHER)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / "two.ipynb")
-    window.goto(lab.url("two.ipynb"), timeout=90_000)
+    return "two.ipynb"
+
+
+@pytest.fixture
+def notebook(lab, two, window):
+    """The notebook of two explorers, opened and run in JupyterLab."""
+    window.goto(lab.url(two), timeout=90_000)
     run_all(window)
     return window
 
@@ -328,3 +334,22 @@ def test_a_reloaded_page_goes_on_and_a_restarted_kernel_says_so(lab, notebook, a
     run_all(notebook)
     notebook.wait_for_function(f"() => {gone} === 'none'", timeout=60_000)
     assert "No box yet" in Page(notebook).rows()[1][0]
+
+
+def test_notebook_7_shows_the_same(lab, two, window, ask):
+    window.goto(lab.url(two, "notebooks"), timeout=90_000)
+    run_all(window)
+    page = Page(window)
+    page.explorer.scroll_into_view_if_needed()
+    page.button("Build").press("Enter")
+    page.explorer.locator(".snhkit-built", has_text="spent 0.6, left 0.4").wait_for(timeout=60_000)
+    page.wait_rows(12)
+    agrees(page, ask)
+    page.button("Clear").press("Enter")
+    page.wait_rows(0)
+    typed = page.explorer.get_by_label("Type a box")
+    south, west, north, east = ask("print(list(first.dataset.region.bounds))")
+    typed.fill(f"{south + 0.01}, {west + 0.01}, {north - 0.01}, {east - 0.01}")
+    typed.press("Enter")
+    page.wait_rows(1)
+    assert len(agrees(page, ask)["boxes"]) == 1

@@ -42,6 +42,18 @@ def beside(explorer, name: str) -> None:
     explorer._layers.choices[1].value = name
 
 
+def test_districts_are_outlined_before_anything_is_built(explorer):
+    (layer,) = explorer.map.layers
+    assert lines(layer) == [["No. 0"], ["No. 1"]]
+    told = [one["properties"] for one in layer["districts"]["features"]]
+    assert [(one["colour"], one["inside"]) for one in told] == [(None, True)] * 2
+    assert not {"legend", "image"} & set(layer)
+    explorer.build()
+    assert "districts" not in explorer.map.layers[0]
+    explorer._layers.choices[0].value = "No picture"
+    assert lines(explorer.map.layers[0]) == [["No. 0"], ["No. 1"]]
+
+
 def test_maps_by_district_share_one_scale(explorer):
     explorer._controls.teaching.value = False
     explorer.build()

@@ -27,7 +27,7 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
         ["2", "1,000 × 50 (reaches outside)", "0.0|0.0 to 3.5", "6.5|interval not known"],
     ]
     assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
-    assert "holds the true count in about nine of ten" in table
+    assert "contains the true count in about nine of ten" in table
     assert "not known" not in answers_table(BOXES, {"UG": UG})
     assert table.count('scope="col"') == 4
     assert table.count('scope="row"') == 2

@@ -16,12 +16,12 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Measure nested grids for all that is left, and return a model of the finest grid.
+    """Measure nested grids for the remaining price, and return a model of the finest grid.
 
     Parameters
     ----------
     private : Measurements
-        The access to the records; all that is left to be spent is spent.
+        The access to the records; the whole remaining price is spent.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction

@@ -10,7 +10,7 @@ from snhkit.geometry import Grid, RangeQueries
 __all__ = ["box_energies", "expected_error", "level_shares", "level_weights"]
 
 _PARTS = 1_000  # shares are multiples of a thousandth
-_STEPS_PER_OCTAVE = 8  # of the precisions that are searched
+_STEPS_PER_OCTAVE = 8  # of the lattice of precisions that is searched
 _CHUNK_CELLS = 2**20  # pairs of a box and a cell that are held in memory at a time
 
 
@@ -20,7 +20,7 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     A box is a row vector over the line of leaves, whose entries are the shares of the leaves' areas
     that the box covers. This vector is a sum of orthogonal components, one for each level: the
     differences between the two leaves of a pair, between the two halves of four leaves, of eight
-    leaves and so on, and at last the mean. The energy of a level is the sum of the squares of its
+    leaves and so on, and finally the mean. The energy of a level is the sum of the squares of its
     component over all boxes.
 
     Parameters

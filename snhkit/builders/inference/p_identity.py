@@ -15,7 +15,7 @@ __all__ = ["best_extra_rows", "interval_gram", "loss_and_gradient", "one_thread"
 
 _MAX_EXTRA_ROWS = 32
 _SAMPLES = 2**19
-_START_STEPS, _FINAL_STEPS = 25, 75  # of L-BFGS, from each start and from the best one
+_START_STEPS, _FINAL_STEPS = 25, 75  # of L-BFGS, from each start and then from the best result
 
 
 def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,7 +111,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
         if best.any():
             _, best = improved(best, _FINAL_STEPS)
     best = best.reshape(p, m)
-    best.flags.writeable = False  # the cache hands out the same array again
+    best.flags.writeable = False  # the cache returns the same array to every caller
     return best
 
 

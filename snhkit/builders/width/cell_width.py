@@ -73,7 +73,8 @@ def narrowing(
     epsilon : float
         Epsilon per record.
     evenness : float
-        Evenness, from 0 to 1, measured in cells half as wide as the default for the default sizes.
+        The evenness, from 0 to 1, measured in cells of half the default width for the default
+        sizes.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
 
@@ -153,7 +154,7 @@ def chosen_grid(
     if given is not None:
         return given
     n = private.number()
-    # n is paid for: too large a region must get wider cells, not a refusal.
+    # n has been paid for by now, so a very large region gets wider cells instead of an error.
     finest = max(region.side_m / MAX_CELLS_PER_SIDE, min(least_m, region.side_m))
     if cell_m == "auto":
         from snhkit.select import ParamSelect

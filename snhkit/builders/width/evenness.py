@@ -8,8 +8,8 @@ from snhkit.privacy import Measurements
 
 __all__ = ["bought_evenness"]
 
-_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of what is left
-_TARGET_N_EPSILON = 50  # enough: the noise is then about 2 % of n
+_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of the price that is left
+_TARGET_N_EPSILON = 50  # at this n epsilon, the noise is about 2 % of n
 _PARTS = 10**6  # prices are multiples of a millionth
 _CAP_FACTOR = 3  # times the mean count of all cells
 _PRIOR_STD = 0.2  # standard deviation of evenness among cities, roughly
@@ -52,7 +52,7 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     sensitivity = private.unit.sensitivity
     enough = Fraction(math.ceil(_TARGET_N_EPSILON * sensitivity * _PARTS / n), _PARTS)
     if private.exponent == 1:
-        enough = (enough / 2) ** 2  # the rho of Gaussian noise of the same variance
+        enough = (enough / 2) ** 2  # the rho of Gaussian noise with the same variance
     price = min(max(enough, private.left * _MIN_SHARE), private.left * _MAX_SHARE)
     noisy = private.capped_sum(grid, most, price)
     noise = math.sqrt(2) / (private.inverse_scale(price) * n)

@@ -25,15 +25,15 @@ class Rules:
     Parameters
     ----------
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. By default columns with usual names are taken for
-        latitudes, longitudes and, if ``people`` is true, users.
+        Columns, by name or position from 0. By default, the columns of latitudes, longitudes and,
+        if ``people`` is true, users are recognised by common names.
     since, until : int, optional
         Microseconds since 1970 in UTC. Only rows at or after ``since`` and before ``until`` are
         read.
     users : frozenset of str, optional
         The ids of the users whose rows are read; by default those of all users.
     people : bool
-        Whether the person of each row is needed.
+        Whether a number for the person of each row is needed.
     """
 
     lat: str | int | None = None
@@ -59,13 +59,14 @@ class Chunk:
     time : ndarray of int64, shape (n,), optional
         Microseconds since 1970; ``NO_TIME`` where there is no time.
     number : callable
-        Returns the number of the row at a position, as people count the source's rows.
+        Returns the row number that messages show for a position in the chunk.
     value : callable
-        Returns what the source has at a position and a role: "lat", "lon", "user" or "time".
+        Returns the source's value for a position in the chunk and a role: "lat", "lon", "user" or
+        "time".
     rows : int
-        Number of rows of the source that this chunk stands for, malformed ones among them.
+        The number of rows of the source that the chunk covers, including malformed rows.
     malformed : mapping of int to str
-        The defect of each row that could not be cut into fields, by its number.
+        The defect of each row that could not be split into fields, by row number.
     """
 
     lat: NDArray[np.float64]
@@ -79,7 +80,7 @@ class Chunk:
 
 
 Block = Callable[[], Iterator[Chunk]]
-"""Rows that were found, to be decoded in whatever thread calls."""
+"""A function that decodes rows that were already read; it runs in the thread that calls it."""
 
 
 class Part(Protocol):
@@ -93,7 +94,8 @@ class Part(Protocol):
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of rows in order.
 
-        Reading takes place here. Each block is decoded later, by the thread that takes it.
+        This generator reads the source. Each block is decoded later, by the thread that calls the
+        block.
         """
         ...
 
@@ -140,7 +142,7 @@ def chunk_of(
     malformed: Mapping[int, str] | None = None,
     degrees: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Chunk:
-    """Return the rows of columns that pass the filters.
+    """Return the rows that pass the filters, from the columns of a source.
 
     Parameters
     ----------
@@ -196,7 +198,8 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError(
-            "since and until need the column of times; give time=..., the name of the column."
+            "the filters since and until need the column of times; give time=..., the name of "
+            "the column."
         )
     if rules.people and "user" not in found:
         raise InputError(
@@ -206,5 +209,5 @@ def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
         )
     if rules.users is not None and "user" not in found:
         raise InputError(
-            "users needs the column of user ids; give user=..., the name of the column."
+            "the filter users needs the column of user ids; give user=..., the name of the column."
         )

@@ -1,9 +1,9 @@
 """Counting on a Dask cluster, whose workers read the records and send back counts only.
 
 Workers return exact counts, which are added up in a tree. Noise is drawn once, by the process that
-owns the ledger: noise of every worker would add up, a task that runs twice after a failure would
-publish two noisy versions of the same counts, and a seed or an entropy source on every worker would
-have to be trusted.
+owns the ledger. If workers drew noise, the noise of all workers would add up, a task that runs
+twice after a failure would publish two noisy versions of the same counts, and the source of entropy
+on every worker would have to be trusted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,20 +45,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """The counts of one task, with its numbers of rows kept and left out.
+    """The counts of one task, and the numbers of rows that the task kept and left out.
 
-    Only counts above 0 are kept, where this takes less memory.
+    Only counts above 0 are stored if this takes less memory.
 
     Parameters
     ----------
     size : int
         The number of counts.
     at : ndarray of int, optional
-        The positions of the counts, if not all are there.
+        The positions of the stored counts, if zeros are left out.
     counts : ndarray of int
         The counts.
     seen : Seen
-        What became of the rows.
+        The numbers of rows kept and left out.
     """
 
     size: int
@@ -119,7 +119,7 @@ class ClusterPasses:
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
         """Sort records into files by person, and keep the chosen records of each person.
 
-        The workers send the paths of the files only.
+        The workers send only the paths of the files to this process.
         """
         tasks = [
             partial(_spill_parts, parts, first, to) for first, parts in self._tasks(source.parts)
@@ -168,7 +168,7 @@ class ClusterPasses:
             return futures[0].result()
 
     def _submit(self, task: Callable[..., Any], *inputs: Any) -> Any:
-        # Tasks of equal content must run again in the next pass: the files may have changed.
+        # Identical tasks must run again in the next pass, because the files may have changed.
         return self._client.submit(task, *inputs, pure=False, retries=_RETRIES)
 
     @contextmanager

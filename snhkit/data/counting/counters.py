@@ -1,4 +1,4 @@
-"""Counters of cells that are not a grid's; each place is projected exactly."""
+"""Counters for cells other than those of a grid; every place is projected exactly."""
 
 from collections.abc import Callable
 
@@ -52,7 +52,7 @@ class PlaceCounter:
     def inside(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return which pairs are degrees, which of these lie in the region, and their metres."""
+        """Return which pairs are valid degrees, which lie in the region, and these in metres."""
         usable = possible(lat, lon)
         xy = self.region.to_xy(lat[usable], lon[usable])
         inside = self.region.contains(xy)
@@ -129,7 +129,7 @@ def counter_of(what: Cells | RangeQueries) -> Callable[[], GridCounter | PlaceCo
     Parameters
     ----------
     what : Grid, Partition, PolygonPartition or RangeQueries
-        What is counted.
+        The cells or boxes to count.
     """
     if isinstance(what, Grid):
         return lambda: GridCounter(what)

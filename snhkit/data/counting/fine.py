@@ -21,7 +21,7 @@ def fine_grid(region: Region) -> Grid:
 class FineCounts:
     """The counts of the fine grid.
 
-    Only the cells that hold records are stored, where this takes less memory.
+    Only the cells that hold records are stored if this takes less memory.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class FineCounts:
         return at, self._counts[at].astype(np.int64)
 
     def grid(self, depth: int) -> NDArray[np.int64]:
-        """Return the counts of the grid of 2^depth cells a side, x-major, shape (4^depth,)."""
+        """Return the counts of the grid of 2^depth cells per side, x-major, shape (4^depth,)."""
         at, counts = self.occupied()
         column, row = _coarser(at, depth)
         total = np.zeros(1 << 2 * depth, np.int64)
@@ -58,7 +58,7 @@ class FineCounts:
         return total
 
     def partition(self, cells: Partition) -> NDArray[np.int64]:
-        """Return the counts of cells that are unions of fine ones, shape (c,)."""
+        """Return the counts of cells that are unions of fine cells, shape (c,)."""
         at, counts = self.occupied()
         edges = fine_grid(cells.region).edges()
         column, row = _coarser(at, FINE_DEPTH)
@@ -68,7 +68,7 @@ class FineCounts:
         return total
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the squares of a depth that hold records, and their counts.
+        """Return the numbers and the counts of the squares that hold records at one depth.
 
         Squares are numbered as by ``square_of``.
         """

@@ -9,16 +9,16 @@ from snhkit.geometry import Grid
 
 __all__ = ["GridCounter"]
 
-_STEP = 2**15  # places at a time, whose arrays stay in the cache
-_MOST_UNSURE = 0.05  # of a cell's width; above it, everything is projected exactly
+_STEP = 2**15  # places per step, so that their arrays stay in the cache
+_MOST_UNSURE = 0.05  # in cell widths; with a larger error, all places are projected exactly
 _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 
 class GridCounter:
     """Counts of a grid's cells, equal to those of ``Grid.count``.
 
-    A polynomial approximates the projection. It decides the cell of every place that is farther
-    from the cell's edges than the error of the polynomial. The few other places are projected
+    A polynomial approximates the projection. If a place is farther from the edges of its cell than
+    the error of the polynomial, the polynomial decides the cell. The few other places are projected
     exactly.
 
     Parameters
@@ -83,7 +83,7 @@ class GridCounter:
         if not boxed.all():
             rest = np.flatnonzero(~boxed)
             usable = possible(lat[rest], lon[rest])
-            # The same place may be written a whole turn away.
+            # The same longitude may be written with 360 degrees added or subtracted.
             turned = rest[usable & (np.abs(lon[rest] - self.grid.region.lon) > 180)]
             inside, bad = self._exactly(lat[turned], lon[turned]), rest[~usable]
             lat, lon = lat[boxed], lon[boxed]

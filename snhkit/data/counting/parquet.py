@@ -22,7 +22,7 @@ __all__ = ["ParquetPart", "parquet_parts"]
 
 _BATCH = 2**18  # rows that are decoded at a time
 _BUFFER = 2**20  # bytes of a column that are read at a time
-_PART = 2**22  # rows, about, of a part
+_PART = 2**22  # approximate number of rows in a part
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def parquet_parts(places: list[Place], rules: Rules) -> tuple[list[ParquetPart],
     Raises
     ------
     InputError
-        If a file is not Parquet, or the columns are not found in one of them.
+        If a file is not Parquet, or lacks one of the columns.
     """
     parts, swap = [], ""
     for place in places:

@@ -1,4 +1,4 @@
-"""Exact counts of records in files, which are read again where counts in memory do not suffice."""
+"""Exact counts of records in files, which are read again if counts in memory are not enough."""
 
 from abc import ABC, abstractmethod
 
@@ -17,8 +17,8 @@ class PassCounts(ABC):
     """A ``CountSource`` (``snhkit.privacy``) that reads all records for each count.
 
     The first pass counts a fine grid of 4,096 by 4,096 cells. If the cells of another grid or tree
-    are unions of these cells, their counts are sums of counts in memory. All other counts take a
-    pass of their own.
+    are unions of these cells, their counts are sums of counts in memory. Every other count reads
+    all records again.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class PassCounts(ABC):
         """Return the number of records in each cell of a partition."""
         if not is_proven(cells):
             raise InputError(
-                "only the cells of a proven partition can be counted: a Grid, a Partition or a "
+                "only cells that are proven not to overlap can be counted: Grid, Partition or "
                 f"PolygonPartition, not a {type(cells).__name__}."
             )
         if cells.region != self._region:
@@ -69,7 +69,7 @@ class PassCounts(ABC):
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares of a quadtree's depth that hold records, and their counts.
+        """Return the squares that hold records at one depth of a quadtree, and their counts.
 
         Squares are numbered as by ``square_of``.
         """

@@ -22,7 +22,7 @@ _MOST_THREADS = 8
 
 
 class Counter(Protocol):
-    """The interface of a counter of rows: one object for each thread, all of which are merged."""
+    """The interface of a counter of rows; each thread has its own, and all of them are merged."""
 
     def add(
         self,
@@ -31,7 +31,7 @@ class Counter(Protocol):
         person: NDArray[np.int64] | None,
         time: NDArray[np.int64] | None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count rows; return how many lie in the region, and the positions that are unusable."""
+        """Count rows; return how many lie in the region, and the positions of unusable rows."""
         ...
 
     def merge(self, other: Any, /) -> None:
@@ -57,7 +57,7 @@ class Seen:
     unusable : int
         The number of these rows that cannot be used.
     first : list of (int, int, str)
-        For each of the first unusable rows: the number of its part, its own number, and its defect.
+        The part number, the row number and the defect of each of the first unusable rows.
     """
 
     rows: int = 0
@@ -87,7 +87,7 @@ def over(
     parts : sequence of Part
         The parts to read.
     make : callable
-        Makes the counter of a thread.
+        Returns a new counter for a thread.
     what : str
         Name of the task, for the progress bar.
     first_part : int
@@ -100,7 +100,7 @@ def over(
     counter : Counter
         The counters of all threads, merged.
     seen : Seen
-        What became of the rows.
+        The numbers of rows kept and left out.
     """
 
     def take(state: tuple[C, Seen], block: tuple[int, Block]) -> Iterator[None]:
@@ -132,10 +132,10 @@ def in_threads(
     items : iterator
         The items; one thread at a time asks for the next one.
     make : callable
-        Makes the state of a thread.
+        Returns the initial state of a thread.
     take : callable
-        Called with the state of the thread and an item. It is a generator that yields after each
-        step, so that the thread can be stopped there.
+        A generator function that processes an item, given the state of the thread and the item. It
+        yields after each step, so that the thread can be stopped there.
     threads : int, optional
         Number of threads; by default one for each core, up to 8.
     """
@@ -148,7 +148,7 @@ def in_threads(
                 for _ in take(state, item):
                     if shared.stopped:
                         return
-        except BaseException as failure:  # told to the caller below
+        except BaseException as failure:  # raised again below, in the calling thread
             shared.stopped = True
             failures.append(failure)
             return
@@ -160,7 +160,7 @@ def in_threads(
     for thread in others:
         thread.start()
     try:
-        work()  # here, so that bars and interruptions work as everywhere
+        work()  # in the calling thread, so that progress bars and interruptions work
     finally:
         for thread in others:
             thread.join()
@@ -170,7 +170,7 @@ def in_threads(
 
 
 def thread_count() -> int:
-    """Return the number of threads of a pass: one for each core that may be used, up to 8."""
+    """Return the number of threads of a pass: one for each available core, at most 8."""
     usable = getattr(os, "sched_getaffinity", None)
     return min(len(usable(0)) if usable else os.cpu_count() or 1, _MOST_THREADS)
 
@@ -183,7 +183,7 @@ def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[t
 
 
 class _Shared(Generic[T]):
-    """An iterator that several threads take items from; after an error in one, it ends for all."""
+    """An iterator shared by several threads; after an error in one thread, it ends for all."""
 
     def __init__(self, items: Iterator[T]) -> None:
         self._items, self._lock = items, threading.Lock()

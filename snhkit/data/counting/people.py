@@ -13,21 +13,22 @@ from snhkit.errors import InputError
 
 __all__ = ["person_ids"]
 
-# Made when they are imported, so that a type checker does not know what is in them.
+# The contents of these modules are created at import, so a type checker cannot know them.
 pc: Any = pyarrow.compute
 hash_array: Any = pandas.util.hash_array
 
-_KEY = "snhkit, person i"  # 16 characters, as the hash takes; not a secret
+_KEY = "snhkit, person i"  # 16 characters, as the hash requires; not a secret
 
 
 def person_ids(
     name: str, column: pa.ChunkedArray, users: frozenset[str] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return a number for the person of each row, shape (n,), equal in every chunk.
+    """Return a number for the person of each row, shape (n,), the same in every chunk.
 
     The number is a 64-bit hash of the id, after all spellings of one id have been made equal as in
-    ``person_codes``. It is 0 where the id is missing. Among a hundred million people, two get the
-    same number once in about 4,000 such files; they then count as one person.
+    ``person_codes``. The number is 0 where the id is missing. In a file with a hundred million
+    people, the probability that two of them get the same number is about 1 in 4,000; those two then
+    count as one person.
 
     Parameters
     ----------

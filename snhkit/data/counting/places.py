@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["Place", "find_places"]
 
 KINDS = (".parquet", ".csv", ".tsv", ".txt")
-"""Ends of the names of files that are streamed, without .gz."""
+"""The suffixes of files that can be streamed, apart from .gz."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, with the size and the time of change it had when it was found.
+    """A file, with its size and the time of its last change when it was found.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class Place:
         return Path(self.name.lower().removesuffix(".gz")).suffix
 
     def refuse_changed(self) -> None:
-        """Raise InputError if the file's size or time of change is not what it was."""
+        """Raise InputError if the file's size or time of last change has changed."""
         now = _place(self.filesystem.get_file_info(self.path), self.filesystem)
         if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
             raise InputError(
-                f"{self.name}: the file changed after it was opened, so its budget no longer fits. "
-                "Restore the file; or open the new one with a new ledger, whose epsilon adds to "
-                "what was spent on people who are in both."
+                f"{self.name}: the file changed after it was opened, so the budget is not valid. "
+                "Restore the file, or open the new one with a new ledger; its epsilon then adds to "
+                "what was spent on people who are in both files."
             )
 
 
@@ -72,7 +72,7 @@ def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, 
     Raises
     ------
     InputError
-        If nothing is there, or files are of several kinds.
+        If no file is found, or files are of several kinds.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not given:

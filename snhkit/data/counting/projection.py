@@ -11,19 +11,19 @@ from snhkit.geometry import Region
 __all__ = ["Approximation", "approximation"]
 
 _ORDERS = (3, 5, 7, 9)
-_NODES, _PROBES = 24, 97  # a side: where the polynomial is fitted, and where it is measured
-_SAFETY = 16  # times the largest error that was measured
-_ROUNDING_M = 1e-6  # far above what rounding does to metres of a region of 200 km
+_NODES, _PROBES = 24, 97  # points per side: to fit the polynomial, and to measure its error
+_SAFETY = 16  # times the largest measured error, for the bound
+_ROUNDING_M = 1e-6  # far above rounding errors in a region of 200 km
 _AIM_M = 1e-3
-_BEYOND = 0.02  # of the region's extent: so much wider is the box in which the polynomial holds
+_BEYOND = 0.02  # margin of the polynomial's box, as a share of the region's extent
 
 
 @dataclass(frozen=True, eq=False)
 class Approximation:
     """A polynomial that agrees with ``Region.to_xy`` to within ``error_m`` metres in a box.
 
-    In u and v, the longitude and the latitude from the centre in degrees, x is odd in u and y is
-    even, because the projection's centre is the region's.
+    Let u and v be the longitude and the latitude relative to the centre, in degrees. Then x is odd
+    in u and y is even in u, because the projection is centred on the region.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ class Approximation:
     low, high : (float, float)
         The box in degrees, latitude first; places outside the box are outside the region.
     x, y : tuple of ndarray
-        For each power of u squared, the coefficients of v from the lowest; metres from the
-        lower-left corner.
+        For each power of u^2, the coefficients of the powers of v, lowest first. The values are in
+        metres from the lower-left corner.
     error_m : float
-        The bound on the difference along either axis.
+        The largest possible difference along either axis, in metres.
     """
 
     region: Region
@@ -48,7 +48,7 @@ class Approximation:
     def axes(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return x and y in metres, each in the shape of ``lat``, of places in the box."""
+        """Return x and y in metres of places in the box, each in the shape of ``lat``."""
         u, v = lon - self.region.lon, lat - self.region.lat
         square = u * u
         x = _horner(self.x, square, v)
@@ -59,7 +59,7 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return the polynomial of least order that is accurate to a millimetre; None if none is.
+    """Return the lowest-order approximation of a region's projection to 1 mm, or None.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _fitted(
             rows[a].append(value / su ** (2 * a + odd) / sv**b)
         parts.append(tuple(np.array(row) for row in rows))
     made = Approximation(region, low, high, parts[0], parts[1], 0.0)
-    # The error is smooth, so what a dense lattice shows is nearly its largest value.
+    # The error is smooth, so its maximum over a dense lattice is nearly its maximum everywhere.
     u, v, xy = _places(region, low, high, np.linspace(-1, 1, _PROBES))
     x, y = made.axes(region.lat + v, region.lon + u)
     most = max(np.abs(x - xy[:, 0]).max(), np.abs(y - xy[:, 1]).max())
@@ -108,7 +108,7 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return longitudes and latitudes from the centre, and metres, of points across the box."""
+    """Return longitudes and latitudes relative to the centre, and metres, of a lattice."""
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))
     return lon - region.lon, lat - region.lat, region.to_xy(lat, lon)

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 _RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
-_PLACES = 2**18  # that are read at a time
-_BUCKET_BYTES = 2**25  # of a bucket, about
+_PLACES = 2**18  # places that are read at a time
+_BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
@@ -72,8 +72,8 @@ class SpillFolder:
     buckets : int
         The number of files that each task writes, a power of two.
     window_us : int, optional
-        The length in microseconds of the period that counts as one unit of a person; by default all
-        time is one period.
+        The length in microseconds of a window, if the unit of privacy is a person in a window of
+        time; by default one window covers all time.
     """
 
     path: Path
@@ -84,14 +84,14 @@ class SpillFolder:
 
 @dataclass(frozen=True)
 class Spilled:
-    """The files that a task has written, with its numbers of rows kept and left out.
+    """The files that a task has written, and the numbers of rows that it kept and left out.
 
     Parameters
     ----------
     paths : list of Path
         The files, named by bucket and task.
     seen : Seen
-        What became of the rows.
+        The numbers of rows kept and left out.
     """
 
     paths: list[Path]
@@ -108,7 +108,7 @@ class Spill(PlaceCounter):
     task : int
         The number of the task, which names the files.
     lock : Lock
-        Held while files are written.
+        The lock that is held while files are written.
     """
 
     def __init__(self, to: SpillFolder, task: int, lock: Any) -> None:
@@ -122,7 +122,7 @@ class Spill(PlaceCounter):
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Sort records; return how many lie in the region, and the positions that are unusable."""
+        """Sort records; return how many lie in the region, and the positions of unusable rows."""
         usable, inside, xy = self.inside(lat, lon)
         assert person is not None  # noqa: S101
         group = person[usable][inside].view(np.uint64)
@@ -175,7 +175,7 @@ def spilled(
 
 
 def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
-    """Write the records of a bucket that are kept into one file, whole or not at all.
+    """Write the kept records of a bucket to one file, which is complete or missing.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> Non
     names : sequence of str
         The names of the bucket's files. They are not deleted, so that a lost task can run again.
     choose : Choice
-        Chooses the records that are kept.
+        The function that chooses the records to keep.
     """
     rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
     xy = np.stack([rows["x"], rows["y"]], axis=1)
@@ -199,9 +199,9 @@ class BoundedRecords(PassCounts):
     """A bounded number of records of each person, stored in files.
 
     The records are read once and sorted into files by person. Each file is then reduced to the
-    chosen records, and every count reads these. The files are in a folder that only its owner can
-    read, and are deleted with this object. The disk needs 24 bytes for each sorted record, and 16
-    bytes for each record that is kept.
+    chosen records, and every count reads the reduced files. The files are in a folder that only its
+    owner can read, and are deleted with this object. The disk needs 24 bytes for each sorted
+    record, and 16 bytes for each record that is kept.
 
     Parameters
     ----------
@@ -210,15 +210,17 @@ class BoundedRecords(PassCounts):
     region : Region
         The declared region.
     choose : Choice
-        Chooses the records that are kept.
+        The function that chooses the records to keep.
     window_days : int, optional
-        The number of days whose records of a person are one unit; by default all days.
+        The number of days in a window, if the unit of privacy is a person in a window; by default
+        all records of a person are one unit.
     spill : str or path, optional
-        The folder in which the files' folder is made; by default that of temporary files.
+        The folder in which the folder of files is made; by default the system's folder of temporary
+        files.
     passes : Passes, optional
         How passes are run: in threads, or on a cluster.
     told : callable, optional
-        Is called with what the pass over the source saw, before anything is counted.
+        Called with the numbers of rows kept and left out, before anything is counted.
     """
 
     def __init__(

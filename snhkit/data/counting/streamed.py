@@ -64,7 +64,7 @@ class StreamedRecords(PassCounts):
 
 
 class Opening:
-    """A source that is being opened, whose report is given exactly once.
+    """A source that is being opened; the rows left out are reported exactly once.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
     source : Source
         The source, for the message.
     seen : Seen
-        What the pass saw.
+        The numbers of rows that the pass kept and left out.
     first : Seen
         The numbers of rows that the first pass kept and left out.
     """
@@ -153,7 +153,7 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
 
 
 def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
-    """Return the report of a pass for the owner of the records.
+    """Return the report on the rows of a pass, for the owner of the records.
 
     Raises
     ------
@@ -230,13 +230,12 @@ def scan_points(
     region : Region
         The declared region; rows outside it are left out.
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. Usual names of latitudes and longitudes are found; the
-        columns of users and times are read only if they are named.
+        Columns, by name or position from 0. Latitudes and longitudes are recognised by common
+        names; columns of users and times are read only if they are named.
     since, until : str or datetime, optional
-        Only rows whose ``time`` is not before ``since`` and is before ``until``; UTC without a
-        zone.
+        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a zone are in UTC.
     users : sequence, optional
-        Only rows of these users, by their ids.
+        The ids of the users whose rows are read; by default those of all users.
     report : callable, optional
         Is called with the ``ReadReport`` of the rows that were left out, as for ``read_points``.
 

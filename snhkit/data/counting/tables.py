@@ -76,7 +76,7 @@ def is_table(source: object) -> bool:
 
 
 def table_part(source: Any, rules: Rules) -> tuple[TablePart, str]:
-    """Return the only part of a table, and advice in case latitude and longitude are swapped.
+    """Return a table as one part, and advice in case latitude and longitude are swapped.
 
     Raises
     ------

@@ -54,8 +54,8 @@ class TextPart:
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of whole rows.
 
-        Up to the first quotation mark, every line is a row. From there on one parser cuts the rest
-        of the file into rows, because a quoted field may contain line ends.
+        Up to the first quotation mark, every line is a row. From there on, a single parser splits
+        the rest of the file into rows, because a quoted field may contain line ends.
         """
         with parsing(self.name, "text"), _opened(self.place) as stream:
             if not self.head.is_record:
@@ -91,7 +91,7 @@ class TextPart:
         with parsing(self.name, "text"):
             try:
                 batch = self._parsed(data, first, malformed, pa.float64())
-            except pa.ArrowInvalid:  # perhaps a number that is none: look at the text itself
+            except pa.ArrowInvalid:  # a field may not be a number: parse all fields as text
                 malformed.clear()
                 batch = self._parsed(data, first, malformed, pa.string())
             yield self._chunk(batch, first, malformed, data)
@@ -120,7 +120,7 @@ class TextPart:
 
         def value(row: int, role: str) -> object:
             shown = columns
-            if data is not None:  # numbers hide what was written
+            if data is not None:  # messages quote the original text
                 import pyarrow as pa
 
                 again = self._parsed(data, first, {}, pa.string())
@@ -132,7 +132,7 @@ class TextPart:
         )
 
     def _quoted(self, stream: BinaryIO, first: int, limit: int) -> Iterator[Block]:
-        """Yield the rest of a file, from a row's beginning on, cut into rows by one parser."""
+        """Yield the rest of a file, which begins with a whole row; one parser splits the rows."""
         import pyarrow as pa
 
         malformed: dict[int, str] = {}
@@ -174,7 +174,7 @@ def text_parts(places: list[Place], rules: Rules) -> tuple[list[TextPart], str, 
     Raises
     ------
     InputError
-        If a file is not text with a header, or the columns are not found in one of them.
+        If a file is not text with a header, or lacks one of the columns.
     """
     parts, swap, numbering = [], "", ""
     for place in places:

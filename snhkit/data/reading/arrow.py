@@ -26,9 +26,9 @@ def from_parquet(
     user: str | int | None,
     time: str | int | None,
 ) -> Table:
-    """Return the rows of a Parquet file, of which only the needed columns are read.
+    """Return the rows of a Parquet file; only the needed columns are read.
 
-    Of a GeoParquet file, the points are read.
+    The positions in a GeoParquet file are its points.
     """
     import pyarrow.parquet as pq
 
@@ -105,7 +105,7 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
 
 
 def users_of(source: str, name: str, column: "pa.ChunkedArray") -> Users:
-    """Return the users that a column of ids names."""
+    """Return the user of each row of a column of ids."""
     import pandas as pd
     import pyarrow as pa
 

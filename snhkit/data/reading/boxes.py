@@ -42,7 +42,7 @@ def read_boxes(
     path : str or path
         A .csv file in degrees, or a .geojson or .json file of polygons.
     region : Region
-        The region of the release that is to answer them.
+        The region of the release that will answer the boxes.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def read_boxes(
         )
     suffix = path.suffix.lower()
     if suffix not in (".csv", *_GEOJSON):
-        raise InputError(f"{path}: boxes come in a .csv, .geojson or .json file.")
+        raise InputError(f"{path}: boxes must be in a .csv, .geojson or .json file.")
     try:
         return (_from_csv if suffix == ".csv" else _from_geojson)(path, region)
     except InputError as error:
@@ -103,17 +103,17 @@ def answered(
     suffix : str
         The kind of file, such as ".csv". Boxes of GeoJSON may become a table of their bounds.
     more : mapping of str to ndarray of shape (q,), optional
-        Values of further columns, by name; empty where nan.
+        Further columns by name; nan becomes an empty field.
 
     Returns
     -------
     str
-        The content of the file, without a last line end.
+        The content of the file, without a newline at the end.
 
     Raises
     ------
     InputError
-        If a table is to become GeoJSON, or polygons a table.
+        If a table would be written as GeoJSON, or polygons as a table.
 
     Examples
     --------
@@ -149,9 +149,9 @@ def answered(
 
 
 def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
-    """Return whether each box, or shape in degrees, reaches out of the region, shape (q,).
+    """Return whether each box, or shape in degrees, extends beyond the region, shape (q,).
 
-    Less than a metre does not count, since bounds in degrees are rounded.
+    An excess of less than a metre does not count, since bounds in degrees are rounded.
     """
     if not isinstance(queries, RangeQueries):
         south, west, north, east = region.bounds
@@ -252,12 +252,12 @@ def _from_geojson(
 def _shapes(document: dict[str, Any]) -> tuple["gpd.GeoSeries", bool]:
     """Return the shapes of a document in degrees on WGS 84.
 
-    Also return whether the document itself has them in degrees.
+    Also return whether the document's own coordinates are in degrees.
     """
     import geopandas as gpd
 
     crs = _crs(document)
-    # Geometries alone: a property of whatever name or type cannot disturb them.
+    # Only geometries are converted, so properties of any name or type cannot cause errors.
     bare = [{"geometry": f["geometry"], "properties": {}} for f in document["features"]]
     frame = gpd.GeoDataFrame.from_features(bare, columns=["geometry"], crs=crs)
     return frame.geometry.to_crs(4326), crs.is_geographic

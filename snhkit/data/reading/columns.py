@@ -8,7 +8,7 @@ from snhkit.errors import InputError
 
 __all__ = ["Columns", "find_column", "find_columns", "find_user"]
 
-# Of several that match, one of an earlier group is meant.
+# If several names match, those of an earlier group take precedence.
 _USUAL = {
     "lat": (("lat", "latitude"), ("y",)),
     "lon": (("lon", "lng", "long", "longitude"), ("x",)),
@@ -36,7 +36,7 @@ def find_columns(
 ) -> Columns:
     """Return the positions of the columns of latitude, longitude, user and time.
 
-    A column that is not named in the arguments is found by its usual names, except for times.
+    A column that is not named in the arguments is recognised by common names, except for times.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def find_columns(
     Raises
     ------
     InputError
-        If a column is not there, or more than one could be meant; the message lists the columns.
+        If a column is missing, or several columns match; the message lists the columns.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def find_columns(
         missing = "lat" if at_lat is None else "lon"
         usual = ", ".join(name for group in _USUAL[missing] for name in group)
         raise InputError(
-            f"{source}: no column is called as a {_MEANING[missing]} usually is ({usual}). "
+            f"{source}: no column has a common name of a {_MEANING[missing]} ({usual}). "
             f"{_listing(texts)} Say which it is: {missing}=..., by name or position from 0."
         )
     at_time = None if time is None else _find_said(source, texts, "time", time)
@@ -76,7 +76,7 @@ def find_columns(
 
 
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
-    """Return the position of the user column; None if it is not named and none has a usual name."""
+    """Return the position of the user column, given or recognised by a common name, or None."""
     return _find(source, [str(name) for name in names], "user", user)
 
 
@@ -97,7 +97,7 @@ def find_column(source: str, names: Sequence[object], role: str, said: str | int
     Raises
     ------
     InputError
-        If the column is not there.
+        If there is no such column.
     """
     return _find_said(source, [str(name) for name in names], role, said)
 

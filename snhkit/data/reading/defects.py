@@ -48,11 +48,11 @@ def defect(rows: Rows, row: int, user_known: bool) -> str:
             return f"{what} {number:g} is out of range"
     if user_known:
         return fault("time", rows.value(row, "time"), "is not a time")
-    return fault("user", rows.value(row, "user"), "is no id")
+    return fault("user", rows.value(row, "user"), "is not an id")
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return the defect of a value: that it is missing, or else what is wrong with it.
+    """Return a phrase on the defect of a value: "is missing", or the given defect.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def fault(what: str, value: object, wrong: str) -> str:
 
     Examples
     --------
-    >>> fault("user", " ", "is no id"), fault("user", "-", "is no id")
-    ('user is missing', "user '-' is no id")
+    >>> fault("user", " ", "is not an id"), fault("user", "-", "is not an id")
+    ('user is missing', "user '-' is not an id")
     """
     return f"{what} is missing" if _is_empty(value) else f"{what} {_shown(value)} {wrong}"
 

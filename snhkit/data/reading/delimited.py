@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 MAX_ROW = 2**22
-"""The largest number of bytes of a row, and the number that are parsed at a time."""
+"""The largest number of bytes in a row; text is also parsed in blocks of this size."""
 
 END = "-end-of-file-"
 """The content of the row that ``Watched`` adds."""
 
-_FREE_BYTES = 2**26  # size to which every compressed file may unpack
-_MAX_RATIO = 200  # of unpacked to compressed size above that; positions reach about 10
+_FREE_BYTES = 2**26  # a compressed file of any size may unpack to this
+_MAX_RATIO = 200  # beyond that, unpacked to compressed size; positions reach about 10
 _MAX_MALFORMED = 1_000
 
 
@@ -42,14 +42,14 @@ def refuse_swallowed(
 ) -> None:
     """Raise InputError if a quoted field of a file contains whole rows.
 
-    The check is that of ``refuse_swallowed_rows``.
+    The check is explained in ``refuse_swallowed_rows``.
 
     Parameters
     ----------
     source : str
         Name of the source, for messages.
     raw : binary file
-        The file at its beginning; it is closed.
+        The file, positioned at its start; the function closes the file.
     delimiter : str
         The delimiter of fields.
     width : int
@@ -81,7 +81,7 @@ def unpacked_limit(stream: BinaryIO, size: int) -> int:
 def too_much(source: str, seen: int) -> InputError:
     """Return the error for a file that unpacks to too many bytes."""
     return InputError(
-        f"{source}: it unpacks to more than {seen:,} bytes, far more than positions would."
+        f"{source}: it unpacks to more than {seen:,} bytes, far too many for positions."
     )
 
 
@@ -107,9 +107,9 @@ def parsed(
     head : FirstRow
         The delimiter and the columns of the file; the columns are named "0", "1" and so on.
     kinds : mapping
-        The type of each column that is wanted; None for text.
+        The type of each wanted column; None for text.
     malformed : dict
-        Gets the defect of each malformed row, by its number.
+        The dict to which the defect of each malformed row is added, by row number.
     first : int
         The number of the first row.
     block_size : int
@@ -166,7 +166,7 @@ def batches(
     malformed: dict[int, str],
     first: int,
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield batches of the wanted columns as text, cut into rows by one parser.
+    """Yield batches of the wanted columns as text, split into rows by a single parser.
 
     The arguments are those of ``parsed``; ``wanted`` are positions of columns.
     """
@@ -203,11 +203,11 @@ def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterat
 
 
 def refuse_malformed(source: str, malformed: Mapping[int, str], delimiter: str) -> None:
-    """Raise InputError if more rows are malformed than is plausible for a sound file."""
+    """Raise InputError if too many rows are malformed for the format to be right."""
     if len(malformed) > _MAX_MALFORMED:
         raise InputError(
-            f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} rows "
-            f"and more are like that. Are fields divided by {delimiter!r}?"
+            f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} or "
+            f"more rows have such a defect. Are fields separated by {delimiter!r}?"
         )
 
 

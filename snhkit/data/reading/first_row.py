@@ -10,7 +10,7 @@ from snhkit.errors import InputError
 __all__ = ["MAX_HEADER", "FirstRow", "first_row", "is_number", "not_utf8"]
 
 MAX_HEADER = 2**20
-"""Bytes of the longest first row."""
+"""The largest number of bytes in the first row."""
 
 _MAX_COLUMNS = 10_000
 _SNAP_NAMES = ("user", "time", "lat", "lon", "venue")

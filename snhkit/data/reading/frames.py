@@ -143,7 +143,7 @@ def _advice(kind: str) -> str:
             "frame.set_geometry(frame.extract_unique_points()).explode() makes one row of each "
             "vertex"
         )
-    return "frame.set_geometry(frame.representative_point()) puts one point into each"
+    return "frame.set_geometry(frame.representative_point()) takes a point inside each shape"
 
 
 def _floats(source: str, column: "pd.Series") -> NDArray[np.float64]:

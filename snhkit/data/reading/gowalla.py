@@ -51,8 +51,8 @@ def gowalla(
     Notes
     -----
     Cho, Myers and Leskovec, "Friendship and mobility: user movement in location-based social
-    networks", KDD 2011. 6.4 million check-ins from February 2009 to October 2010: the paper's GW
-    data set, and the public data of its other experiments (Sec. 6.1).
+    networks", KDD 2011. The file has 6.4 million check-ins from February 2009 to October 2010. It
+    is the paper's GW data set, and the public data of the paper's other experiments (Sec. 6.1).
     """
     place = city(name)
     if path is None:
@@ -60,7 +60,7 @@ def gowalla(
         path = _downloaded(url or address["url"], checksum or address["hash"])
     elif url is not None or checksum is not None:
         raise InputError("gowalla: give either a path, or a url with its checksum, not both.")
-    # Almost all rows lie elsewhere, which is no defect of the file.
+    # Almost all rows lie outside the city, which is not a defect to report.
     return read_points(path, place.region, report=lambda told: None)
 
 

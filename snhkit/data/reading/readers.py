@@ -59,23 +59,24 @@ def read_points(
     region : Region
         The declared region; rows outside it are left out.
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. By default usual names are looked for, whatever their
-        case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid, ...). Geometries
-        need no lat and lon. Longitudes are from -180 to 360 degrees. Times, which units such as
-        "user-day" need, are read only if their column is named: timestamps, dates, text in
-        ISO 8601 or seconds since 1970, in UTC unless they have a zone.
+        Columns, by name or position from 0. By default, columns are recognised by common names in
+        upper or lower case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid,
+        ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times, which
+        units such as "user-day" need, are read only if their column is named: timestamps, dates,
+        text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
     report : callable, optional
-        Is called with the ``ReadReport`` of the rows left out. By default a ``ReadWarning`` is
-        given if there are any, or if user ids look wrong.
+        Is called with the ``ReadReport`` of the rows left out. By default, a ``ReadWarning`` is
+        issued if rows were left out or user ids look wrong.
 
     Returns
     -------
     Points
-        The records, in the order of the rows; users, if known, are numbers from 0. Texts that
-        differ in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is not
-        given and the column found by its name has gaps, users are unknown; if ``user`` is given,
-        rows without an id ("NULL", "nan" and the like among them) are left out. If ``time`` is
-        given, rows without a time are left out, and each record has its day.
+        The records, in the order of the rows; users, if known, are numbers from 0. Ids that differ
+        only in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is given,
+        rows without an id (or with "NULL", "nan" and the like) are left out. If ``user`` is not
+        given, a user column that was recognised by its name but has missing ids is ignored, and
+        users are unknown. If ``time`` is given, rows without a time are left out, and each record
+        has its day.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def read_points(
 
 
 def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
-    """Return a table without users if their column has gaps and was only found by its name.
+    """Return a table without users if ids are missing in a column that the caller did not name.
 
     Also return notes on this for the owner.
     """

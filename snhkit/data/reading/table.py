@@ -54,9 +54,9 @@ class Table:
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable
-        Returns what the source has at a position from 0 and a role, one of ``ROLES``.
+        Returns the source's value for a row, counted from 0, and a role, one of ``ROLES``.
     malformed : mapping of int to str
-        The defect of each row that could not be cut into fields, by its number.
+        The defect of each row that could not be split into fields, by row number.
     times : ndarray of int, shape (n,), optional
         The times of the rows, as from ``microseconds``, if their column was named.
     """
@@ -80,7 +80,7 @@ def refuse_rows(source: str, rows: int) -> None:
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception of a parser into an InputError, as the input may be hostile."""
+    """Turn every exception of a parser into an InputError, because input is untrusted."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -51,7 +51,7 @@ def from_text(
         columns = [pa.chunked_array(part, pa.string()) for part in parts]
         closed = rows > 0 and columns[0][-1].as_py() == delimited.END
         if not closed or watched.lines != rows - 1 + len(malformed):
-            # Fields in quotation marks go on over line ends: they may hold rows.
+            # Fields in quotation marks continue across line ends, so they may contain whole rows.
             delimited.refuse_swallowed(
                 source, path.open("rb"), delimiter, len(names), at.lat, at.lon
             )

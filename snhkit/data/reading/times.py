@@ -53,7 +53,7 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return the times of a column in microseconds, shape (n,); the least integer if missing.
+    """Return the times of a column in microseconds, shape (n,); the least int64 where missing.
 
     Parameters
     ----------
@@ -90,8 +90,9 @@ def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
         texts = pd.Series(column.to_pandas(), dtype=object)
         parsed = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
         values = parsed.dt.as_unit("us").astype("int64").to_numpy()
-        seconds = texts.where(texts.str.fullmatch(_SECONDS, na=False), "nan").to_numpy(str)
-        return np.where(parsed.notna().to_numpy(), values, _of_seconds(seconds.astype(np.float64)))
+        numbers = texts.where(texts.str.fullmatch(_SECONDS, na=False))
+        seconds = np.asarray(pd.to_numeric(numbers), float)
+        return np.where(parsed.notna().to_numpy(), values, _of_seconds(seconds))
     elif pa.types.is_null(kind):
         return np.full(len(column), NO_TIME)
     else:

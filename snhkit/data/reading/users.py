@@ -19,14 +19,14 @@ MISSING = frozenset(
 """Words for a missing value, in lower case."""
 
 EXACT = 2**53
-"""Floating-point numbers hold all whole numbers below this one."""
+"""The bound below which floating-point numbers represent every whole number."""
 
 SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
-"""Characters around an id that are no part of it."""
+"""Characters around an id that are not part of the id."""
 
 _WHOLE_AS_FLOAT = re.compile(r"([+-]?\d+)\.0+")
 _SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
-_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # of all rows, and of the median person's rows
+_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # share of all rows; multiple of the median
 
 
 def person_codes(
@@ -34,15 +34,16 @@ def person_codes(
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return a number for each row's person, and notes on ids that look wrong.
 
-    Ids that certainly belong to one person are merged: texts that differ in surrounding spaces, in
-    Unicode form, or as 42 and 42.0 do. Words for a missing value, such as "NULL", are no ids.
+    Ids that certainly belong to one person are merged: texts that differ only in surrounding
+    spaces, in Unicode form, or as 42 and 42.0 do. Words for a missing value, such as "NULL", are
+    not ids.
 
     Parameters
     ----------
     source : str
         Name of the source, for messages.
     uniques : sequence
-        The different ids, as they were found.
+        The distinct ids, as they are written in the source.
     codes : ndarray of int, shape (n,)
         The position in ``uniques`` of each row's id; negative where the id is missing.
 

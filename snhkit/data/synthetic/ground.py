@@ -10,13 +10,13 @@ from snhkit.data.cities import City
 
 __all__ = ["Ground", "turned"]
 
-_MARGIN_M = 120.0  # no place is nearer to the border, so that no record strays outside
-_ARTERIAL_EVERY = 6  # streets
-_ARTERIAL_SHARE, _AVENUE_SHARE = 0.35, 0.1  # of places
+_MARGIN_M = 120.0  # least distance of places from the border, so that no record lies outside
+_ARTERIAL_EVERY = 6  # one of so many streets is an arterial
+_ARTERIAL_SHARE, _AVENUE_SHARE = 0.35, 0.1  # shares of the places
 _SPACING_M = {"low": (150.0, 230.0), "medium": (125.0, 200.0), "high": (105.0, 170.0)}
 _CENTRES = {"low": 9, "medium": 14, "high": 20}
 _SHORE = math.inf
-# Bearing in degrees, metres from the region's centre, width: roughly where the real ones are.
+# Bearing in degrees, distance from the region's centre and width in metres, roughly as in reality.
 _WATERS = {
     "fargo": ((90.0, 700.0, 90.0),),
     "kansas_city": ((0.0, 2_300.0, 320.0),),
@@ -49,7 +49,8 @@ class Ground:
     seam : ndarray, shape (2,)
         Unit vector perpendicular to the line where the grids meet.
     parks : ndarray, shape (p, 4)
-        Centre x, y, half width and half height of each park, along the first grid.
+        Centre x and y, half width and half height of each park, in metres along the axes of the
+        first street grid.
     avenues : ndarray, shape (a, 3)
         Angle in radians, distance from downtown and amplitude of the bends in metres.
     """
@@ -113,7 +114,7 @@ class Ground:
         broad : float
             Share of places that belong to no centre.
         front_m : float
-            Metres from the middle of the street.
+            Distance of the places from the middle of the street, in metres.
 
         Returns
         -------
@@ -122,7 +123,7 @@ class Ground:
         heading : ndarray, shape (count,)
             Direction of the street, radians.
         main : ndarray of bool, shape (count,)
-            Whether it is an arterial or an avenue.
+            Whether the street is an arterial or an avenue.
         """
         parts, found = [], 0
         while found < count:
@@ -156,7 +157,7 @@ class Ground:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return positions moved to a street, arterial or avenue.
 
-        The results are those of ``places``.
+        The returned arrays are those of ``places``.
         """
         rows = np.arange(len(xy))
         beyond = (xy - self.centres[0]) @ self.seam > 0.02 * self.city.side_m
@@ -205,7 +206,7 @@ def turned(xy: NDArray[np.float64], angle: NDArray[np.float64] | float) -> NDArr
 def _wet(city: City, xy: NDArray[np.float64]) -> NDArray[np.bool_]:
     wet = np.zeros(len(xy), bool)
     for bearing, offset_m, width_m in _WATERS.get(city.key, ()):
-        # Turned so that x runs towards the water and y along its bank.
+        # The axes are turned so that x points towards the water and y runs along its bank.
         local = turned(xy - city.side_m / 2, -math.radians(90 - bearing))
         bank = offset_m + 260 * np.sin(local[:, 1] / 1_300) + 90 * np.sin(local[:, 1] / 310 + 1)
         wet |= (local[:, 0] > bank) & (local[:, 0] < bank + width_m)

@@ -24,11 +24,11 @@ class Layout:
     Parameters
     ----------
     venues : ndarray, shape (v, 2)
-        Shops, offices, stations: where people stay.
+        Positions of shops, offices and stations, where people stay.
     draw : ndarray, shape (v,)
-        What makes a venue popular whoever visits, in standard deviations.
+        The attraction of each venue that all visitors share, in standard deviations.
     spots : ndarray, shape (s, 2)
-        Pieces of street: where people pass.
+        Positions of pieces of street, where people pass.
     heading : ndarray, shape (s,)
         Direction of the street at each spot, radians anticlockwise from east.
     traffic : ndarray, shape (s,)
@@ -58,7 +58,7 @@ def layout(city: City) -> Layout:
     """Return the layout of a synthetic city; every call returns the same one.
 
     Two street grids meet at a seam, avenues cross both, and every sixth street is an arterial.
-    Places gather around centres and along arterials. None lies in water or in a park.
+    Places gather around centres and along arterials. No place lies in water or in a park.
     """
     rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
     ground = Ground.drawn(city, rng)

@@ -22,13 +22,13 @@ __all__ = ["World", "synthetic_points"]
 World = Literal["private", "public"]
 
 _STREAM = {"private": 1, "public": 2}
-_PASSING = {"private": 0.15, "public": 0.03}  # records on streets, of all in the liveliest city
-_SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the venue's place
+_PASSING = {"private": 0.15, "public": 0.03}  # share on streets, in the liveliest city
+_SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the place
 _ON_STREET_M = (30.0, 4.0)  # half the length of street that a spot stands for, and its half width
 _AT_GATE = 0.0075  # share of the records at each gate
-_HEAD = 6.0  # flattens the first ranks, so that no venue dominates
-_TASTE = 1.0  # against a venue's own draw of 1: the two rankings correlate by a half
-_LIVELIEST = 7.8  # nats
+_HEAD = 6.0  # added to ranks in Zipf's law, so that no venue dominates
+_TASTE = 1.0  # weight; a venue's own draw has weight 1, so two rankings correlate by 0.5
+_LIVELIEST = 7.8  # entropy of the liveliest city, in nats
 _CALIBRATION_SEED = 2**32
 _DEFAULT_N = 100_000
 _MAX_N = 20_000_000
@@ -44,21 +44,22 @@ def synthetic_points(
     name : str or City
         One of the paper's twelve cities.
     n : int, optional
-        Number of records. By default 100,000 private ones, or as many public ones as the city's
-        published entropy was computed from.
+        Number of records. By default, 100,000 for the private world, and ``City.n_at_entropy`` for
+        the public world.
     world : {"private", "public"}
-        Two sets of people with the same streets and venues but different tastes. The private
-        world looks like GPS fixes, some of them on streets; the public one like check-ins, which
-        repeat the coordinates of venues. Use the first where a secret file would be, the second
-        as the paper's D* and Q_W.
+        Two sets of people with the same streets and venues but different tastes. The private world
+        looks like GPS fixes, some of them on streets; the public one like check-ins, which repeat
+        the coordinates of venues. Use the private world in place of a private file, and the public
+        world as the paper's public data D* and Q_W.
     seed : int
-        Public; the same seed draws the same records. Streets, venues and tastes are the city's.
+        A public seed; the same seed draws the same records. Streets, venues and tastes depend on
+        the city only.
 
     Returns
     -------
     Points
-        In the city's region, with users: most have a few records, a few have very many, and
-        most of a user's records are in one district.
+        The records, in the city's region, with users. Most users have a few records, a few users
+        have very many, and most of a user's records are in one district.
 
     Raises
     ------
@@ -73,9 +74,8 @@ def synthetic_points(
 
     Notes
     -----
-    In both worlds, at the size that it was computed from, the entropy of a 512 by 512 histogram
-    over the records' own extent is the published one (``City.entropy_512_nats``) within 0.15
-    nats.
+    With ``City.n_at_entropy`` records, in both worlds, the entropy of a 512 by 512 histogram over
+    the extent of the records is within 0.15 nats of the published ``City.entropy_512_nats``.
     """
     place = city(name)
     if world not in _STREAM:
@@ -129,7 +129,7 @@ def _positions(
     town = layout(place)
     xy = town.places[at]
     venues, spots = len(town.venues), len(town.spots)
-    # Gates do not scatter: they hold the extent, and so the histogram's cells, still.
+    # Records at gates are not scattered, so the extent and the histogram's cells stay fixed.
     at_venue, at_gate = at < venues, at >= venues + spots
     half_length, half_width = _ON_STREET_M
     radius = np.where(at_venue, _SCATTER_M[world], np.where(at_gate, 0.0, half_width))
@@ -167,7 +167,7 @@ def _exponent(place: City, world: World) -> float:
         drawn = (_positions(rng, place, world, _visits(rng, shares, n)) for _ in range(draws))
         return float(np.mean([_entropy(xy) for xy in drawn])) - place.entropy_512_nats
 
-    # Rounded, so that another machine's last bits do not change the records.
+    # Rounded, so that the records do not depend on the last bits of a machine's arithmetic.
     return round(_root(excess, 0.4, 4.0, 0.002), 3)
 
 

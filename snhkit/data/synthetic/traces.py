@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["synthetic_trace"]
 
-_MEDIAN_MIN, _SPREAD = 40.0, 0.9  # of the lognormal dwell times
+_MEDIAN_MIN, _SPREAD = 40.0, 0.9  # lognormal dwell times: median in minutes, and sigma
 _DWELL_MIN = (4.0, 720.0)
-_WHILE_STAYING_S, _WHILE_MOVING_S = 300.0, 60.0  # between fixes
+_WHILE_STAYING_S, _WHILE_MOVING_S = 300.0, 60.0  # seconds between fixes
 _SPEED_M_S = 6.0
 _LEAST_TRAVEL_S = 120.0
 _FIX_M = 6.0  # standard deviation of a fix, along each axis
@@ -37,7 +37,7 @@ def synthetic_trace(
     world : {"private", "public"}
         The world of ``synthetic_points`` whose places and people are visited.
     seed : int
-        Public; the same seed draws the same trace.
+        A public seed; the same seed draws the same trace.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def synthetic_trace(
 
     Notes
     -----
-    ``stay_points`` of a trace stands in for the paper's SPD-VS data, whose original is proprietary
-    (Sec. 6.1): visits at places, and fewer points on roads.
+    The stay points of a trace (``stay_points``) replace the paper's SPD-VS data, which are
+    proprietary (Sec. 6.1): visits at places, with fewer points on roads.
     """
     import pandas as pd
 
@@ -101,7 +101,7 @@ def _times(
     travel = np.maximum(apart / _SPEED_M_S, _LEAST_TRAVEL_S)
     first = np.append(True, user[1:] != user[:-1])
     since = np.cumsum(travel + dwell)
-    # The clock of each user starts anew, in the morning of the first day.
+    # Each user's first visit begins in the morning of the first day.
     start = np.flatnonzero(first)
     before = np.repeat((since - dwell)[start], np.diff(np.append(start, len(xy))))
     morning = rng.uniform(*_MORNING_S, len(start))[np.cumsum(first) - 1]

@@ -1,4 +1,4 @@
-"""Denoised grid: noisy counts, denoised by a network that was trained on other cities."""
+"""The denoised grid: noisy counts, denoised by a network that was trained on other cities."""
 
 from dataclasses import dataclass, field
 
@@ -18,6 +18,7 @@ from snhkit.neural.denoiser.levels import (
     least_width,
 )
 from snhkit.neural.denoiser.prior import Prior
+from snhkit.neural.elsewhere import answered
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
@@ -28,26 +29,27 @@ __all__ = ["DenoisedGrid"]
 class DenoisedGrid:
     """One grid of counts, denoised by a network that was trained on public cities.
 
-    Only the noisy counts of cells and of two levels of blocks look at records, and the choice of
-    their widths. Where the counts of blocks are small, cells are counted in groups, as in an
-    adaptive grid. The network was trained beforehand, on other cities, so denoising is
-    post-processing and costs no privacy. The release holds one grid of counts, none of them
-    negative, which add up to the number of records. A box is answered by the sum over its cells.
+    Only three steps use the private records: the choice of the cell width if it is bought, the
+    noisy counts of cells, and the noisy counts of two levels of blocks. Where the counts of blocks
+    are small, cells are counted in groups, as in an adaptive grid. The network was trained
+    beforehand, on other cities, so denoising is post-processing and costs no privacy. The release
+    holds one grid of non-negative counts, which add up to the number of records. The answer for a
+    box is the sum over its cells.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
-        Cell width of the noisy grid in metres. "bought" chooses the width from n, epsilon and how
-        evenly the records are spread, which costs up to 3 % of epsilon. "auto" chooses it by
-        ``ParamSelect`` from n, epsilon and the public points. None chooses it by
-        ``default_cell_width``.
+        The cell width of the noisy grid in metres. With "bought", the width is chosen from n,
+        epsilon and the evenness of the records, which costs up to 3 % of epsilon. With "auto",
+        ``ParamSelect`` predicts the width from n, epsilon and the public points. With None,
+        ``default_cell_width`` gives the width.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres. Boxes of other sizes
-        are answered too, less accurately.
+        are answered less accurately.
     coarse : float, optional
         The share of epsilon that buys counts of blocks of about 400 m and 1.2 km, from 0 to below
-        1. A larger share makes large boxes more accurate and small ones less. None takes the share
-        from ``coarse_share``, by n and epsilon.
+        1. A larger share makes answers for large boxes more accurate, and answers for small boxes
+        less accurate. With None, ``coarse_share`` gives the share from n and epsilon.
     prior : Prior
         The network that was trained beforehand.
 
@@ -65,8 +67,8 @@ class DenoisedGrid:
 
     Notes
     -----
-    Not the paper's method: the noisy grid is that of its Sec. 4.1, the network is ours
-    (docs/denoiser.md).
+    This is not the paper's method. The noisy grid is the one in Sec. 4.1 of the paper, but the
+    network is snhkit's own (docs/denoiser.md).
     """
 
     cell_m: Width = "bought"
@@ -92,10 +94,10 @@ class DenoisedGrid:
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
             raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
-        require_jax("DenoisedGrid")
+        answered(require_jax, "DenoisedGrid")
 
     def build(self, private: Measurements) -> Release:
-        """Return a release: count, add noise, and denoise the counts."""
+        """Return a release of denoised counts."""
         n = private.number()
         share = self.coarse
         if share is None:
@@ -110,7 +112,7 @@ class DenoisedGrid:
             wider=WIDER,
         )
         levels = bought_levels(private, grid, share)
-        # From here on, nothing looks at the records.
+        # The records are not used from here on.
         values = self.prior.clean(levels, max(smoothing(n), 1.0), self.sizes_m, n)
         model = PackedGridModel.of(grid.region, values, levels.noise_scale, n)
         return publish(self, private, model)

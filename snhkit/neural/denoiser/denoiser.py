@@ -10,38 +10,39 @@ __all__ = ["ABOUT", "OPINIONS", "PLANES", "SPLIT", "Weights", "denoise", "peaks"
 Weights = dict[str, dict[str, Float[Array, "..."]]]
 
 SPLIT = 2
-"""Output cells along a side of an input cell."""
+"""The number of output cells along each side of an input cell."""
 
 ABOUT = 8
-"""Inputs that describe a grid: the logarithms of psi / noise scale, of cell width / 40 m, of box
-side / cell width and of the noise scale in records; ``peaks``; for small and for large blocks, the
-logarithm of the noise of their sums over that of the sum of their cells; and the logarithm of
-block side / 10 cells."""
+"""The number of inputs that describe a grid. They are the logarithms of psi / noise scale, of cell
+width / 40 m, of box side / cell width and of the noise scale in records; ``peaks``; for small and
+for large blocks, the logarithm of the ratio between the noise of a block's estimated sum and the
+noise of the sum of its cells; and the logarithm of block side / 10 cells."""
 
 PLANES = 5
-"""Inputs of a cell: its count; the sum over its small block, in units of the noise of that sum, and
-divided by the number of cells; the same two of its large block."""
+"""The number of inputs of a cell. They are the cell's count; the sum over its small block, once in
+units of the noise of the sum and once divided by the number of cells; and the same two for its
+large block."""
 
 OPINIONS = 3
-"""Outputs of the network for each cell beside its counts (see ``reconciled``)."""
+"""The number of further outputs for each cell, besides its counts (see ``reconciled``)."""
 
-_CHANNELS = (48, 64, 80)  # at a half, a quarter and an eighth of the resolution
-_DEPTHS = (1, 2, 3)  # blocks at each of them, on the way down; and on the way up
-_WINDOWS = (3, 7, 15)  # cells a side of the local means that it may choose from
-_FAVOURED = np.array([0, 1, 1, 0, -5, -5, 0], np.float32)  # at the start
-_CHOICES = len(_FAVOURED)  # the noisy count, the means, those of the blocks, and nothing
+_CHANNELS = (48, 64, 80)  # at 1/2, 1/4 and 1/8 of the resolution
+_DEPTHS = (1, 2, 3)  # convolution blocks at each resolution, on the way down and on the way up
+_WINDOWS = (3, 7, 15)  # cells per side of the windows of local means
+_FAVOURED = np.array([0, 1, 1, 0, -5, -5, 0], np.float32)  # initial logits of the choices
+_CHOICES = len(_FAVOURED)  # the noisy count, local means, block means and 0
 _FOLD = 2
-_HIDDEN = 32  # what is made of the numbers of a grid
-_STANDS_OUT = 6.0  # scales of the noise
+_HIDDEN = 32  # features computed from the inputs that describe a grid
+_STANDS_OUT = 6.0  # noise scales above which a count is no longer plausible noise
 _PEAKS = (np.exp(-5), 1.0)
-_BEND = 0.1  # how far from 0 the output's lower bound begins to round off
-_FINER = 8.0  # means over blocks are small numbers
+_BEND = 0.1  # the distance from 0 at which the lower bound becomes smooth
+_FINER = 8.0  # factor for means over blocks, which are small numbers
 
 
 def start(key: Key[Array, ""]) -> Weights:
     """Return random weights at which the network averages local means.
 
-    The weights are those of He et al.
+    The distribution of the weights is that of He et al.
     """
     keys = iter(jax.random.split(key, 32))
 
@@ -77,8 +78,8 @@ def denoise(
 ) -> tuple[Float[Array, "b 2*m 2*m"], Float[Array, "b m m 3"]]:
     """Return denoised counts on a grid twice as fine, and three further outputs for each cell.
 
-    The denoised count of a cell is a weighted mean of the noisy count, of local means, of the means
-    of the cell's blocks and of 0, plus a positive term. It is divided among the four quarters of
+    The denoised count of a cell is a weighted mean of the noisy count, local means, the means over
+    the cell's blocks and 0, plus a positive term. The count is divided among the four quarters of
     the cell. A U-shaped convolutional network computes the weights, the term and the division.
 
     Parameters
@@ -132,10 +133,10 @@ def denoise(
 
 
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
-    """Return the logarithm of the share of records above what noise explains, from -5 to 0.
+    """Return the logarithm of the share of records in peaks above the noise, from -5 to 0.
 
-    Every count is reduced by the largest count that noise may plausibly make. The share is that of
-    the records which remain.
+    Every count is reduced by the largest count that noise alone could plausibly cause. The share is
+    the sum of the remaining counts divided by the number of records.
 
     Parameters
     ----------
@@ -186,14 +187,14 @@ def _local_mean(
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
     """Return local means over windows, and the square roots of their numbers of cells.
 
-    Windows are cut at the borders of the grid.
+    Windows are clipped at the borders of the grid.
 
     Parameters
     ----------
     noisy : Array, shape (b, m, m)
         Counts of cells.
     side : int
-        Cells along a side of a window.
+        The number of cells along a side of a window.
     """
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
@@ -222,7 +223,7 @@ def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
 def _unfolded(h: Float[Array, "b m m c"], side: int) -> Float[Array, "b s s d"]:
     """Return a grid ``side`` times as fine.
 
-    The channels of a cell are dealt out to its ``side * side`` parts.
+    The channels of a cell are distributed over its ``side * side`` parts.
     """
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)

@@ -31,16 +31,16 @@ __all__ = [
 BLOCK_M = 400.0
 """Approximate width of the small blocks in metres."""
 
-_CELLS = (4.0, 40.0)  # a side of the smaller blocks, at least and at most
-_WIDER = 3  # smaller blocks a side of the larger ones
-_USEFUL = 2.0  # cells a side of the smallest boxes asked
-_SHARE, _MOST_SHARE = 0.17, 0.4  # of epsilon, for blocks
-_ENOUGH = 500.0  # n times epsilon from which the share is not reduced
-_MANY = 11_000.0  # n times epsilon from which the share falls
-_SHARE_OF_LARGE = Fraction(7, 10)  # of the epsilon for blocks
-_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon, for the groups of cells
-_CROWDED = 0.9  # of the default width: cells are narrower where records crowd
-_PARTS = 1_000  # shares are whole thousandths
+_CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
+_WIDER = 3  # small blocks per side of a large block
+_USEFUL = 2.0  # cells per side of the smallest boxes to prepare for
+_SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks
+_ENOUGH = 500.0  # below this n times epsilon, the share is reduced
+_MANY = 11_000.0  # above this n times epsilon, the share falls
+_SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
+_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon: no groups below, full groups above
+_CROWDED = 0.9  # in default widths: narrower cells were chosen for crowded records
+_PARTS = 1_000  # shares are multiples of a thousandth
 
 Measured = tuple[Float[np.ndarray, "_ _"], float]
 """Noisy counts of blocks, and the variance of the noise of each."""
@@ -75,8 +75,8 @@ class Levels:
     noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts of the cells; a cell that was counted together with others has its part of
-        their count.
+        Noisy counts of the cells; a cell that was counted in a group has its share of the group's
+        count.
     small, large : Blocks
         The blocks of both levels; each large block consists of whole small ones.
     group : ndarray of int, shape (m, m), or None
@@ -95,7 +95,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     """Return the default share of epsilon that is spent on counts of blocks.
 
     The share is at most 0.17 for the default sizes (``benchmarks/denoised.py`` prints the errors of
-    other shares). It falls as n epsilon grows, and where the noise hides whole blocks; it is larger
+    other shares). The share falls as n epsilon grows, and if noise hides whole blocks. It is larger
     for wider boxes.
 
     Parameters
@@ -103,7 +103,7 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     n : int
         The number of records, public or bought.
     epsilon : float
-        Per record.
+        Epsilon per record.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres.
 
@@ -123,8 +123,8 @@ def enough_records(n: int, epsilon: float, cell_m: float) -> float:
 
     Cells are counted in groups if two conditions hold. First, n epsilon is large, so that noisy
     counts of blocks show where few records are. Second, cells are at least about as wide as the
-    default. Narrower cells have been chosen for records that crowd at spots, which groups would
-    blur.
+    default. If narrower cells were chosen, the records are concentrated at a few places, which
+    groups of cells would blur.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def least_width(sizes_m: tuple[float, float]) -> float:
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Measure noisy counts of cells and of blocks, and spend all the epsilon that is left.
+    """Return noisy counts of cells and of blocks, bought for all of the remaining epsilon.
 
     Large blocks are bought first and cells last. Where there are few records, cells are counted in
     groups (see ``enough_records``).
@@ -188,7 +188,7 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     Returns
     -------
     Levels
-        The noisy counts, put together.
+        The noisy counts of all levels.
     """
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
@@ -231,8 +231,8 @@ def estimates(
     """Return the best linear estimates of the sums over blocks, given all noisy counts.
 
     Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
-    block gets their mean, weighted by inverse variances. The estimate of a large block is then
-    passed on to the small blocks in it, in proportion to their variances.
+    block gets the mean of these measurements, weighted by inverse variances. The estimate of a
+    large block is then passed on to the small blocks in it, in proportion to their variances.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 
 __all__ = ["merged_groups"]
 
-_LEAST_SIDE = 1.5  # cells along a side of a group: narrower groups are single cells
+_LEAST_SIDE = 1.5  # least cells per side of a group; otherwise cells are counted alone
 
 
 def merged_groups(
@@ -13,20 +13,20 @@ def merged_groups(
 ) -> Int[np.ndarray, "{m} {m}"]:
     """Return the number of the group of each cell, from 0, shape (m, m).
 
-    Every block is cut into r by r groups of about equal numbers of cells. r is chosen so that a
-    group holds about ``enough`` records or more, as in an adaptive grid. If groups would be little
-    wider than a cell, the cells of the block stay alone.
+    Every block is divided into r by r groups with about equal numbers of cells. The number r is
+    chosen so that a group holds about ``enough`` records or more, as in an adaptive grid. If groups
+    would be only a little wider than a cell, each cell of the block is a group of its own.
 
     Parameters
     ----------
     m : int
-        Cells along a side of the grid.
+        The number of cells along a side of the grid.
     first : ndarray of int, shape (b,)
-        The blocks' first cells along either axis.
+        The first cell of each block along either axis.
     sums : ndarray, shape (b, b)
-        Estimated records of each block, from noisy counts only.
+        The estimated number of records in each block, from noisy counts only.
     enough : float
-        Records of a group, in the unit of ``sums``.
+        The number of records that a group should hold, in the unit of ``sums``.
 
     Examples
     --------

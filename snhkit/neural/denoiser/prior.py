@@ -17,38 +17,39 @@ from snhkit.geometry.blocks import block_sums, spread
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
 from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled
+from snhkit.neural.elsewhere import learned
 from snhkit.progress import steps
 
 __all__ = ["TAUGHT_M", "Prior", "about"]
 
 TAUGHT_M = (25.0, 100.0)
-"""Sides of the smallest and the largest squares around records that were mostly trained on."""
+"""The smallest and largest side of most squares in the training data, in metres."""
 
-_WIDEST_M = 250.0  # of the boxes that it was taught, on average
-_MOST_TURNS, _TURNS = 8, 2  # a square can be turned and mirrored; more than two gain 0.1 %
-_SEAM = 64  # cells around a tile: no output cell depends on more distant ones
-_EDGE = 16  # cells around the region, which are 0
-_TILE = 640  # cells a side, at most
-_TURNED = _TURNS * 1_024**2  # cells of all turns: so fine a grid has little noise to average
-_ALIKE = 10  # cells a side of a small block, of which a network is told a multiple
-_LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # what it has been trained on
+_WIDEST_M = 250.0  # the largest mean side of boxes in the training data
+_MOST_TURNS, _TURNS = 8, 2  # ways to turn and mirror a square; more than two gain 0.1 %
+_SEAM = 64  # cells around a tile; no output cell depends on more distant cells
+_EDGE = 16  # cells of value 0 around the region
+_TILE = 640  # the largest number of cells per side of a tile
+_TURNED = _TURNS * 1_024**2  # limit on cells times turns; a finer grid needs less averaging
+_ALIKE = 10  # cells per side of a block, the unit of an input of the network
+_LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # bounds of the inputs in training
 _HIGH = np.array([6.0, 2.8, 2.8, 3.5])
-_LARGEST = 2.0**50  # in units of the noise: 32 bits hold squares of sums over windows
+_LARGEST = 2.0**50  # in noise scales, so that squares of sums over windows fit in 32 bits
 
 
 @dataclass(frozen=True)
 class Prior:
     """A convolutional network, trained on public cities, that denoises a grid of counts.
 
-    The network was trained by ``benchmarks/train_denoiser.py`` on public and synthetic cities,
-    thinned, turned and zoomed, with noise of many scales. The file of its weights comes with
-    snhkit; docs/denoiser.md says what was in the training data.
+    ``benchmarks/train_denoiser.py`` trained the network on public and synthetic cities, which were
+    thinned, turned and zoomed, with noise of many scales. The file of weights comes with snhkit;
+    docs/denoiser.md describes the training data.
 
     Parameters
     ----------
     turns : int
-        How many of the 8 ways to turn and mirror the grid are averaged, at most: grids of more
-        than 1,024 by 1,024 cells are averaged over fewer.
+        The number of turned and mirrored copies of the grid, from 1 to 8, over which results are
+        averaged. Grids of more than 1,024 by 1,024 cells are averaged over fewer copies.
 
     Raises
     ------
@@ -71,10 +72,10 @@ class Prior:
     def clean(
         self, levels: Levels, smoothing: float, sizes_m: tuple[float, float], total: float
     ) -> Float64[np.ndarray, "s s"]:
-        """Return denoised counts of the cells cut into 2 by 2 parts, shape (2 m, 2 m).
+        """Return denoised counts of the cells divided into 2 by 2 parts, shape (2 m, 2 m).
 
-        The cells of a very fine grid are left whole. No count is negative, and all add up to the
-        total.
+        The cells of a very fine grid are not divided. No count is negative, and the counts add up
+        to the total.
 
         Parameters
         ----------
@@ -99,8 +100,9 @@ class Prior:
         )
         split = SPLIT if SPLIT * m <= MAX_CELLS_PER_SIDE else 1
         turns = min(self.turns, max(1, round(_TURNED / m**2)))
-        counts, opinion = _by_tiles(planes, about(levels, smoothing, sizes_m), turns, split)
-        del planes  # of a fine grid, tens of megabytes
+        told = about(levels, smoothing, sizes_m)
+        counts, opinion = learned(_by_tiles, planes, told, turns, split)
+        del planes  # tens of megabytes for a fine grid
         return levels.noise_scale * reconciled(counts, opinion, levels, total / levels.noise_scale)
 
 
@@ -109,7 +111,8 @@ def about(
 ) -> Float32[np.ndarray, " 8"]:
     """Return the network's inputs that describe a grid as a whole, shape (8,) (see ``ABOUT``)."""
     noise_scale, cell_m, box_m = levels.noise_scale, levels.grid.cell_m, sum(sizes_m) / 2
-    # Of boxes wider than any that it has seen it is told as if the city were smaller.
+    # Boxes wider than those of the training data are rescaled: the network gets a smaller cell
+    # width, as if the whole city were smaller.
     told_m = cell_m * min(1.0, _WIDEST_M / box_m)
     numbers = np.log([smoothing / noise_scale, told_m / 40, box_m / cell_m, noise_scale])
     small, large = levels.small, levels.large
@@ -133,14 +136,14 @@ def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Return the median logarithm of the ratio by which blocks reduce the noise of a sum."""
+    """Return the median logarithm of the factor by which counts of blocks reduce a sum's noise."""
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
 
 def _drawn(
     blocks: Blocks, m: int
 ) -> tuple[Float[np.ndarray, "{m} {m}"], Float[np.ndarray, "{m} {m}"]]:
-    """Return for each cell its block's sum in units of the sum's noise, and its block's mean."""
+    """Return two values for each cell: its block's sum in noise units, and its block's mean."""
     cells = np.diff(blocks.first, append=m)
     mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
     return spread(blocks.sums / np.sqrt(blocks.variance), cells), spread(mean, cells)
@@ -154,7 +157,7 @@ def _by_tiles(
     The grid is processed in tiles of one shape, so that memory does not grow with the grid.
     """
     m = len(planes)
-    step = 16 if m + _EDGE <= 64 else 64  # few shapes are compiled
+    step = 16 if m + _EDGE <= 64 else 64  # so that few shapes are compiled
     padded = -(-(m + 2 * _EDGE) // step) * step
     around = np.zeros((padded, padded, planes.shape[2]), np.float32)
     around[_EDGE : _EDGE + m, _EDGE : _EDGE + m] = planes

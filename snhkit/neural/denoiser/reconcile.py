@@ -9,11 +9,11 @@ from snhkit.neural.denoiser.levels import Blocks, Levels
 __all__ = ["projected", "reconciled", "settled"]
 
 LEAST = 2.5e-4
-"""Count added to each cell before a block is scaled to its sum, in scales of the noise."""
+"""The count, in noise scales, that is added to each cell before a block is scaled to its sum."""
 
 _STEPS, _CLOSE = 30, 1e-6
-_CLIP = 8.0  # of the network's logarithms
-_FLOOR = 1e-3  # scales of the noise: no block is quite empty
+_CLIP = 8.0  # the bound on the network's logarithms
+_FLOOR = 1e-3  # in noise scales, so that no block is empty
 
 
 def reconciled(
@@ -24,24 +24,25 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    Counts of cells and of groups of cells are moved towards the noisy ones by as much as the noise
-    does not explain. Sums over large blocks become the estimated ones, projected so that they add
-    up to the total; sums over small blocks are moved towards the estimated ones by weights that the
-    network gives, and projected. The counts are then settled on these sums. Training settles them
-    in the same way (``benchmarks/train_denoiser.py``).
+    First, the counts of cells and of groups of cells are moved towards the noisy counts, as far as
+    noise does not explain the difference. Second, the sums over large blocks are set to their
+    estimates, projected so that they add up to the total. Third, the sums over small blocks are
+    moved towards their estimates, by weights that the network returns, and projected in the same
+    way. Finally, the counts are adjusted to these sums (see ``settled``), as in training
+    (``benchmarks/train_denoiser.py``).
 
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
-        Counts of cells cut into s by s parts, not negative, in units of the noise.
+        Non-negative counts of cells divided into s by s parts, in noise scales.
     opinion : ndarray, shape (m, m, 3)
-        Further outputs of the network, averaged over each block: the logarithm of its relative
-        uncertainty about sums over small blocks; the same over large blocks, which is not used; and
-        how evenly to reduce counts.
+        Further outputs of the network, of which averages over blocks are used: the logarithm of the
+        network's relative uncertainty about sums over small blocks; the same for large blocks,
+        which is not used; and the evenness with which counts are reduced.
     levels : Levels
         The noisy counts.
     total : float
-        The sum of all counts, in units of the noise; not negative.
+        The sum of all counts, in noise scales; not negative.
 
     Returns
     -------
@@ -65,11 +66,11 @@ def projected(
     first: Int[np.ndarray, " c"],
     target: Float[np.ndarray, "c c"],
 ) -> Float[np.ndarray, "b b"]:
-    """Return the most likely non-negative sums, given noisy ones, that add up to a target.
+    """Return the most likely non-negative sums that add up to a target, given noisy sums.
 
-    These are the sums nearest to the noisy ones by squared distances over variances. To find them,
-    a number proportional to its variance is added to or subtracted from each sum, and negative
-    results become 0.
+    These sums minimise the squared distances from the noisy sums, each divided by its variance. To
+    find them, an amount proportional to its variance is added to each sum or subtracted from it,
+    and negative results are replaced by 0.
 
     Parameters
     ----------
@@ -107,11 +108,12 @@ def settled(
     target: Float[np.ndarray, "b b"],
     evenness: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "m m"]:
-    """Return values whose sums over blocks equal a target.
+    """Return values adjusted so that their sums over blocks equal a target.
 
-    If a block is below its target, its values are increased in proportion. If it is above, a share
-    of the difference is subtracted evenly from its values, none of which becomes negative; the rest
-    is subtracted in proportion. The even part keeps the height of a peak among many small values.
+    If a block's sum is below its target, the block's values are increased in proportion. If the sum
+    is above the target, a share of the difference is subtracted evenly from the values, without
+    making any of them negative, and the rest is subtracted in proportion. Even subtraction
+    preserves the height of a peak among many small values.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def settled(
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)
     between = target + (1 - evenness) * np.maximum(sums - target, 0)
-    # In place where possible: a fine grid has tens of megabytes.
+    # Arrays are changed in place where possible, since those of a fine grid take tens of megabytes.
     if (sums > between).any():
         off = _surplus(values, first, sums, between)
         values = values - spread(off, cells)
@@ -135,7 +137,7 @@ def settled(
         values += LEAST
     else:
         values = np.add(values, LEAST, dtype=float)
-    values /= spread(block_sums(values, first), cells)  # shares, not factors: no share overflows
+    values /= spread(block_sums(values, first), cells)  # shares cannot overflow, as factors could
     values *= spread(target, cells)
     return values
 
@@ -143,9 +145,9 @@ def settled(
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
     """Return counts moved towards the noisy counts of cells and groups, whose noise has variance 2.
 
-    The weight t / (t + 2) is that of a positive-part James-Stein estimate; t is the mean of the
-    squared differences less 2: for single cells that over the whole grid, for groups that over all
-    groups.
+    The weight t / (t + 2) is that of a positive-part James-Stein estimate, where t is the mean of
+    the squared differences minus 2. For single cells the mean is over the whole grid, for groups
+    over all groups.
     """
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
@@ -159,7 +161,7 @@ def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np
         if alike.any():
             excess = max(float(np.mean(off**2)) - 2, 0)
             target[alike] += excess / (excess + 2) * (told - have)[alike]
-    # Every cell of a group keeps its share; in a group of nothing they are equal.
+    # Every cell of a group keeps its share of the group; in an empty group the shares are equal.
     share = (np.maximum(target, 0) / (have + _FLOOR * cells))[group]
     return settled(clean, first, (ours + _FLOOR) * share, np.ones((m, m)))
 

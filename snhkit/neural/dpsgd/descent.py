@@ -11,6 +11,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Float32, Float64, Int, Key
 
+from snhkit import progress
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params
 from snhkit.privacy import NoisyGradients
@@ -31,8 +32,8 @@ def descend(
 ) -> dict[str, Float32[np.ndarray, "..."]]:
     """Return the parameters of a network after a number of steps along noisy gradients.
 
-    Only ``gradients`` knows the labels. The step lengths of Adam do not grow with the noise in the
-    mean gradients; plain descent would diverge.
+    Only ``gradients`` holds the labels. Adam is used because its steps do not grow with the noise
+    in the gradients; plain gradient descent would diverge.
 
     Parameters
     ----------
@@ -49,27 +50,29 @@ def descend(
     learning_rate : float
         The learning rate of Adam.
     seed : int
-        The public seed of the start and of the batches.
+        The public seed of the initial parameters and of the batches.
     watch : callable, optional
         Called with the parameters before each step.
 
     Returns
     -------
     dict of ndarray
-        The parameters, as private as the gradients' noise makes them.
+        The parameters, which are as private as the noisy gradients.
     """
     first, batches = jax.random.split(jax.random.key(seed))
     theta, unravel = ravel_pytree(network.init(first, squares.shape[1]))
     state = optax.scale_by_adam().init(theta)
     inputs = jnp.asarray(squares, jnp.float32)
 
-    for key in jax.random.split(batches, steps):
-        if watch is not None:
-            watch(unravel(theta))
-        drawn, predicted, slopes = _batch(network, batch, theta, inputs, key)
-        total = gradients.sum(np.asarray(drawn), predicted, slopes)
-        mean = jnp.asarray(total / np.float32(batch))
-        theta, state = _stepped(theta, state, mean, jnp.float32(learning_rate))
+    with progress.steps(steps, "following noisy gradients") as advance:
+        for key in jax.random.split(batches, steps):
+            if watch is not None:
+                watch(unravel(theta))
+            drawn, predicted, slopes = _batch(network, batch, theta, inputs, key)
+            total = gradients.sum(np.asarray(drawn), predicted, slopes)
+            mean = jnp.asarray(total / np.float32(batch))
+            theta, state = _stepped(theta, state, mean, jnp.float32(learning_rate))
+            advance()
     return {name: np.asarray(value) for name, value in unravel(theta).items()}
 
 
@@ -81,7 +84,7 @@ def _batch(
     inputs: Float[Array, "t i"],
     key: Key[Array, ""],
 ) -> tuple[Int[Array, " s"], Float[Array, " s"], Float[Array, "s p"]]:
-    """Return the numbers of a random batch's squares, predictions and their derivatives."""
+    """Return the indices of a random batch of squares, the predictions and their derivatives."""
     _, unravel = ravel_pytree(network.init(jax.random.key(0), inputs.shape[1]))
 
     def predict(theta: Float[Array, " p"], x: Float[Array, " i"]) -> Float[Array, ""]:

@@ -1,4 +1,4 @@
-"""DP-SGD: a baseline that trains a network by noisy gradients, for demonstrations only."""
+"""DP-SGD: a network trained by noisy gradients, as a baseline for demonstrations only."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,16 +22,16 @@ from snhkit.release import Release
 __all__ = ["DPSGD"]
 
 _MOST_STEPS = 10_000
-_MOST_NOISE = 2**25  # numbers: 128 MB
+_MOST_NOISE = 2**25  # random numbers, which take 128 MB
 
 
 @dataclass(frozen=True)
 class DPSGD:
     """A network trained on exact counts by noisy gradients, a baseline for demonstrations.
 
-    Every step looks at the records anew, so all steps share epsilon. One record may lie in every
-    square of a batch, so the noise of a step must hide a change in all gradients at once. The
-    noise is far larger than the gradient, and the network learns next to nothing.
+    Every step uses the records again, so epsilon is shared among all steps. One record may lie in
+    every square of a batch, so the noise of a step must hide a change in all gradients at once. The
+    noise is therefore far larger than the gradient, and the network learns almost nothing.
 
     This is a demonstration and must not be published: its noise is in floating point, and it
     guarantees only (epsilon, delta)-differential privacy.
@@ -50,7 +50,7 @@ class DPSGD:
         The number of squares in each gradient: the paper's abs(S).
     clip : float
         The largest L2 norm of the gradient of a square, from 0.001 to 1,000: the paper's B. Longer
-        gradients are shortened to it.
+        gradients are scaled down to this norm.
     learning_rate : float
         Adam's learning rate, at most 1.
     delta : number
@@ -71,9 +71,9 @@ class DPSGD:
     Notes
     -----
     Zeighami et al., PVLDB 15, 2022, Sec. 3.1; Abadi et al., "Deep Learning with Differential
-    Privacy", CCS 2016, but for its gain from sampling: training queries are sampled, records are
-    not. The noise is the same for every unit of privacy, since clipping bounds a square's gradient
-    whatever the records are.
+    Privacy", CCS 2016, but without amplification by sampling, since training queries are sampled
+    and records are not. The noise is the same for every unit of privacy, since clipping bounds a
+    square's gradient for all records.
     """
 
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M

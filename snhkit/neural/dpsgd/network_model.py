@@ -24,7 +24,7 @@ __all__ = ["INPUTS", "NetworkModel", "described", "refuse_large"]
 INPUTS = 3  # a square's centre and its side
 
 _MOST_WIDTH, _MOST_DEPTH = 256, 5
-_MOST_WEIGHT = 1e5  # with these a network's answers stay finite
+_MOST_WEIGHT = 1e5  # the limit of parameters, so that answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class NetworkModel(UnknownNoise):
     sizes_m : (float, float)
         The smallest and the largest side that the network was trained for, in metres.
     scale : float
-        How many records one unit of the network's output is.
+        The number of records that one unit of the network's output stands for.
     network : MLP
         The architecture.
     params : mapping of ndarray
@@ -64,7 +64,7 @@ class NetworkModel(UnknownNoise):
         return Grid.of_width(self.region, self.sizes_m[1])
 
     def additive(self) -> "NetworkModel":
-        """Return this model, whose answers do not add up exactly."""
+        """Return this model, although its answers do not add up exactly."""
         return self
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
@@ -91,7 +91,7 @@ class NetworkModel(UnknownNoise):
         return dict(self.params)
 
     def settings(self) -> dict[str, Any]:
-        """Return everything but the arrays, as JSON values."""
+        """Return the settings of the model other than its arrays, as JSON values."""
         return {
             "sizes_m": list(self.sizes_m),
             "scale": self.scale,
@@ -102,7 +102,7 @@ class NetworkModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "NetworkModel":
-        """Return the model of a file, every part of which is checked."""
+        """Return the model that a file describes, after a check of every part."""
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:

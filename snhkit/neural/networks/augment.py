@@ -13,14 +13,14 @@ from snhkit.neural.networks.workload import overlaps
 
 __all__ = ["Augmentation", "aligned", "query_sizes", "scattered"]
 
-_EVEN_SHARE = 0.6  # of scattered squares are uniform over the region, the rest near the workload
-_FINEST = 1024  # cells a side, of the places of squares
-_LARGEST = 2**30  # units: so no sum over cells overflows 32 bits
+_EVEN_SHARE = 0.6  # of scattered squares are uniform; the rest are near the workload
+_FINEST = 1024  # cells per side of the lattice for the places of squares
+_LARGEST = 2**30  # units in the table, so that no sum overflows 32 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """The settings by which training squares are cut out of a noisy grid.
+    """The settings with which training squares are cut out of a noisy grid.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ class Augmentation:
     sizes : ndarray, shape (k,)
         The networks' own query sizes in metres.
     spread : float
-        How far from its own size a network's squares may be, in metres; if not 0, the size is an
-        input of the network.
+        The largest difference, in metres, between the size of a training square and the network's
+        own size. If it is not 0, the size is an input of the network.
     workload : RangeQueries or None
-        Q_W; without a workload all squares weigh the same.
+        The paper's Q_W; without a workload, all squares have equal weights.
     floor : float
-        Weight of a square that no workload box touches, in units of the average weight.
+        The weight of a square that overlaps no workload box, in units of the average weight.
     scale : float
         The output scale, in records.
     smoothing : float
@@ -92,7 +92,7 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
     )
     kept = weights > 0
     count = kept.sum(axis=1)
-    # First the squares that count, in their order, then as many others as other networks need.
+    # First the squares with weights, in their order, then other squares to fill the array.
     rows = np.argsort(~kept, axis=1, kind="stable")[:, : max(int(count.max()), 1)]
     ratio, told, weights = (np.take_along_axis(a, rows, axis=1) for a in (ratio, told, weights))
     size = given.sizes[:, None] * ratio
@@ -112,10 +112,10 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 def scattered(given: Augmentation) -> Scattered:
     """Return squares at any place in the region, more of them where queries are expected.
 
-    Squares whose corners all lie on cell borders teach a network nothing about the inside of a
-    cell. The weights compensate for the uneven places, so that the expected loss is the paper's,
-    with one exception: the workload weight of a square is that of the middle of its lattice cell.
-    These cells are no wider than the smallest size.
+    Squares whose corners all lie on cell borders would teach a network nothing about the inside of
+    a cell. The weights of squares compensate for their uneven density, so that the expected loss is
+    the paper's, with one exception: the workload weight of a square is computed at the middle of
+    the lattice cell that holds its corner. Lattice cells are no wider than the smallest size.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
@@ -125,7 +125,7 @@ def scattered(given: Augmentation) -> Scattered:
         middles = (np.arange(g) + 0.5) / g
         popularity = np.stack([given.popularity(middles * (side - s), s) for s in given.sizes])
         weight = given.worth(popularity)
-        # A square that weighs nothing is never drawn.
+        # A square of weight 0 is never drawn.
         chance = np.where(weight > 0, _EVEN_SHARE + (1 - _EVEN_SHARE) * popularity, 0)
         upto = np.cumsum(chance, axis=1) / chance.sum(axis=1, keepdims=True)
         chances = jnp.asarray(np.minimum(upto * 2.0**32, 2**32 - 1).astype(np.uint32))

@@ -29,7 +29,8 @@ def table_sums(
     entry = jnp.stack([low, low + 1, high, high + 1], axis=-1)
     share = jnp.stack([u - 1, -u, 1 - v, v], axis=-1)
     sums = table[entry[..., 0, :, None], entry[..., 1, None, :]]
-    # The shares add up to 0 along either axis: what is taken from all four alike is lost on none.
+    # The shares add up to 0 along either axis, so subtracting the same entry from all four does not
+    # change the result.
     sums = sums - sums[..., :1, :]
     sums = (sums - sums[..., :, :1]).astype(jnp.float32)
     return jnp.einsum("...i,...ij,...j->...", share[..., 0, :], sums, share[..., 1, :])

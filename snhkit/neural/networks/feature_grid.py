@@ -14,7 +14,7 @@ from snhkit.errors import InputError
 __all__ = ["FeatureGrid"]
 
 _MOST_LEVELS = 16
-_MOST_CELLS = 640  # a side: 820 kB in 16 bits
+_MOST_CELLS = 640  # cells per side, which take 820 kB in 16 bits
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,19 @@ class FeatureGrid:
     """A network that sums learned counts of cells over a square and multiplies the sum by a factor.
 
     A fully connected network needs very many steps before it can tell one street from the next.
-    Here the answer for a square is the sum of a map of cells over exactly that square, as a grid
-    answers, times 1 plus a correction. One hidden layer computes the correction from features at
-    the square's centre. The k networks share the map; each has its own features and hidden layer.
+    Here the answer for a square is the sum of a map of cells over exactly that square, as for a
+    grid, multiplied by 1 plus a correction. One hidden layer computes the correction from features
+    at the square's centre. The k networks share the map; each has its own features and hidden
+    layer.
 
     Parameters
     ----------
     levels : tuple of int
-        Intervals along a side of each feature grid. The features lie on the corners and are
-        interpolated in between.
+        The number of intervals along a side of each feature grid. Features are stored at the
+        corners and interpolated in between.
     cells : int or None
-        Cells along a side of the map. None takes those of the noisy grid, but at most 640.
+        The number of cells along a side of the map. None means the number of the noisy grid, but at
+        most 640.
     features : int
         The number of features on each corner.
     hidden : int
@@ -82,11 +84,11 @@ class FeatureGrid:
 
     @property
     def map_cells(self) -> int:
-        """Return how many cells a side the shared map has."""
+        """Return the number of cells per side of the shared map."""
         return self.cells or _MOST_CELLS
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
-        """Return the parameters of one network, whose correction is nearly 0 at first."""
+        """Return initial parameters of one network, with which the correction is nearly 0."""
         width = self.features * len(self.levels) + inputs - 2
         keys = iter(jax.random.split(key, len(self.levels) + 2))
         params = {
@@ -105,7 +107,7 @@ class FeatureGrid:
     ) -> Float[Array, " b"]:
         """Return the relative corrections of squares, shape (b,).
 
-        The sum of the map over a square is multiplied by 1 plus its correction.
+        The sum of the map over a square is multiplied by 1 plus the square's correction.
         """
         place, size = at[:, :2], at[:, 2:]
         parts = [

@@ -76,11 +76,11 @@ class MLP:
         return 0
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
-        """Return He-uniform weights and zero biases, for ``inputs`` numbers a square."""
+        """Return He-uniform weights and zero biases for a network with ``inputs`` inputs."""
         ends = [inputs, *[self.width] * (self.depth - 1), 1]
         shapes = list(itertools.pairwise(ends))
         sizes = np.cumsum([rows * columns for rows, columns in shapes])
-        # All at once: each draw takes a second to compile.
+        # All weights are drawn at once, since each draw takes a second to compile.
         drawn = jnp.split(jax.random.uniform(key, (int(sizes[-1]),), minval=-1), sizes[:-1])
         params = {
             f"w{i}": part.reshape(shape) * jnp.sqrt(6 / shape[0])

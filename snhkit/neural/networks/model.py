@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32, Float64, Num, Shaped
+from jaxtyping import Array, Float, Float32, Float64, Int, Num, Shaped
 from numpy.typing import NDArray
 
 from snhkit.builders.jax_ready import refuse_forked
@@ -17,6 +17,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.grid_model import GridModel
 from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.neural.elsewhere import answered
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings
@@ -24,25 +25,25 @@ from snhkit.neural.networks.tiles import Tiles, core_and_frame, tile, tiles_need
 
 __all__ = ["MOST_TILES", "SNHModel", "blocks_along", "evaluate"]
 
-MOST_TILES = 10_000  # along a side of the region: a thin box must not become a million tiles
+MOST_TILES = 10_000  # per side of the region, so that a thin box does not become a million tiles
 
 _TILES_A_CHUNK = 500_000
-_BATCHES = (256, 8192)  # shapes that are compiled: for a few boxes, and for many
-_WIDE = 512  # units of a layer, above which a large batch would need hundreds of megabytes
+_BATCHES = (256, 8192)  # compiled batch sizes, for a few boxes and for many
+_WIDE = 512  # units per layer above which a large batch would need hundreds of megabytes
 
 
 @dataclass(frozen=True, eq=False)
 class SNHModel(UnknownNoise):
     """A model that answers boxes through k networks, one for each query size.
 
-    A box is cut to the region. If whole blocks fit inside the box, their stored sums are added up,
-    because in large boxes the noise of a sum does less harm than the small biases of many networks'
-    answers. The rest of the box is cut into tiles (``tiles_needed``).
+    A box is clipped to the region. If whole blocks fit inside the box, their stored sums are added
+    up, because in large boxes the noise of a sum is smaller than the accumulated bias of many
+    answers of networks. The rest of the box is divided into tiles (``tiles_needed``).
 
     A tile is answered by the network whose size is nearest to the side of a square of the tile's
     area. The network answers for such a square around the tile's centre. An ``MLP`` answers with a
-    count, which is scaled by area. With a ``FeatureGrid`` the answer is the sum of the shared map
-    over the tile itself, times 1 plus the network's output.
+    count, which is scaled by area. With a ``FeatureGrid``, the answer is the sum of the shared map
+    over the tile itself, multiplied by 1 plus the network's output.
 
     Parameters
     ----------
@@ -53,21 +54,22 @@ class SNHModel(UnknownNoise):
     query_sizes_m : tuple of float
         The networks' own query sizes, ascending, in metres.
     sizes_m : (float, float)
-        l and u, in metres: tiles lie between.
+        The paper's l and u, in metres, between which the sides of tiles lie.
     scale : float
-        How many records one unit of a network's output, or of the map, is.
+        The number of records that one unit of a network's output, or of the map, stands for.
     scaling : "area", "linear" or "learned"
-        "area": a count is scaled by the ratio of areas. "linear": by the ratio of sides, as the
-        paper writes. "learned": the networks have the size as an input (the paper's SNH+QS).
+        With "area", a count is scaled by the ratio of areas; with "linear", by the ratio of sides,
+        as the paper states. With "learned", the size is an input of the networks (the paper's
+        SNH+QS).
     network : Network
         The architecture.
     params : mapping of ndarray
-        Parameters, each with a first axis of length k.
+        The parameters; each array has a first axis of length k.
     map : ndarray, shape (m, m)
         The map of cells that the networks share, in units of ``scale``; m is 0 without a map.
     blocks : ndarray, shape (b, b)
-        Sums over blocks of at least u by u metres, in records: of the map or, without a map, of
-        the noisy grid.
+        Sums over blocks of at least u by u metres, in records; they are sums of the map or, if
+        there is no map, of the noisy grid.
     """
 
     region: Region
@@ -87,13 +89,13 @@ class SNHModel(UnknownNoise):
         return Grid.of_width(self.region, self.cell_m)
 
     def additive(self) -> GridModel:
-        """Return the map as a grid or, without a map, the blocks, because MLPs do not add up."""
+        """Return the map as a grid, or the blocks if there is no map: MLPs are not additive."""
         if self._map_table is not None:
             return GridModel(self._map_table.grid, self.map.astype(float) * self.scale)
         return GridModel(self._block_table.grid, self.blocks)
 
     def remarks(self) -> dict[str, str]:
-        """Return the line of a release's card that says what answers polygons."""
+        """Return the line of a release's card on how polygons are answered."""
         if self._map_table is not None:
             return {}
         return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}
@@ -143,16 +145,12 @@ class SNHModel(UnknownNoise):
         own = sizes[nearest]
         spread = self._spread()
         size = np.clip(side, own - spread, own + spread)
-        # The square must lie in the region: nothing else was trained.
+        # The square must lie in the region, since networks were trained on such squares only.
         centre = np.clip(tiles.centre, size[:, None] / 2, self.region.side_m - size[:, None] / 2)
         told = centre / self.region.side_m
         if spread:
             told = np.column_stack([told, (size - own) / (2 * spread) + 0.5])
-        counts = np.empty(len(side))
-        for j in np.unique(nearest):
-            rows = np.flatnonzero(nearest == j)
-            params = {name: jnp.asarray(a[j], jnp.float32) for name, a in self.params.items()}
-            counts[rows] = evaluate(self.network, params, told[rows])
+        counts = answered(_each_by_its_own, self.network, self.params, nearest, told)
         if self._map_table is not None:
             return counts
         ratio = side / own
@@ -168,7 +166,7 @@ class SNHModel(UnknownNoise):
         return {"blocks": self.blocks, "map": self.map, **self.params}
 
     def settings(self) -> dict[str, Any]:
-        """Return everything but the arrays, as JSON values."""
+        """Return the settings of the model other than its arrays, as JSON values."""
         return {
             "cell_m": self.cell_m,
             "query_sizes_m": list(self.query_sizes_m),
@@ -213,12 +211,12 @@ class SNHModel(UnknownNoise):
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the array 'blocks' must be square, not of shape {blocks.shape}.")
         if counts.shape != (network.map_cells,) * 2:
-            raise InputError(f"the array 'map' must have {network.map_cells} cells a side.")
-        Grid(region, len(blocks))  # refuses what no grid can be
+            raise InputError(f"the array 'map' must have {network.map_cells} cells per side.")
+        Grid(region, len(blocks))  # raises InputError for an impossible number
         if len(blocks) != blocks_along(region, high):
-            # Wider blocks would leave a frame of more tiles than memory holds.
+            # With wider blocks, the rest of a box could have too many tiles for the memory.
             raise InputError(
-                f"the array 'blocks' must have {blocks_along(region, high):,} blocks a side."
+                f"the array 'blocks' must have {blocks_along(region, high):,} blocks per side."
             )
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2
@@ -232,8 +230,23 @@ class SNHModel(UnknownNoise):
 
 
 def blocks_along(region: Region, least_m: float) -> int:
-    """Return the largest number of blocks a side whose width is at least ``least_m`` metres."""
+    """Return the largest number of blocks per side with a width of at least ``least_m`` metres."""
     return max(1, int(region.side_m // least_m))
+
+
+def _each_by_its_own(
+    network: MLP | FeatureGrid,
+    params: Mapping[str, Shaped[np.ndarray, "..."]],
+    nearest: Int[np.ndarray, " b"],
+    at: Float64[np.ndarray, "b i"],
+) -> Float64[np.ndarray, " b"]:
+    """Return the outputs for squares, each from the network with the number in ``nearest``."""
+    counts = np.empty(len(at))
+    for j in np.unique(nearest):
+        rows = np.flatnonzero(nearest == j)
+        own = {name: jnp.asarray(a[j], jnp.float32) for name, a in params.items()}
+        counts[rows] = evaluate(network, own, at[rows])
+    return counts
 
 
 def evaluate(

@@ -22,19 +22,20 @@ class Network(Protocol):
 
     Networks are frozen and hashable, so that they can be static arguments of jitted code.
 
-    A network for one size has i = 2 inputs, a place in [0, 1). A network for a range of sizes has
-    i = 3 inputs: the third is where the size lies in the range, from 0 to 1.
+    A network for one size has i = 2 inputs, the coordinates of a place in [0, 1). A network for a
+    range of sizes has i = 3 inputs; the third is the position of the size in the range, from 0 to
+    1.
     """
 
     name: ClassVar[str]
 
     def bound(self, side_m: float, cells: int) -> "Network":
-        """Return the network with its open settings chosen for a region and a grid of cells."""
+        """Return the network with settings of None replaced by values for a region and a grid."""
         ...
 
     @property
     def map_cells(self) -> int:
-        """Return how many cells a side the map has that the k networks share; 0 without a map."""
+        """Return the number of cells per side of the shared map; 0 if there is no map."""
         ...
 
     def init(self, key: Key[Array, ""], inputs: int) -> Params:
@@ -44,8 +45,8 @@ class Network(Protocol):
     def apply(self, params: Params, at: Float[Array, "b i"]) -> Float[Array, " b"]:
         """Return one output for each square, shape (b,).
 
-        Without a shared map, an output is a count in units of the output scale. With one, it is
-        the relative correction of the map's sum.
+        Without a shared map, an output is a count in units of the output scale. With a shared map,
+        it is the relative correction of the map's sum.
         """
         ...
 
@@ -65,7 +66,7 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
     >>> parameter_count(MLP(depth=2, width=4), inputs=3)
     21
     """
-    # The key is made inside: outside, it would start JAX's threads, which costs memory.
+    # The key is made inside the traced function; outside, it would start JAX's threads.
     shapes = jax.eval_shape(lambda: network.init(jax.random.key(0), inputs=inputs))
     return sum(a.size for a in shapes.values())
 

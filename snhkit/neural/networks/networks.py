@@ -29,8 +29,8 @@ _WORDS = {
     "schedule": ("cosine", "constant"),
 }
 _MOST_PARAMETERS = 2**26
-_HELD_OUT = 4_096  # squares of each size
-_SUM_WITHIN = 0.03  # of the sum of the noisy grid
+_HELD_OUT = 4_096  # held-out squares of each size
+_SUM_WITHIN = 0.03  # the largest difference from the sum of the noisy grid, as a share
 _LARGE_BLOCKS = 8  # along a side of the region
 
 
@@ -41,35 +41,36 @@ class Networks:
     Parameters
     ----------
     k : int
-        How many networks.
+        The number of networks.
     network : FeatureGrid or MLP
         The architecture.
     positions : "scattered" or "aligned"
-        "scattered": new training squares in every step, at any place. "aligned": one training
-        square at the lower-left corner of each cell, as in the paper.
+        With "scattered", every step draws new training squares at any place. With "aligned", there
+        is one training square at the lower-left corner of each cell, as in the paper.
     workload_floor : float
-        Weight of a training square that overlaps no expected query, in units of the average
-        weight; at 0 such squares are not trained on, as in the authors' code.
+        The weight of a training square that overlaps no expected query, in units of the average
+        weight. With 0, such squares are left out of the training, as in the authors' code.
     clip_labels : bool
-        Whether negative counts of training squares count as 0; for a ``FeatureGrid`` only if
-        public points say where queries are expected.
+        Whether negative counts of training squares are set to 0. For a ``FeatureGrid``, this is
+        done only if public points show where queries are expected.
     scaling : "area", "linear" or "learned"
-        How the answer of the network of the nearest size is scaled to the box. With "learned",
-        each network learns a range of sizes and has the size as an input: the paper's SNH+QS (see
-        ``SNHModel``).
+        How the answer of the network with the nearest size is scaled to the size of the box. With
+        "learned", each network learns a range of sizes and has the size as an input: the paper's
+        SNH+QS (see ``SNHModel``).
     steps, batch : int
-        Adam steps, and squares a network sees in each.
+        The number of Adam steps, and the number of squares per network in each step.
     learning_rate : float
         Adam's learning rate at the start.
     schedule : "cosine" or "constant"
-        Whether the learning rate falls to 0 along a cosine, or stays.
+        Whether the learning rate falls to 0 along a cosine, or stays constant.
     output_scale : float or None
-        How many records one unit of a network's output is; 1 trains on raw counts. None means, for
-        a ``FeatureGrid``, the larger of ten times the scale of the noise and a twentieth of psi;
-        for an ``MLP``, the larger of the two themselves.
+        The number of records that one unit of a network's output stands for; 1 trains on raw
+        counts. By default, the scale for a ``FeatureGrid`` is the larger of ten times the noise
+        scale and a twentieth of psi, and for an ``MLP`` the larger of the noise scale and psi.
     patience : int or None
-        If given, training ends early when the error on held-out squares of the noisy grid, which
-        is measured every 25 steps, has fallen by less than 1 % over this many measurements.
+        If given, training ends early when the error on held-out squares of the noisy grid has
+        fallen by less than 1 % over this number of measurements. The error is measured every 25
+        steps.
     seed : int
         Public seed of the training; the noise does not depend on the seed.
 
@@ -166,7 +167,7 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Train networks on squares of a noisy grid, without spending epsilon; return the model.
+        """Return a model of networks trained on squares of a noisy grid, at no cost in epsilon.
 
         Parameters
         ----------
@@ -175,9 +176,9 @@ class Networks:
         cell_m : float
             Width of the noisy grid's cells, in metres.
         sizes_m : (float, float)
-            l and u, in metres.
+            The paper's l and u, in metres.
         smoothing : float
-            psi of the relative error that is minimised, in records.
+            The psi of the relative error that is minimised, in records.
         noise_scale : float
             Scale of the noise of one cell, in records.
         public : Points or None
@@ -191,7 +192,7 @@ class Networks:
         network = self.network.bound(region.side_m, table.grid.m)
         scale = self.output_scale or max(smoothing, noise_scale)
         if network.map_cells and self.output_scale is None:
-            # The map starts from the noisy counts: steps need be no larger than their noise.
+            # The map starts from the noisy counts, so steps need not be larger than their noise.
             scale = max(10 * noise_scale, smoothing / 20)
         workload = None
         if public is not None:
@@ -204,7 +205,8 @@ class Networks:
             floor=self.workload_floor,
             scale=scale,
             smoothing=smoothing,
-            # A map that is trained everywhere would learn the noise of empty cells as records.
+            # Without a workload, clipping would make the map learn the noise of empty cells as
+            # records.
             clip=self.clip_labels and not (network.map_cells > 0 and public is None),
         )
         anywhere = scattered(given)
@@ -214,7 +216,7 @@ class Networks:
             squares = anywhere
         start = start_map(table, network.map_cells, noise_scale)
 
-        # 22 layers of 16 bits would add errors of their own; the paper's networks have 32 bits.
+        # Rounding 22 layers to 16 bits would add errors, so the paper's networks keep 32 bits.
         stored = _half if network.map_cells else np.array
 
         def model(learned: Learned) -> SNHModel:
@@ -259,9 +261,9 @@ class Networks:
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
     """Return a map, shape (m, m), whose sum is within 3 % of the sum of the noisy grid.
 
-    Training does not preserve sums, above all if labels are clipped at 0. If the sum of the map is
-    farther off, part of the difference of each large block's sum is spread evenly over its cells,
-    so that 3 % remain.
+    Training does not preserve sums, especially if labels are clipped at 0. If the sums differ by
+    more than 3 %, part of the difference in each large block is spread evenly over the block's
+    cells, so that a difference of 3 % remains.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ class Batch(NamedTuple):
     Parameters
     ----------
     at : Array, shape (k, b, i)
-        The network's inputs: the centre in sides of the region and, if i is 3, where the size
-        lies in the network's range, from 0 to 1.
+        The network's inputs: the centre, in sides of the region, and, if i is 3, the position of
+        the size in the network's range, from 0 to 1.
     side : Array, shape (k, b)
         Sides, in sides of the region.
     area : Array, shape (k, b)
@@ -47,9 +47,9 @@ class Stored:
     Parameters
     ----------
     squares : Batch
-        The squares; a network that has fewer than others is given squares of weight 0 at the end.
+        The squares. If a network has fewer squares than others, squares of weight 0 fill its rows.
     count : Array, shape (k,)
-        How many squares each network has.
+        The number of squares of each network.
     """
 
     squares: Batch
@@ -67,7 +67,7 @@ class Stored:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Scattered:
-    """A sampler of training squares at any place, more of them where queries are expected.
+    """A sampler of training squares at any place, with more squares where queries are expected.
 
     Parameters
     ----------
@@ -78,14 +78,15 @@ class Scattered:
     own : Array, shape (k,)
         The networks' own sizes, in sides of the region.
     spread : Array
-        How far from its own size a network's squares may be, in sides of the region.
+        The largest difference between the size of a square and the network's own size, in sides of
+        the region.
     chances : Array of uint32, shape (k, g * g), or None
-        Cumulative probability of the cells of the lattice of squares' places, out of 2**32; None
-        for squares that are uniform.
+        The cumulative probabilities, in units of 2**-32, of the lattice cells in which squares are
+        placed; None if squares are placed uniformly.
     worth : Array, shape (k, g * g), or None
         The weight of a square in each cell of the lattice.
     smoothing : Array
-        psi in units of the output scale.
+        The psi of relative errors, in units of the output scale.
     clip : bool
         Whether negative labels count as 0.
     sized : bool
@@ -105,9 +106,10 @@ class Scattered:
     def draw(self, key: Key[Array, ""], batch: int) -> Batch:
         """Return ``batch`` new squares for each network, at random places."""
         shape = (len(self.own), batch)
-        # One call: each takes a second to compile.
+        # One call draws all numbers, since each call takes a second to compile.
         x, y, size_ticket, ticket = jax.random.bits(key, (4, *shape))
-        # One ticket of each equal part: from west to east, so that neighbours in memory are read.
+        # Stratified sampling: one number from each of equal parts, in order, so that memory is read
+        # in order.
         ends = np.arange(batch + 1, dtype=np.uint64) * 2**32 // batch
         first, length = ends[:-1].astype(np.uint32), np.diff(ends).astype(np.uint32)
         ticket = first[None] + ticket % length[None]
@@ -136,7 +138,7 @@ class Scattered:
 def relative_weights(
     counts: Float[Array, "k b"], smoothing: float | Float[Array, ""]
 ) -> Float[Array, "k b"]:
-    """Return weights of squared errors that are relative to counts of at least ``smoothing``."""
+    """Return the weights that make squared errors relative to counts of at least ``smoothing``."""
     return smoothing / jnp.maximum(counts, smoothing)
 
 

@@ -1,4 +1,4 @@
-"""The counts that the shared map starts from: the noisy grid, smoothed where noise prevails."""
+"""The initial counts of the shared map: the noisy grid, smoothed where noise dominates."""
 
 import itertools
 
@@ -9,26 +9,27 @@ from snhkit.geometry import Grid, SummedArea
 
 __all__ = ["start_map"]
 
-_WINDOWS = (1, 3, 9, 27)  # cells a side of the local means
+_WINDOWS = (1, 3, 9, 27)  # cells per side of the windows of local means
 
 
 def start_map(
     table: SummedArea, cells: int, noise_scale: float
 ) -> Float[np.ndarray, "{cells} {cells}"]:
-    """Return the counts that the shared map starts from, shape (cells, cells).
+    """Return the initial counts of the shared map, shape (cells, cells).
 
-    The noisy counts of the map's cells are written as a sum of four parts: local means over 27 by
-    27 cells, and what means over 9 by 9 cells, means over 3 by 3 cells and the counts themselves
-    add to them. Each addition is multiplied by the share of its local variance that noise does not
-    explain (a local Wiener filter at three scales). Without noise, the result is the counts
-    themselves. The map keeps these values wherever no square is trained on.
+    The noisy counts of the map's cells are written as the sum of the local means over 27 by 27
+    cells and three differences: between means over 9 by 9 and 27 by 27 cells, between means over 3
+    by 3 and 9 by 9 cells, and between the counts and means over 3 by 3 cells. Each difference is
+    multiplied by the share of its local variance that noise does not explain (a local Wiener filter
+    at three scales). Without noise, the result is equal to the counts. The map keeps these values
+    wherever there is no training square.
 
     Parameters
     ----------
     table : SummedArea
         The noisy grid.
     cells : int
-        Cells along a side of the map; 0 for no map.
+        The number of cells along a side of the map; 0 for no map.
     noise_scale : float
         Scale of the noise of one cell of the noisy grid, in records.
     """

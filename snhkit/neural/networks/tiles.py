@@ -46,15 +46,16 @@ def core_and_frame(
     queries : RangeQueries
         Boxes inside the region.
     edges : ndarray, shape (b + 1,)
-        Where blocks begin and end along either axis, in metres, from 0 to the region's side.
+        The edges of blocks along either axis, in metres, from 0 to the region's side.
 
     Returns
     -------
     core : RangeQueries
-        The rectangle of whole blocks inside each box, q boxes; without area if no whole block fits.
+        The rectangle of whole blocks inside each box, as q boxes; a box without area if no whole
+        block fits.
     frame : RangeQueries
-        The rest of each box as up to four rectangles, without those that have no area. A box
-        without a core is its own frame.
+        The rest of each box as up to four rectangles of positive area. If a box has no core, the
+        frame is the whole box.
     owner : ndarray of int, shape (f,)
         The box that each rectangle of the frame belongs to.
 
@@ -74,7 +75,8 @@ def core_and_frame(
     fits = (east > west) & (north > south)
     west, east = np.where(fits, west, x0), np.where(fits, east, x0)
     south, north = np.where(fits, south, y0), np.where(fits, north, y0)
-    # Left, right and, between them, below and above; without a core, "right" is the whole box.
+    # The left part, the right part and, between these, the lower and the upper part. Without a
+    # core, the right part is the whole box.
     sides = [
         (x0, west, y0, y1),
         (east, x1, y0, y1),
@@ -115,12 +117,12 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarr
     """
     sides = np.stack([queries.width, queries.height], axis=1)
     target = np.clip(sides.min(axis=1, keepdims=True), low, high)
-    # A side that is a whole number of tiles must not get one more by a rounding error.
+    # If tiles divide a side exactly, a rounding error must not add another tile.
     return np.maximum(np.ceil(sides / target * (1 - 1e-9)), 1).astype(np.int64)
 
 
 def tile(queries: RangeQueries, per_side: Int[np.ndarray, "q 2"]) -> Tiles:
-    """Return the tiles of boxes, each cut into ``per_side`` equal parts along x and y."""
+    """Return the tiles of boxes, each divided into ``per_side`` equal parts along x and y."""
     total = per_side.prod(axis=1)
     box = np.repeat(np.arange(len(queries)), total)
     place = np.arange(total.sum()) - np.repeat(np.cumsum(total) - total, total)

@@ -22,11 +22,11 @@ from snhkit.neural.networks.squares import Batch, Scattered, Stored
 __all__ = ["Learned", "mesh_shape", "stalled", "train"]
 
 _ADAM = optax.scale_by_adam()
-# Beside a map that starts from the labels' own counts gradients are rounding errors in places;
-# a larger epsilon keeps Adam from making steps of them.
+# The map starts from the counts that the labels are made of, so some gradients are mere rounding
+# errors. A larger epsilon keeps Adam from turning these into full steps.
 _ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-5)
-_OWN_SHARE = 0.1  # of the learning rate: what networks correct is small beside the map
-_STEPS_A_CALL = 25  # between two looks at the clock: progress shows, and Ctrl-C is heard
+_OWN_SHARE = 0.1  # of the learning rate, since corrections are small relative to the map
+_STEPS_A_CALL = 25  # steps per compiled call, between which progress and Ctrl-C are handled
 
 
 class Learned(NamedTuple):
@@ -65,13 +65,13 @@ def train(
     network : Network
         The architecture.
     k : int
-        How many networks.
+        The number of networks.
     start_map : ndarray, shape (m, m)
         The shared map at the start, in units of the output scale; m is ``network.map_cells``.
     squares : Stored or Scattered
         The training squares.
     steps, batch : int
-        Adam steps, and squares a network sees in each.
+        The number of Adam steps, and the number of squares per network in each step.
     rates : Schedule
         Adam's learning rate at each step.
     seed : int
@@ -80,7 +80,7 @@ def train(
         Squares that are not trained on. Their loss is measured every 25 steps, and the parameters
         with the smallest loss are returned.
     patience : int
-        Training ends when the held-out loss has fallen by less than 1 % over this many
+        Training ends when the held-out loss has fallen by less than 1 % over this number of
         measurements.
     watch : callable, optional
         A function that is called with the number of steps and the current parameters, before
@@ -141,12 +141,12 @@ def _placed(
 
 
 def _on_host(learned: Learned) -> Learned:
-    """Return copies on the host, because the next steps overwrite the device's arrays."""
+    """Return copies on the host, which the next steps on the device do not overwrite."""
     return jax.tree.map(np.array, learned)
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:
-    """Return whether the last losses are less than 1 % smaller than all before them.
+    """Return whether the last ``patience`` losses are less than 1 % below all earlier losses.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return the numbers of devices that share the networks, and each network's batch.
+    """Return the number of devices that share the networks, and the number that share a batch.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
     """Return the sum of the networks' losses.
 
-    The gradient for each network is that of its own loss.
+    The gradient with respect to a network's parameters is the gradient of the network's own loss.
     """
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.map_cells:

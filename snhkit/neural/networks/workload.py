@@ -36,7 +36,8 @@ def overlaps(
     array([[1, 0],
            [1, 0]])
     """
-    # Each box adds 1 to a rectangle of the lattice: at its four corners, before summing up.
+    # Each box adds 1 to a rectangle of the lattice. This is marked at the rectangle's four corners,
+    # and cumulative sums follow.
     steps = np.zeros((len(at) + 1,) * 2, np.int64)
     west, east = _reach(at, workload.x, workload.width, size)
     south, north = _reach(at, workload.y, workload.height, size)
@@ -51,5 +52,5 @@ def _reach(
     width: Float[np.ndarray, " q"],
     size: float,
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
-    """Return the half-open ranges of ``at`` from which a square overlaps each interval."""
+    """Return the half-open range of entries of ``at`` whose squares overlap each interval."""
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

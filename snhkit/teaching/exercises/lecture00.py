@@ -12,10 +12,10 @@ def _left_over(answer: Any) -> Verdict:
     return number(
         answer,
         1_500_000 / 50**4,
-        "0.24, so nearly always nobody but the person herself.",
-        "Each clue leaves one person in 50 of those who were left.",
+        "The expected number is 0.24, so nearly always only the person herself is left.",
+        "Each clue leaves one person in 50 of those who are still possible.",
         slips={
-            1_500_000 / 200: "Four clues do not leave one in 200: each divides by 50 again.",
+            1_500_000 / 200: "Four clues do not leave one in 200: each clue divides by 50 again.",
             30_000: "That is what one clue leaves.",
         },
     )
@@ -26,7 +26,7 @@ def _difference(answer: Any) -> Verdict:
         answer,
         [4, 0],
         ["plot 10", "plot 11"],
-        "131 - 127 = 4, and nothing is left of the 4 in both plots.",
+        "131 - 127 = 4, so all 4 in both plots are in plot 10.",
         ["The two boxes differ by plot 10 alone.", "Plots 10 and 11 hold 4 together."],
         within=1e-9,
     )
@@ -37,7 +37,7 @@ def _hidden(answer: Any) -> Verdict:
         answer,
         [3, 1],
         ["the first", "the second"],
-        "The column gives the first, 9 - 6, and the row then the second, 23 - 8 - 11 - 3.",
+        "The column gives the first, 9 - 6. Then the row gives the second, 23 - 8 - 11 - 3.",
         ["Begin with the column: only one of its cells is hidden.", "The row sums to 23."],
         within=1e-9,
     )
@@ -47,8 +47,8 @@ def _kerckhoffs(answer: Any) -> Verdict:
     return choice(
         answer,
         "no",
-        "He may know everything but the draws. What the definition bounds is the law itself.",
-        {"yes": "The definition bounds chances, and he may compute them. What is secret then?"},
+        "The attacker may know all but the draws: the definition bounds their distribution.",
+        {"yes": "The attacker may compute the probabilities. What is secret then?"},
     )
 
 

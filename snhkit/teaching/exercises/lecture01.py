@@ -13,8 +13,8 @@ def _not_in_the_bar(answer: Any) -> Verdict:
     return choice(
         answer,
         "uniformity",
-        "± is the noise's standard deviation. How unevenly records lie inside a cell is not in it.",
-        {"noise": "± is the standard deviation of the noise, so the noise is what it knows of."},
+        "± is the noise's standard deviation. Uneven records inside a cell add an error to it.",
+        {"noise": "± is the standard deviation of the noise, so it does contain the noise."},
     )
 
 
@@ -23,9 +23,9 @@ def _builds_left(answer: Any, left: Fraction) -> Verdict:
         answer,
         left // Fraction(1, 4),
         f"{float(left):g} is left, and each build costs 0.25 before anything is looked at.",
-        f"The ledger says that {float(left):g} is left. A build is granted whole or not at all.",
+        f"The ledger says that {float(left):g} is left. Each build needs its whole price.",
         within=1e-9,
-        slips={12: "That is what the whole budget of 3 would grant. Something was spent already."},
+        slips={12: "The whole budget of 3 would allow that. Part of it has been spent."},
     )
 
 

@@ -35,7 +35,7 @@ def _sensitivity(answer: Any) -> Verdict:
         answer,
         [1, 2],
         ["removed", "moved"],
-        "Removed, a record is missing in one cell; moved, it is also new in another.",
+        "A removed record changes one cell. A moved record changes two cells.",
         [
             "In how many of the 1,600 cells was the record counted?",
             "One cell loses the record. Does another gain it?",
@@ -49,12 +49,12 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
         return missing
     bet: Callable[[int], bool] = answer
     if not callable(bet):
-        return Verdict(False, f"{answer!r} is no function.", "Keep the line `def bet(count):`.")
+        return Verdict(False, f"{answer!r} is not a function.", "Keep the line `def bet(count):`.")
     try:
         first = bet(WITH)
     except Exception as error:  # whatever a student's function raises
         said = f"bet({WITH}) raises {type(error).__name__}: {error}."
-        return Verdict(False, said, "The function is told one number, the released count.")
+        return Verdict(False, said, "The function gets one number, the released count.")
     if unanswered(first):
         return missing
     won, best = bets_won(bet, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
@@ -62,7 +62,7 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
         says = f"It wins {won:.1%} of {_ROUNDS:,} bets, and no strategy wins more than {best:.1%}."
         return Verdict(True, says)
     if abs(won - 0.5) < 0.01:
-        hint = "For which counts is it likelier that she is in?"
+        hint = "For which counts is it more likely that she is in?"
         return Verdict(False, f"It wins {won:.1%}, as often as a coin.", hint)
     if won < 0.5:
         return Verdict(False, f"It wins {won:.1%}.", "The opposite bets would win more than half.")

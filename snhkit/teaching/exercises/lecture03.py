@@ -52,13 +52,13 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
     errors = dict(zip(table["method"], table["rel_error"], strict=True))
     one = errors.pop("one cell")
     rival = min(errors, key=errors.__getitem__)
-    told = f"One cell errs by {one:.2%}, {rival} by {errors[rival]:.2%}."
+    told = f"The error of one cell is {one:.2%}, that of {rival} {errors[rival]:.2%}."
     if one < errors[rival]:
         return Verdict(True, told)
     even = np.bincount((records.xy // (city.side_m / 4) @ [4, 1]).astype(int), minlength=16)
     if even.max() > 1.2 * even.min():
-        return Verdict(False, told, "One cell blurs what is uneven. Where must records lie then?")
-    return Verdict(False, told, "Chance makes clumps. Leave nothing to it: equal distances.")
+        return Verdict(False, told, "One cell spreads records evenly. Where must they lie, then?")
+    return Verdict(False, told, "Random places form clusters. Use equal distances.")
 
 
 JUDGES = {"03-noise-of-a-box": _noise_of_a_box, "03-one-cell-wins": _one_cell_wins}

@@ -27,11 +27,11 @@ def _by_hand(answer: Any, noisy: NDArray, cell_m: float, box: RangeQueries) -> V
         return Verdict(True, f"The box holds shares of six cells: {right:.2f} in all.")
     if abs(given - touched) <= 0.51:
         return Verdict(False, "That counts each cell that the box touches as a whole cell.",
-                       "Take of each cell the share of its area that lies in the box.")  # fmt: skip
+                       "For each cell, take the share of its area inside the box.")  # fmt: skip
     return Verdict(
         False,
         f"{float(given):.4g} is off by {abs(float(given) - right):.1f}.",
-        "The columns count with 1/4, 1 and 1/2, the rows with 3/4 and 1; a cell with the product.",
+        "The columns have weights 1/4, 1 and 1/2, the rows 3/4 and 1. A cell has the product.",
     )
 
 
@@ -50,7 +50,7 @@ def _fresh_grids(answer: Any) -> Verdict:
     return number(
         answer,
         0.8,
-        "Eight grids about the same people are eight entries in the ledger, and costs add up.",
+        "Eight grids of the same people are eight entries in the ledger, and costs add up.",
         "Is a record in one cell of one of the grids, or in one cell of each grid?",
         slips={
             0.1: "That is the cost of one grid. The cells of *one* grid cost once; grids add up."

@@ -12,8 +12,8 @@ def _bill(answer: Any) -> Verdict:
     return number(
         answer,
         24 * 0.2,
-        "24 looks at the same records, at 0.2 each. Not publishing 23 of them saves nothing.",
-        "Each build looked at the records, whether its grid is published or not.",
+        "24 builds from the same records, at 0.2 each. Not publishing 23 of them saves nothing.",
+        "Each build used the records, even if its grid was not published.",
         slips={
             0.2: "That is what she meant to spend. All 24 grids were built from the records.",
             0.6: "Three widths, yes, but eight draws of each.",
@@ -29,8 +29,8 @@ def _scaled(answer: Any, epsilon: float, private: int, public: int) -> Verdict:
         f"n·ε is {epsilon * private:,.0f} for both.",
         "n·ε must be the same for both cities.",
         slips={
-            epsilon * public / private: "Upside down: fewer records need a larger ε.",
-            epsilon: "With the same ε the smaller city is drowned in noise, and wants wider cells.",
+            epsilon * public / private: "The quotient is inverted: fewer records need a larger ε.",
+            epsilon: "With the same ε, noise dominates the smaller city, which needs wider cells.",
         },
     )
 

@@ -13,10 +13,10 @@ def _exponents(answer: Any) -> Verdict:
         answer,
         [40, 1],
         ["by record", "by user"],
-        "Forty records are protected by 40 ε; a person is protected by ε, however many trips.",
+        "Forty records are protected by 40 ε; a person is protected by ε for all trips.",
         [
             'With unit="record" ε hides one trip, and costs of forty trips add up.',
-            "The noise already grew with max_per_user; what is promised for a person is ε.",
+            "The noise was already increased by max_per_user, so the promise for a person is ε.",
         ],
     )
 
@@ -26,7 +26,7 @@ def _average(answer: Any) -> Verdict:
         answer,
         [2**-0.5, 0.5],
         ["averaged", "one grid"],
-        "A mean of two has half the variance; noise for twice the ε has half the width.",
+        "A mean of two has half the variance; noise at twice the ε has half the standard error.",
         [
             "The variance of the mean of two is half of one variance. The error bar is its root.",
             "The noise's width is in proportion to 1/ε.",

@@ -15,7 +15,7 @@ def _relative(answer: Any) -> Verdict:
         "7 divided by 20, since the truth is below 0.1 % of n.",
         "What is 0.1 % of 20,000, and is the truth below it?",
         slips={
-            7 / 3: "The truth is below 0.1 % of n, which takes its place.",
+            7 / 3: "The truth is below 0.1 % of n, so 0.1 % of n is the divisor.",
             7: "That is the absolute error.",
             0.7: "Divide by the truth or the smoothing, not by the answer.",
         },
@@ -27,10 +27,10 @@ def _luck(answer: Any) -> Verdict:
         answer,
         0.04,
         "5 · (1/5)³ = 1/25: one such figure in 25 is luck alone.",
-        "A given method wins one ε with the chance 1/5. All three? And any of the five?",
+        "A given method wins at one ε with probability 1/5. At all three? Any of the five?",
         slips={
-            0.008: "That is the chance for one given method. Any of the five would have done.",
-            0.2: "That is the chance to win at one ε.",
+            0.008: "That is the probability for one given method. It could be any of the five.",
+            0.2: "That is the probability of winning at one ε.",
         },
     )
 

@@ -22,11 +22,11 @@ def _relative(answer: Any) -> Verdict:
     return number(
         answer,
         0.01,
-        "The noise stays, and the counts are a hundred times as large.",
+        "The noise stays the same, and the counts are a hundred times as large.",
         "Divide the same noise by counts that are a hundred times as large.",
         slips={
-            1: "The noise itself stays. In proportion to the counts it does not.",
-            0.1: "It is no mean: the noise does not grow at all, so no root is taken.",
+            1: "The noise itself stays the same, but the counts grow.",
+            0.1: "No root is needed, since the noise does not grow at all.",
         },
     )
 

@@ -31,7 +31,7 @@ def _guilty(answer: Any) -> Verdict:
         return Verdict(None, 'Name the suspects that break their promise, such as {"A", "B"}.')
     named = {str(name).strip().upper() for name in answer}
     if not named <= set(FAULTS):
-        return Verdict(False, f"{sorted(named - set(FAULTS))} are no suspects.", "A to E are.")
+        return Verdict(False, f"{sorted(named - set(FAULTS))} are not suspects.", "A to E are.")
     if innocent := sorted(named - _GUILTY):
         return Verdict(
             False,
@@ -41,7 +41,7 @@ def _guilty(answer: Any) -> Verdict:
     if missing := sorted(_GUILTY - named):
         hint = {
             "B": "Compare the bounds of all five on the counts 17 and 18.",
-            "C": "Not every pair of neighbours gives a fault away. Try counts of 0 and 1.",
+            "C": "Not every pair of neighbours reveals a fault. Try counts of 0 and 1.",
             "E": "Ask the same question twice. Should the answers differ?",
         }[missing[0]]
         return Verdict(False, f"{len(missing)} more of them break the promise.", hint)
@@ -60,7 +60,7 @@ def _neighbour(answer: Any, counts: Any) -> Verdict:
     if counts[i, j] > 0:
         return Verdict(
             False,
-            f"Cell ({i}, {j}) holds {counts[i, j]} records, and noise with one more or less.",
+            f"Cell ({i}, {j}) holds {counts[i, j]} records: it gets noise with or without one.",
             "Where does one record more change what the function *does*?",
         )
     return Verdict(True, "The cell is empty: always 0 without the record, and noise with it.")

@@ -14,9 +14,9 @@ def _delta(answer: Any) -> Verdict:
     return number(
         answer,
         1,
-        "A hundred thousand records, each with the chance 1/100,000: one is expected to be told.",
-        "Multiply the chance for one record by the number of records.",
-        slips={1e-5: "That is the chance for one record. There are 100,000 of them."},
+        "With probability 1/100,000 for each of 100,000 records, one is expected to be revealed.",
+        "Multiply the probability for one record by the number of records.",
+        slips={1e-5: "That is the probability for one record. There are 100,000 records."},
     )
 
 
@@ -24,7 +24,7 @@ def _local_noise(answer: Any) -> Verdict:
     return number(
         answer,
         10_000**0.5,
-        "Variances add up: 10,000 people bring 10,000 times the variance of one noise.",
+        "Variances add up: 10,000 people add 10,000 times the variance of one noise.",
         "Each person adds noise of her own. What is the variance of a sum?",
         slips={
             10_000: "That is the quotient of the variances. Errors are their roots.",
@@ -37,11 +37,11 @@ def _council(answer: Any) -> Verdict:
     return choice(
         answer,
         "C",
-        "It says what may be learned, from what, and what is not hidden.",
+        "C says how much may be learned, from which data, and what is not hidden.",
         {
             "A": "Nothing is absolutely safe, and 'anonymised' was the promise of lecture 0.",
-            "B": "ε is not a chance that data leak: nothing leaks, and all leaks a little.",
-            "D": "What is true of crowds is not hidden, and should not be.",
+            "B": "ε is not the probability of a leak: it bounds what every release reveals.",
+            "D": "Facts about crowds are not hidden, and should not be.",
         },
     )
 

@@ -38,9 +38,10 @@ def cells_figure(
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     window_m : (float, float, float), optional
-        West edge, south edge and width of the part to show, in metres; by default the region.
+        The west edge, the south edge and the width, in metres, of the part to show; by default the
+        region.
     invented : Points, optional
-        Records to draw as dots. Dots show the records themselves: only for synthetic cities.
+        Records to draw as dots. Dots reveal the records, so draw them for synthetic cities only.
 
     Returns
     -------
@@ -130,7 +131,7 @@ class _Cells:
 
 
 def _scale(drawn: list[_Cells]) -> ColourScale:
-    """Return a colour scale whose rounded top is exceeded on one percent of the area shown."""
+    """Return a colour scale whose rounded top is exceeded on 1 % of the area shown."""
     density = np.concatenate([cells.density for cells in drawn])
     area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
     order = np.argsort(density)
@@ -149,5 +150,5 @@ def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def _inside(xy: NDArray, shown: NDArray) -> NDArray:
-    """Return which positions lie in the window shown."""
+    """Return whether each position lies in the window shown."""
     return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

@@ -15,8 +15,8 @@ from snhkit.viz.maps.surface import COLOURS, ColourScale, Surface
 
 __all__ = ["closeup_figure", "outline"]
 
-_MAX_CELLS = 24  # a side: more numbers cannot be read
-_SLACK = 1e-9  # of a cell width: rounding moves an edge by less
+_MAX_CELLS = 24  # cells per side; more numbers would be illegible
+_SLACK = 1e-9  # in cell widths; rounding moves an edge by less
 _LUMA = (0.299, 0.587, 0.114)  # perceived brightness of red, green and blue
 _LINES = ("-", "--", ":", "-.")
 _COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # not on the maps' colour scale
@@ -34,7 +34,8 @@ def closeup_figure(
     boxes : RangeQueries
         Boxes to outline, each in its own colour and line style.
     margin_m : float
-        Least distance from the boxes to the edge of the figure, in metres; whole cells are shown.
+        The least distance from the boxes to the edge of the figure, in metres. The figure shows
+        whole cells.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def _numbers(
     side = int((last - first).max())
     if side > _MAX_CELLS:
         raise InputError(
-            f"closeup_figure: {side} cells a side are too many to read; at most {_MAX_CELLS} are "
+            f"closeup_figure: {side} cells per side are too many to read; at most {_MAX_CELLS} are "
             "shown. Use smaller boxes or a smaller margin_m."
         )
     shown = (slice(first[0], last[0]), slice(first[1], last[1]))

@@ -20,7 +20,7 @@ __all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme
 
 _INK = "#010203"  # replaced by the text colour of the page
 _SIZE = (7.2, 3.1)
-_NEAR = 10.0  # records: the scale of counts is linear up to here
+_NEAR = 10.0  # records, up to which the scale of counts is linear
 
 
 def count_bars(table: pd.DataFrame) -> Figure:
@@ -82,7 +82,8 @@ def error_curves(
     ----------
     table : DataFrame
         Columns ``method``, ``rel_error`` (1 is 100 %) and the column named by ``against``. The
-        errors are computed from the true records: the figure is for their owner only.
+        errors are computed from the true records, so the figure is for the owner of the records
+        only.
     against : str
         A column of positive numbers.
     label : str
@@ -134,10 +135,11 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``count`` and ``truth``: the figure is for the owner of the records.
+        Columns ``method``, ``count`` and ``truth``. The figure shows true counts, so it is for the
+        owner of the records only.
     top : float, optional
-        The largest true count to show, on linear axes. By default the axes hold all counts and are
-        logarithmic from a hundredth of the largest true count.
+        The largest true count to show, on linear axes. By default, the axes cover all counts, and
+        are logarithmic above a hundredth of the largest true count.
 
     Returns
     -------
@@ -164,7 +166,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     linear = top is not None
     top = max(float(np.max(table["truth"])) if top is None else top, 1.0)
-    near = max(top / 100, 1)  # linear below: noise makes counts negative
+    near = max(top / 100, 1)  # linear below, since noise makes counts negative
     ticks = [0, *(10**k for k in range(10) if 2 * near < 10**k <= top)]
     for axis in axes[len(names) :]:
         axis.set_axis_off()
@@ -197,14 +199,14 @@ def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
 
 
 def theme_svg(figure: Figure, label: str) -> str:
-    """Return a figure as SVG without background, with lines and text in the page's text colour.
+    """Return a figure as SVG without background, with lines and texts in the page's text colour.
 
     Parameters
     ----------
     figure : Figure
         The figure; its texts, frames and ticks are recoloured.
     label : str
-        The text that a screen reader says in its place.
+        The text that screen readers read instead of the figure.
 
     Returns
     -------
@@ -227,7 +229,7 @@ def theme_svg(figure: Figure, label: str) -> str:
 
 
 def _small_and_large(axis: Axes, values: np.ndarray) -> None:
-    """Make the scale of counts linear around 0 and logarithmic beyond, so that small ones show."""
+    """Make the scale of counts linear near 0 and logarithmic beyond, to show small counts."""
     low, high = min(float(values.min()), 0.0), max(float(values.max()), _NEAR)
     axis.set_yscale("symlog", linthresh=_NEAR)
     powers = [10.0**k for k in range(1, 10)]
@@ -249,7 +251,7 @@ def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=_SIZE)  # fixed margins: a layout engine takes as long as drawing
+    figure = Figure(figsize=_SIZE)  # fixed margins, since a layout engine is slow
     figure.subplots_adjust(left=0.1, right=0.74, bottom=0.17, top=0.97)
     return figure, figure.subplots()
 

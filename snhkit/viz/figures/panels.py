@@ -28,23 +28,23 @@ def method_panels(
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``epsilon`` and ``value``. Values that were computed from the true
-        records are for their owner, and so is the figure.
+        Columns ``method``, ``epsilon`` and ``value``. If values were computed from the true
+        records, the figure is for the owner of the records only.
     value : str
-        Column of the numbers to show; on a logarithmic axis where they are positive and differ
-        by more than half.
+        The column of the numbers to show. The axis is logarithmic if the numbers are positive and
+        differ by more than half.
     label : str
-        Name of the numbers, with their unit, below the axes.
+        The label below the axes: the name of the numbers, with their unit.
     panel : str, optional
         Column that divides the table into panels, such as the size band; one panel by default.
     right : float, optional
-        The value that a perfect method has, drawn as a line.
+        The value of a perfect method, drawn as a line.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Colours and markers are those of ``method_style``; the larger the epsilon, the larger the
-        mark.
+        The figure. Colours and markers are those of ``method_style``; larger marks stand for a
+        larger epsilon.
 
     Raises
     ------

@@ -33,11 +33,11 @@ def surface_figure(
     Parameters
     ----------
     releases : mapping of str to Release or Surface
-        At least one, by the name to show; a surface is drawn in its own cells.
+        At least one release or surface, by the name to show; a surface is drawn in its own cells.
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default a round number with at most 150 cells a
+        Width of the cells shown, in metres; by default a round number with at most 150 cells per
         side.
     columns : int
         Number of maps in a row.
@@ -107,7 +107,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         Columns ``method`` (title), ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
-        computed from the true records: the figure is for their owner only.
+        computed from the true records, so the figure is for the owner of the records only.
 
     Returns
     -------
@@ -147,5 +147,5 @@ def error_bars(table: pd.DataFrame) -> Figure:
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axis.spines[["top", "right"]].set_visible(False)
     axis.margins(y=0.12)
-    figure.legend(frameon=False, loc="outside right upper")  # in a row, long names were cut
+    figure.legend(frameon=False, loc="outside right upper")  # in a row, long names were cut off
     return figure

@@ -16,7 +16,7 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return lines of the measured values, one panel for each data set, or bars of named values.
+    """Return a figure of measured values: lines, one panel per data set, or bars by name.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
 
 
 def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
-    """Return the style of each line: of PGM@ParamSelect that of PGM, if no other line has it."""
+    """Return the style of each line; PGM@ParamSelect has the style of PGM if PGM has no line."""
     lines = [str(line) for line in dict.fromkeys(table["line"])]
     methods = [line.partition("@")[0] for line in lines]
     if len(set(methods)) < len(lines):

@@ -1,4 +1,4 @@
-"""The colour, marker, line and hatch of each method, which are the same in all figures."""
+"""The colour, marker, line and hatch of each method, the same in all figures."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from snhkit.viz.maps.surface import COLOURS
 
 __all__ = ["MethodStyle", "method_style", "method_styles"]
 
-# The colours of Okabe and Ito but yellow, which is lost on white, and grey for black, which is
-# lost on black.
+# The colours of Okabe and Ito without yellow, which is invisible on white, and with grey instead of
+# black, which is invisible on black.
 _COLOURS = (*COLOURS[:6], "#808080")
 _MARKERS = "osD^vP*Xdph<>H8"
 _HATCHES = (
@@ -28,8 +28,8 @@ class MethodStyle:
     Parameters
     ----------
     colour, marker, linestyle, hatch : str
-        Values for matplotlib. Colours repeat after seven methods, and lines are dashed from
-        there on; markers repeat after fifteen, hatches after seventeen.
+        Values for matplotlib. Colours repeat after seven methods, and later methods have dashed
+        lines. Markers repeat after fifteen methods, and hatches after seventeen.
     hollow : bool
         Whether the marker is drawn as an outline, as for the second and later releases by one
         method.
@@ -70,14 +70,14 @@ def method_style(title: str) -> dict[str, Any]:
 
 
 def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
-    """Return the style of each method; names that are not known get unused styles.
+    """Return the style of each method; unknown names get styles that are not in use.
 
     Parameters
     ----------
     titles : iterable of str
-        Titles of methods in ``METHODS``, each as it is or followed by ", ε = " and an epsilon, or
-        other names. Releases by the same method have its colour and marker; those after the first
-        have a hollow marker and a line of their own.
+        Titles of methods in ``METHODS``, which may be followed by ", ε = " and an epsilon, or other
+        names. Releases by the same method have the method's colour and marker; those after the
+        first have hollow markers and different line styles.
 
     Returns
     -------

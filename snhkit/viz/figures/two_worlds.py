@@ -26,7 +26,7 @@ def two_worlds(
         Probability of each answer, from the file that holds the record and from the file that
         does not.
     epsilon : float
-        The privacy parameter; the band of ratios that it allows is shaded.
+        The privacy parameter; the band of ratios that epsilon allows is shaded.
 
     Returns
     -------

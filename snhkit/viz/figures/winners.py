@@ -19,8 +19,8 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
     ----------
     errors : DataFrame
         Mean relative errors (1 is 100 %) with one column for each method (title) and one row for
-        each case and box size; the last level of the index is the box size. The errors are
-        computed from the true records: the figure is for their owner only.
+        each case and box size; the last level of the index is the box size. The errors are computed
+        from the true records, so the figure is for the owner of the records only.
 
     Returns
     -------

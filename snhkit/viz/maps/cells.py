@@ -19,7 +19,7 @@ _UNIT = 1e-6  # degrees, at most 11 cm
 def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     """Return the outlines of a release's own cells, ready for JSON, and a note on their number.
 
-    Each cell is drawn as the box in degrees through the middles of its edges.
+    Each cell is drawn as the box in degrees through the midpoints of the cell's edges.
 
     Parameters
     ----------

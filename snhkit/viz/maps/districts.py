@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Districts", "district_map", "district_overlay", "read_districts"]
 
 _UNIT = "records per km²"
-_WHOLE = 0.999  # a larger share of an area is all of it: projections change areas a little
-_FINEST = 4_000  # borders are drawn to this part of the region's side, which is below a pixel
+_WHOLE = 0.999  # a larger share counts as the whole area, since projections change areas slightly
+_FINEST = 4_000  # borders are simplified to the region's side over this number, below a pixel
 
 
 class _Districts(MacroElement):
@@ -59,7 +59,8 @@ def district_map(
 ) -> folium.Map:
     """Return a map of districts, or other polygons, coloured by their released counts.
 
-    The colour shows the count divided by the area, so that a large district does not look crowded.
+    The colour shows the count divided by the area, so that a large district does not look crowded
+    because of its size.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def district_map(
     label : hashable, optional
         The column with the districts' names; by default the index names them.
     m : folium.Map, optional
-        An existing map, to which the districts are added; its view stays.
+        An existing map to which the districts are added; the map's view does not change.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
 
@@ -174,7 +175,7 @@ class Districts:
     def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a release's counts, shape (q,), and 90 % intervals, shape (q, 2), in records."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OutsideWarning)  # the map shows what lies outside
+            warnings.simplefilter("ignore", OutsideWarning)  # the map shows these parts
             return release.answer(self.frame), release.interval(self.frame)
 
     def map(self, release: "Release", m: folium.Map | None = None) -> folium.Map:
@@ -196,14 +197,14 @@ class Districts:
 
     @property
     def titles(self) -> list[str]:
-        """Names of the polygons, with a mark if a part or all of a polygon is not counted."""
+        """The names of the polygons, with a note if a part or all of a polygon is not counted."""
         said = np.select(
             [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
         )
         return [name + word for name, word in zip(self.names, said, strict=True)]
 
     def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Return records per km² for counts of shape (q,); nan outside the region."""
+        """Return records per km² for counts, shape (q,); nan for polygons outside the region."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
 
     def scale(self, counts: Iterable[NDArray]) -> ColourScale:
@@ -230,24 +231,40 @@ class Districts:
         """
         density = self.density(counts)
         colours = scale.palette[scale.levels(np.nan_to_num(density))]
+
+        def colour(k: int) -> str | None:
+            return "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None
+
+        def lines(k: int) -> list[str]:
+            return _lines(counts[k], bounds[k], density[k], self.share[k])
+
+        return {"districts": self._features(colour, lines), "legend": scale.legend(title)}
+
+    def outlines(self) -> dict[str, Any]:
+        """Return the polygons without counts as a layer of ``DrawMap.layers``, ready for JSON."""
+
+        def lines(k: int) -> list[str]:
+            return [] if self.share[k] > 0 else ["outside the region: not counted"]
+
+        return {"districts": self._features(lambda _: None, lines)}
+
+    def _features(
+        self, colour: Callable[[int], str | None], lines: Callable[[int], list[str]]
+    ) -> dict[str, Any]:
+        """Return GeoJSON whose tooltips have the polygon's name above ``lines``."""
         features = [
             {
                 "type": "Feature",
                 "geometry": self.drawn[k],
                 "properties": {
-                    "colour": "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None,
-                    "lines": [
-                        self.names[k],
-                        *_lines(counts[k], bounds[k], density[k], self.share[k]),
-                    ],
+                    "colour": colour(k),
+                    "inside": bool(self.share[k] > 0),
+                    "lines": [self.names[k], *lines(k)],
                 },
             }
-            for k in np.flatnonzero(~shapely.is_empty(self.shapes))
+            for k in np.flatnonzero(~shapely.is_empty(self.shapes)).tolist()
         ]
-        return {
-            "districts": {"type": "FeatureCollection", "features": features},
-            "legend": scale.legend(title),
-        }
+        return {"type": "FeatureCollection", "features": features}
 
 
 def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None) -> list[str]:
@@ -266,7 +283,7 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
 
 
 def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[str]:
-    """Return the lines of a polygon's tooltip that stand below the name."""
+    """Return the lines of a polygon's tooltip below the polygon's name."""
     if share <= 0:
         return ["outside the region: not counted"]
     known = [] if np.isnan(bounds).any() else ["90 % interval: {:,.1f} to {:,.1f}".format(*bounds)]

@@ -123,9 +123,10 @@ const snhkit = {
   districts(map, features) {
     const pane = "snhkit-overlay";  // below drawn boxes
     if (!map.getPane(pane)) map.createPane(pane).style.zIndex = 330;
-    const style = ({ properties: { colour } }) => colour
-      ? { className: "snhkit-district", weight: 1, fillColor: colour, fillOpacity: 1 }
-      : { className: "snhkit-district", weight: 1, dashArray: "3 4", fill: true, fillOpacity: 0 };
+    const style = ({ properties: { colour, inside } }) => ({
+      className: "snhkit-district", weight: 1, dashArray: inside ? null : "3 4",
+      fill: true, fillColor: colour ?? "#000", fillOpacity: colour ? 1 : 0,
+    });
     const words = ({ feature: { properties } }) => {
       const box = document.createElement("div");
       properties.lines.forEach((line, i) => {
@@ -146,8 +147,8 @@ const snhkit = {
     map.snhkitLegend(legends[0].legend);
   },
 
-  // Returns a function that shows the legend {title, unit, ticks, colours, note}, without colours
-  // only the title and the note, and that removes the legend when it is given nothing.
+  // Returns a function that shows the legend {title, unit, ticks, colours, note}. Without colours, only
+  // the title and the note are shown; without an argument, the legend is removed.
   legend(map) {
     const control = L.control({ position: "bottomright" });
     const box = L.DomUtil.create("div", "snhkit-legend");

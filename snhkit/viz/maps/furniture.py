@@ -48,14 +48,14 @@ class Furniture(MacroElement):
         figure: Any = self.get_root()
         css = (_HERE / "furniture.css").read_text(encoding="utf-8")
         js = (_HERE / "furniture.js").read_text(encoding="utf-8")
-        # By name: once in a page, however many maps it has.
+        # The name makes folium add the styles and functions once per page, for any number of maps.
         figure.html.add_child(Element(f"<style>{css}</style>"), name="snhkit_css")
         figure.script.add_child(Element(js), name="snhkit_js")
         super().render(**kwargs)
 
 
 class LegendOfLayer(MacroElement):
-    """Shows the legend of the base layer that is chosen.
+    """A part of a map that shows the legend of the chosen base layer.
 
     Parameters
     ----------

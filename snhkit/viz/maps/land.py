@@ -2,8 +2,8 @@
 
 The data are in the public domain: county borders around the paper's twelve cities are the US Census
 Bureau's cartographic boundaries of 2016 (1:500,000), countries and places are Natural Earth's (4.1,
-1:50,000,000). ``docs/land.py`` makes the files. Away from the twelve cities a coastline may be
-kilometres off.
+1:50,000,000). ``docs/land.py`` makes the files. Outside the twelve cities, errors of coastlines may
+be kilometres.
 """
 
 import json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["land"]
 
 _BORDERS = Path(__file__).parent / "borders"
-_MARGIN = 2.5  # sides of the region that are drawn around it
+_MARGIN = 2.5  # the margin around the region, in sides of the region
 _SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural Earth"}
 
 
@@ -39,7 +39,7 @@ def land(region: Region) -> dict[str, Any]:
     -------
     dict
         ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
-        longitude, name, kind], of which the kind is "place" or "area") and ``source``.
+        longitude, name, kind], where the kind is "place" or "area") and ``source``.
 
     Examples
     --------

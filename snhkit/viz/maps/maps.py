@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "stamp", "to_html"]
 
 BOX_STYLE = {
-    "color": "#ffffff",  # with a dark halo from the style sheet: visible on any colour
+    "color": "#ffffff",  # with a dark halo from the style sheet, to be visible on any colour
     "opacity": 1,
     "weight": 2,
     "fillOpacity": 0,
@@ -46,20 +46,21 @@ def base_map(
 ) -> folium.Map:
     """Return a map of a region: its outline, coasts and borders, a graticule and a scale.
 
-    By default the map loads nothing from the network; coasts, borders and names are coarse (see
-    ``snhkit.viz.maps.land``). With ``folium-offline`` installed (the extra
-    ``offline``), the page contains all its scripts and styles; otherwise a browser loads Leaflet
-    from the network when it shows the map.
+    By default, the map loads no background from the network; coasts, borders and names are coarse
+    (see ``snhkit.viz.maps.land``). With ``folium-offline`` installed (the extra ``offline``), the
+    page contains all its scripts and styles; otherwise a browser loads Leaflet from the network
+    when it shows the map.
 
     Parameters
     ----------
     region : Region
         The region to show.
     m : folium.Map, optional
-        An existing map, to which the outline and the graticule are added; its view stays.
+        An existing map to which the outline and the graticule are added; the map's view does not
+        change.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``folium.Map``: the name of a tile set, or the address
-        of a tile server with the attribution that the server asks for. The server learns which
+        of a tile server with the attribution that the server asks for. The tile server learns which
         part of the world is shown.
 
     Returns
@@ -116,11 +117,12 @@ def compare_map(
         At least one release, by the name to show; all of one region.
     boxes : RangeQueries, optional
         Boxes to draw; a tooltip shows the count of every release. Boxes that were placed around
-        private records reveal the places of these records: show such a map to the owner only.
+        private records reveal where the records are, so show such a map to the owner of the records
+        only.
     m : folium.Map, optional
-        An existing map, to which the layers are added; its view stays.
+        An existing map to which the layers are added; the map's view does not change.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default a round number with at most 150 cells a
+        Width of the cells shown, in metres; by default a round number with at most 150 cells per
         side.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
@@ -133,8 +135,8 @@ def compare_map(
     Raises
     ------
     InputError
-        If there is no release, regions differ, ``m`` is not a folium map or has a layer of the
-        same name already, or ``tiles`` or ``attr`` is given together with ``m``.
+        If there is no release, regions differ, ``m`` is not a folium map or already has a layer
+        with the name of a release, or ``tiles`` or ``attr`` is given together with ``m``.
 
     Examples
     --------
@@ -207,7 +209,7 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Return whether a map is made by ``folium-offline`` without tiles, so needs no network.
+    """Return whether a map, made by ``folium-offline`` without tiles, needs no network.
 
     Parameters
     ----------
@@ -265,7 +267,7 @@ def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | N
         font_size="12px",
         zoom_snap=1 if tiles else 0.1,
     )
-    # Leaflet alone: popups and icons would need jQuery and Bootstrap, a megabyte of them.
+    # Only Leaflet is loaded; popups and icons would need jQuery and Bootstrap, about a megabyte.
     fmap.default_js = [asset for asset in fmap.default_js if asset[0] == "leaflet"]
     fmap.default_css = [asset for asset in fmap.default_css if asset[0] == "leaflet_css"]
     return fmap
@@ -282,7 +284,7 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
 
 
 def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
-    """Raise InputError if a layer has a release's name already, and hide earlier layers."""
+    """Raise InputError if a layer already has a release's name; else hide earlier layers."""
     folium_of(m)
     layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
     taken = {layer.layer_name for layer in layers}

@@ -29,7 +29,7 @@ UNIT = "records per hectare"
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 _CELLS_A_SIDE = 150
-_PIXELS_A_CELL, _MAX_PIXELS = 5, 1300  # pixels a side of a cell, and of a picture
+_PIXELS_A_CELL, _MAX_PIXELS = 5, 1300  # pixels per side of a cell, and of a picture
 _KNOTS = 64
 _SPECK_M = 0.01  # side of a box that lies in one cell
 
@@ -82,11 +82,11 @@ class Surface:
 
     @classmethod
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts to draw: like ``of``, but with the cell edges of a coarse grid.
+        """Return the counts to draw: as ``of`` does, but with sharp edges between coarse cells.
 
         If the release's own cells are equal and wider than the cells of the surface, each cell of
-        the surface gets the density of the release's cell at its centre. With ``of``, a cell that
-        crosses an edge would have a mixed colour.
+        the surface gets the density of the release's cell at its centre. With ``of``, a cell across
+        an edge of the release's cells would have a mixed colour.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """Return the smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells a side.
+    """Return the smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells per side.
 
     Examples
     --------
@@ -125,9 +125,9 @@ def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
 class ColourScale:
     """A colour scale for densities: viridis over the square root, from 0 to ``top``.
 
-    The square root keeps sparse streets visible beside a dense centre. Viridis grows evenly in
-    brightness and can be read with every kind of colour vision, and in grey. Densities below 0,
-    which noise causes, have the colour of 0.
+    The square root keeps sparse streets visible next to a dense centre. The brightness of viridis
+    increases evenly, so the scale can be read with every kind of colour vision, and in grey.
+    Negative densities, which are caused by noise, have the colour of 0.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["answers_html"]
 
 _INTERVALS = (
-    "In brackets stands the 90 % interval of each count, which holds the true count in about nine "
-    "of ten cases. The interval is an estimate from public cities, not a promise."
+    "The 90 % interval of each count, in brackets, contains the true count in about nine "
+    "of ten cases. The interval is an estimate from public cities, not a guarantee."
 )
 
 
@@ -41,18 +41,18 @@ def answers_html(
     releases : mapping of str to Release
         One release or more, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Boxes that every release is asked.
+        Boxes that every release answers.
     ledger : Ledger
         The ledger to show.
     title, about : str
         The page's heading, and a sentence on the origin of the records.
     code : str
-        A program that makes the same releases and asks the same boxes.
+        A program that makes the same releases and answers the same boxes.
 
     Returns
     -------
     str
-        HTML that refers to nothing outside itself.
+        HTML without references to other files or addresses.
 
     Raises
     ------

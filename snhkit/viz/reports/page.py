@@ -116,7 +116,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     """Return a map of the released counts with a layer for each release.
 
     If the extra ``offline`` is not installed, the parts of a map cannot be embedded, and a picture
-    takes the place of the map.
+    replaces the map.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     """
     fmap = compare_map(releases, boxes)
     if not embeds_everything(fmap):
-        # folium itself would fetch its parts from the network whenever the page is opened
+        # folium alone would load its parts from the network each time the page is opened
         return picture(surface_figure(releases), "Released counts, one colour scale for all.")
     return map_page(fmap)
 
@@ -165,6 +165,6 @@ def _environment() -> Environment:
 
 
 def _part(name: str, *values: Any) -> Markup:
-    """Return the HTML that a macro of the templates makes of values."""
+    """Return the HTML that a macro of the templates makes from values."""
     module = _environment().get_template("parts.html.j2").module
     return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values

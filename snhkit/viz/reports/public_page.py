@@ -31,9 +31,9 @@ _INTERVAL = (
 )
 _NO_INTERVAL = "Small counts may be nothing but noise."
 _NOT_MEASURED = (
-    "How far the counts are from the truth was not measured: measuring it would tell about the "
-    "records. Nothing on this page was computed from the records except what the card lists as "
-    "paid for. Who is missing from the records, and why, was not measured either: counts are of "
+    "The errors of the counts were not measured, since measuring them would reveal something about "
+    "the records. Nothing on this page was computed from the records, except what the card lists "
+    "as paid for. Who is missing from the records, and why, was not measured either: counts are of "
     "records, not of people, and say nothing about places or times outside the file."
 )
 
@@ -46,7 +46,7 @@ def public_html(
     Parameters
     ----------
     release : Release
-        The release; nothing else that depends on records is read.
+        The release; the function reads nothing else that depends on records.
     districts : Districts, optional
         Polygons to list with their counts and intervals.
     title : str
@@ -57,12 +57,13 @@ def public_html(
     Returns
     -------
     str
-        HTML that refers to nothing outside itself.
+        HTML without references to other files or addresses.
 
     Raises
     ------
     InputError
-        If the release must not be published: it can be replayed, or is a demonstration.
+        If the release must not be published, because its noise came from a seed or it is a
+        demonstration.
 
     Examples
     --------

@@ -13,10 +13,10 @@ from snhkit.viz.reports.tables import errors_html, sizes_html
 __all__ = ["report_html"]
 
 _REPLAYABLE = (
-    "The noise came from a seed: whoever knows it can take the noise away. Do not publish."
+    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish."
 )
 _MEASURE = (
-    "Mean relative error of the queries; less is better. A query's is "
+    "Mean relative error of the queries; less is better. The relative error of a query is "
     "|answer - truth| / max(truth, 0.1 % of the records)."
 )
 _AROUND = (
@@ -39,7 +39,8 @@ _NO_BAND = "The region is smaller than the squares of every size band."
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     """Return an HTML page of a comparison: tables, plots, a map and the ledger.
 
-    The page needs no other files. A warning at its top says that it is for the owner only.
+    The page needs no other files. A warning at the top of the page says that the page is for the
+    owner only.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     Returns
     -------
     str
-        HTML that refers to nothing outside itself.
+        HTML without references to other files or addresses.
 
     Examples
     --------
@@ -78,13 +79,13 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     sums = method_panels(errors, "adds_up", label="sum of tiles / n", right=1.0)
     parts = [
         section(
-            "How wrong, how slow, how large",
+            "Errors, time and size",
             errors_html(comparison),
             picture(error_bars(errors), _MEASURE),
         ),
         *_by_size(comparison),
-        section("How answers add up", picture(sums, _ADDS_UP)),
-        section(f"What the releases say, at epsilon {shown:g}", maps(releases)),
+        section("Sums of all tiles", picture(sums, _ADDS_UP)),
+        section(f"Released counts, at epsilon {shown:g}", maps(releases)),
         section(
             "What was spent",
             wide(Markup(comparison.dataset.ledger._repr_html_()), "ledger"),  # noqa: S704
@@ -94,7 +95,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
 
 
 def _by_size(comparison: Comparison) -> list[Markup]:
-    """Return the sections on errors by size band: a table, and a figure with a panel a band."""
+    """Return the sections on errors by size band: a table, and figures with one panel per band."""
     if comparison.sizes.empty:
         return [section("Errors by size of square", paragraph(_NO_BAND))]
     sizes = comparison.sizes.assign(method=comparison.sizes["method"].map(title_of))

@@ -64,8 +64,9 @@ def sizes_html(comparison: Comparison) -> Markup:
 def terminal_tables(comparison: Comparison) -> str:
     """Return the tables of a comparison as text of at most 80 columns.
 
-    Three tables: errors of the queries and how answers add up; errors by size band, if a band
-    fits into the region; and what each release cost in time and space.
+    The first table has the errors of the queries and the sums of all tiles. The second has the
+    errors by size band, if a band fits into the region. The last has the time and the space that
+    each release took.
     """
     rows, heads = comparison.table, _heads(comparison)
     errors = [
@@ -125,7 +126,7 @@ def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return lines with the first column aligned to the left and the others to the right.
 
-    A cell that stands alone in its row is a heading, and does not widen its column.
+    A cell that is the only one in its row is a heading, which does not widen the column.
     """
     every = [list(columns), *map(list, rows)]
     alone = [not any(row[1:]) for row in every]

@@ -112,6 +112,15 @@ def test_sweeps_run_on_the_same_cluster(client):
     assert one.equals(other)
 
 
+def test_labels_of_paramselect_are_made_on_the_same_cluster(client):
+    import snhkit as snh
+
+    asked = ({"Fargo": snh.synthetic_points("fargo", 500)}, [0.1, 1], snh.Identity(), "cell_m")
+    one = snh.ParamSelect.fit(*asked, [100, 500], queries=50)
+    there = snh.ParamSelect.fit(*asked, [100, 500], queries=50, client=client)
+    assert one.labels.equals(there.labels)
+
+
 def test_a_worker_that_dies_changes_nothing(path, client):
     import os
     import signal

@@ -241,10 +241,10 @@ def test_a_relation_that_changes_is_refused(frame):
     [
         (b"lat,lon\n", "no row passes the filters"),
         (b"lat,lon\n1,2\n", "no row lies in the region"),
-        (b"a,b\n1,2\n", "no column is called as a latitude usually is"),
+        (b"a,b\n1,2\n", "no column has a common name of a latitude"),
         (b'lat,lon,note\n37.7,-122.4,"x\n37.7,-122.4,y\n', "a quotation mark opens a field"),
         (b"lat,lon\n37.7,-122.4\n\xff,1\n", "not in UTF-8"),
-        (b"lat,lon\n" + b"1,2,3\n" * 1_500, "1,000 rows and more are like that"),
+        (b"lat,lon\n" + b"1,2,3\n" * 1_500, "1,000 or more rows have such a defect"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, content, message):

@@ -153,7 +153,7 @@ REFUSED = {
     "latin": ("b.csv", (HEAD + ROW).replace("east", "öst").encode("latin-1"), "read as CSV"),
     "count": ("b.csv", HEAD.strip() + ",count\n" + ROW.strip() + ",5\n", "a column 'count'"),
     "upside down": ("b.csv", HEAD + "37.77,-122.44,37.76,-122.43\n", "box 0: south = 37.77"),
-    "kind": ("b.txt", HEAD + ROW, "boxes come in a .csv, .geojson or .json file"),
+    "kind": ("b.txt", HEAD + ROW, "boxes must be in a .csv, .geojson or .json file"),
     "no JSON": ("b.json", "{", "could not be read as a GeoJSON"),
     "a list": ("b.json", [], "could not be read as a GeoJSON"),
     "a geometry": ("b.json", SHAPE, "could not be read as a GeoJSON"),

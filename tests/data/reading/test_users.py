@@ -78,7 +78,7 @@ def test_words_for_a_missing_id_are_no_person(word, tmp_path):
         found, report = people(source, user="user")
         assert found == [0, 1]
         assert (report.unusable, len(report.unusable_rows)) == (1, 1)
-        reason = "is missing" if not word.strip() else f"{word!r} is no id"
+        reason = "is missing" if not word.strip() else f"{word!r} is not an id"
         assert f"user {reason}" in str(report)
 
 

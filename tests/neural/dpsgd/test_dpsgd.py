@@ -13,6 +13,7 @@ import snhkit as snh
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.neural import DPSGD, MLP
 from snhkit.neural.dpsgd.network_model import NetworkModel
+from snhkit.progress import watched
 
 TINY = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
 SIZES = (20.0, 100.0)
@@ -68,6 +69,17 @@ class TestBuilder:
         with pytest.raises(MemoryError):
             books.release(TINY, epsilon=1)
         assert "and delta 0.000001: not pure" in repr(books.ledger)
+
+    def test_training_can_be_stopped_at_each_step_and_stays_paid(self, records):
+        def stop(step):
+            if step.done == 2:
+                raise KeyboardInterrupt(step.what)
+
+        books = data(records)
+        with watched(stop), pytest.raises(KeyboardInterrupt, match="noisy gradients"):
+            books.release(TINY, epsilon=1)
+        (entry,) = books.ledger.entries
+        assert (entry.state, entry.epsilon) == ("failed", 1)
 
     def test_without_the_package_nothing_is_spent(self, records, monkeypatch):
         monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)

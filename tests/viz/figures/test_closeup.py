@@ -77,7 +77,7 @@ def test_boxes_are_told_apart_without_colour(grid):
 def test_more_cells_than_can_be_read(city):
     fine = Surface(Grid(city, 100), np.ones((100, 100)))
     box = RangeQueries(city, [0], [0], [500], [100])
-    with pytest.raises(InputError, match="54 cells a side"):
+    with pytest.raises(InputError, match="54 cells per side"):
         closeup_figure({"fine": fine}, box)
 
 

@@ -1,5 +1,8 @@
+from itertools import combinations
+
+import numpy as np
 import pandas as pd
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 
 from snhkit.experiment import METHODS
 from snhkit.viz.figures import count_bars, error_bars, error_curves, method_style, method_styles
@@ -13,6 +16,31 @@ def test_methods_are_told_apart_by_more_than_colour():
         assert len({getattr(style, part) for style in styles.values()}) == len(TITLES)
     assert len({(style.colour, style.linestyle) for style in styles.values()}) == len(TITLES)
     assert styles["SNH"].colour != styles["Denoised grid"].colour
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour as WCAG 2.2 defines it: its grey, from 0 to 1."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: float, other: float) -> float:
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def test_in_grey_methods_are_seen_on_both_pages_and_alike_ones_differ_in_form():
+    styles = method_styles(TITLES)
+    grey = {title: luminance(style.colour) for title, style in styles.items()}
+    for title, seen in grey.items():
+        assert contrast(seen, luminance("#ffffff")) > 2, title
+        assert contrast(seen, luminance("#111111")) > 3, title  # JupyterLab's dark theme
+    pairs = combinations(TITLES, 2)
+    alike = [(one, other) for one, other in pairs if contrast(grey[one], grey[other]) < 1.5]
+    assert alike  # more than five greys cannot be told apart
+    for one, other in alike:
+        assert styles[one].marker != styles[other].marker, (one, other)
+        assert styles[one].hatch != styles[other].hatch, (one, other)
 
 
 def test_a_style_does_not_depend_on_the_methods_beside_it():

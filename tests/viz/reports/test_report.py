@@ -141,8 +141,8 @@ def test_errors_by_size_are_those_of_the_comparison(parsed, found):
 
 def test_each_measure_has_a_section(parsed):
     assert parsed.of("h2") == [
-        "How wrong, how slow, how large", "Errors by size of square", "Errors around records",
-        "Errors anywhere", "How answers add up", "What the releases say, at epsilon 1",
+        "Errors, time and size", "Errors by size of square", "Errors around records",
+        "Errors anywhere", "Sums of all tiles", "Released counts, at epsilon 1",
         "What was spent",
     ]  # fmt: skip
 
@@ -195,14 +195,14 @@ def test_the_longest_title_and_large_numbers_fit_into_80_columns(found):
 def test_the_ledger_is_shown(parsed):
     budget, neighbours = parsed.of("caption")
     assert budget == "Privacy budget: epsilon 2.2, spent 2.2, left 0"
-    assert "n is public: at twice its epsilon" in neighbours
+    assert "n is public, so at twice its epsilon" in neighbours
     assert parsed.cells[4 * 9 :].count("UniformGrid") == 2
 
 
 def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed):
     (inner,) = parsed.inner
     assert parsed.frames[0]["sandbox"] == "allow-scripts"
-    assert "What the releases say, at epsilon 1" in parsed.of("h2")
+    assert "Released counts, at epsilon 1" in parsed.of("h2")
     script = "".join(inner.of("script"))
     for name in ("UG", "Identity"):
         assert f'"{name}"' in script
@@ -212,7 +212,7 @@ def test_the_map_shows_the_largest_epsilon_and_every_method_in_a_sandbox(parsed)
 
 
 def test_pictures_are_whole(parsed):
-    assert len(parsed.images) == 4  # bars, around records, anywhere, how answers add up
+    assert len(parsed.images) == 4  # bars, around records, anywhere, sums of all tiles
     for plot in parsed.images:
         assert imread(io.BytesIO(plot)).shape[2] == 4
 
