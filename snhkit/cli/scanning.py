@@ -118,9 +118,7 @@ def _cluster(scheduler: str | None, workers: int | None) -> "Iterator[Client | N
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise click.UsageError(
-            'The package distributed is not installed: pip install "snhkit[dask]".'
-        ) from None
+        raise click.UsageError('Dask is not installed: pip install "snhkit[dask]".') from None
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as that the dashboard's port is taken
         where: Any = scheduler

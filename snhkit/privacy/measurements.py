@@ -31,9 +31,9 @@ class Measurements(Account):
     """Noisy measurements of private records, each of which spends part of a given epsilon.
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
-    gives it to ``Builder.build``. A measurement counts, draws noise for the unit of privacy, and
-    records its cost, in one step. A method can choose neither the sensitivity nor the recorded
-    cost. Everything else that the object shows is public.
+    gives it to ``Builder.build``. In one step, a measurement counts records, adds noise scaled to
+    the unit of privacy, and enters its cost in ``spends``. A method can choose neither the
+    sensitivity nor the cost. Apart from noisy measurements, the object shows public values only.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class NoisyContributions:
 
     @property
     def _cut(self) -> NDArray[np.int64]:
-        """The noisy number of people with more records than each candidate, shape (k,)."""
+        """The noisy number of people who have more records than a candidate limit, shape (k,)."""
         return np.cumsum(self.people[:0:-1])[::-1]
 
 

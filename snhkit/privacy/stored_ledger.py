@@ -38,8 +38,9 @@ class StoredLedger(Ledger):
         The private records, before they are bounded to the unit. A ledger that was made for other
         records is refused.
     unit : PrivacyUnit
-        The unit of privacy, the same at every opening. Unless n is public, ``max_per_user`` may
-        differ, since it does not change which datasets are neighbours.
+        The unit of privacy, the same at every opening. Only ``max_per_user`` may differ between
+        openings, and only if the number of records is private: ``max_per_user`` then has no effect
+        on which datasets are neighbours.
     budget : Budget, int, float, str, Decimal or Fraction, optional
         The largest epsilon that all charges together may reach; required for a new file. For an
         existing file, leave it out or give the same budget.

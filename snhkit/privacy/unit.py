@@ -87,7 +87,7 @@ class PrivacyUnit:
         fits = isinstance(whose, str) and whose.strip() and whose.isprintable()
         if not fits or len(whose) > _MAX_NAME:
             raise InputError(
-                f"whose must be a word such as 'household', of at most {_MAX_NAME} characters, "
+                f"the argument whose must be a word such as 'household', of at most {_MAX_NAME} characters, "
                 f"not {whose!r}."
             )
         if not isinstance(self.n_public, bool):
@@ -193,9 +193,10 @@ class PrivacyUnit:
 
         Notes
         -----
-        If n is public, a unit is replaced. Counts of disjoint cells then change by a vector of
-        at most sqrt(2) times the Euclidean norm, so rho is doubled. Without a delta, epsilon is
-        doubled.
+        If the number of records is public, neighbouring datasets differ by the replacement of one
+        unit. The Euclidean norm of the change in the counts of disjoint cells is then at most
+        sqrt(2) times that of adding or removing a unit, so rho is doubled. In pure differential
+        privacy, without a delta, epsilon is doubled.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)

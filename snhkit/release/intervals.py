@@ -71,7 +71,7 @@ class Asked:
 
 
 def asked(release: "Release", queries: Any) -> Asked:
-    """Return the public properties of boxes or polygons that a release answers.
+    """Return the public properties of queries that choose the calibrated errors of their answers.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def unmeasured(release: "Release") -> str:
 
 
 def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return the number of a model's cells in each box, shape (q,); parts count as shares."""
+    """Return the number of a model's cells in each box, shape (q,), with fractions of cells."""
     cells = model.cells()
     inside = boxes.clipped()
     if isinstance(cells, Grid):

@@ -61,9 +61,9 @@ def read_points(
     lat, lon, user, time : str or int, optional
         Columns, by name or position from 0. By default, columns are recognised by common names in
         upper or lower case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid,
-        ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times, which
-        units such as "user-day" need, are read only if their column is named: timestamps, dates,
-        text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
+        ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times are
+        read only if ``time`` is given; units such as "user-day" need them. Times are timestamps,
+        dates, text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
     report : callable, optional
         Is called with the ``ReadReport`` of the rows left out. By default, a ``ReadWarning`` is
         issued if rows were left out or user ids look wrong.

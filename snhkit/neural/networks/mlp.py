@@ -91,7 +91,7 @@ class MLP:
     def apply(
         self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
     ) -> Float[Array, " b"]:
-        """Return the counts of squares, in units of the output scale."""
+        """Return estimates of the number of records in squares, divided by the output scale."""
         place = (2 * at[:, :2] - 1) * ((self.span or 2.0) / 2)
         told = jnp.concatenate([place, 2 * at[:, 2:] - 1], axis=1)
         h = jnp.sin(told @ params["w0"] + params["b0"][None])

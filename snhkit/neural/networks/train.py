@@ -185,7 +185,7 @@ def _adam(network: MLP | FeatureGrid) -> optax.GradientTransformation:
 def _start(
     network: MLP | FeatureGrid, inputs: int, keys: Key[Array, " k"], start_map: Float[Array, "m m"]
 ) -> tuple[Learned, optax.OptState]:
-    """Return the initial parameters of all networks, with the shared map."""
+    """Return the initial parameters of all networks and of the map that they share."""
     learned = Learned(jax.vmap(partial(network.init, inputs=inputs))(keys), start_map)
     return learned, _adam(network).init(learned)
 

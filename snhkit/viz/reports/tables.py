@@ -42,7 +42,7 @@ def errors_html(comparison: Comparison) -> Markup:
 
 
 def sizes_html(comparison: Comparison) -> Markup:
-    """Return the table of errors by size band of a comparison as HTML."""
+    """Return a comparison's errors as an HTML table with one column for each band of sizes."""
     sizes = list(dict.fromkeys(comparison.sizes["size"]))
     groups = [
         ("", 2),
