@@ -87,7 +87,8 @@ class PrivacyUnit:
         fits = isinstance(whose, str) and whose.strip() and whose.isprintable()
         if not fits or len(whose) > _MAX_NAME:
             raise InputError(
-                f"the argument whose must be a word such as 'household', of at most {_MAX_NAME} characters, "
+                "the argument whose must be a word such as 'household', of at most "
+                f"{_MAX_NAME} characters, "
                 f"not {whose!r}."
             )
         if not isinstance(self.n_public, bool):
