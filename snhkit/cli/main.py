@@ -28,7 +28,9 @@ __all__ = ["app", "main"]
 
 
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
-_AGAIN_S = 0.01  # after the callback
+_AGAIN_S = 0.05
+_over = threading.Event()
+"""Set when the command has ended or an interrupt has reached ``main``."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,6 +50,7 @@ def main() -> None:
     """Run the command line; after a mistake, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
     hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
+    _over.clear()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.NoSuchOption as error:
@@ -60,28 +63,32 @@ def main() -> None:
     except OSError as error:  # such as a full disk behind a redirected --help
         _fail(f"{error.filename or 'standard output'}: {error.strerror}.")
     except (KeyboardInterrupt, click.Abort):
+        _over.set()
         click.echo("snhkit: interrupted; no file is left half-written.", err=True)
         sys.exit(130)
     finally:
+        _over.set()
         sys.unraisablehook = hook
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     """Repeat a Ctrl-C that arrived in a callback of the garbage collector, which drops it.
 
-    JAX has such a callback, and would drop about one Ctrl-C of ten.
+    JAX has such a callback, and would drop about one Ctrl-C of ten. A repetition may be dropped as
+    well, so interrupts are sent until one reaches ``main``.
     """
     if lost.exc_type is KeyboardInterrupt:
-        threading.Timer(_AGAIN_S, _interrupt_main).start()
+        threading.Thread(target=_interrupt_main, daemon=True).start()
     else:
         sys.__unraisablehook__(lost)
 
 
 def _interrupt_main() -> None:
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:  # Windows, where a call that waits is not ended
-        _thread.interrupt_main()
+    while not _over.wait(_AGAIN_S):
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:  # Windows, where a call that waits is not ended
+            _thread.interrupt_main()
 
 
 def _fail(message: str) -> NoReturn:
