@@ -74,21 +74,22 @@ def main() -> None:
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     """Repeat a Ctrl-C that arrived in a callback of the garbage collector, which drops it.
 
-    JAX has such a callback, and would drop about one Ctrl-C of ten. A repetition may be dropped as
-    well, so interrupts are sent until one reaches ``main``.
+    JAX has such a callback, and would drop about one Ctrl-C of ten.
     """
     if lost.exc_type is KeyboardInterrupt:
-        threading.Thread(target=_interrupt_main, daemon=True).start()
+        # Not threading.Timer: its start waits, and an interrupt in this function would be lost.
+        _thread.start_new_thread(_interrupt_main, ())
     else:
         sys.__unraisablehook__(lost)
 
 
 def _interrupt_main() -> None:
-    while not _over.wait(_AGAIN_S):
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        else:  # Windows, where a call that waits is not ended
-            _thread.interrupt_main()
+    if _over.wait(_AGAIN_S):
+        return
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:  # Windows, where a call that waits is not ended
+        _thread.interrupt_main()
 
 
 def _fail(message: str) -> NoReturn:
