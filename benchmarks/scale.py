@@ -223,12 +223,8 @@ def run(task: str, *args: object) -> dict[str, Any]:
         preexec_fn=_small_stacks if task == "limited" else None,
     )
     if done.returncode:
-        return {
-            "s": float("nan"),
-            "cpu": float("nan"),
-            "mb": float("nan"),
-            "sum": done.stderr.strip()[-60:],
-        }
+        nan = float("nan")
+        return {"s": nan, "cpu": nan, "mb": nan, "sum": done.stderr.strip()[-60:]}
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -242,16 +238,8 @@ def child(task: str, args: list[Any]) -> None:
     # Not that of getrusage, which begins with the memory of the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     most = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    print(
-        json.dumps(
-            {
-                "s": took,
-                "cpu": busy,
-                "mb": most,
-                "sum": found if isinstance(found, str) else checksum(found),
-            }
-        )
-    )
+    told = found if isinstance(found, str) else checksum(found)
+    print(json.dumps({"s": took, "cpu": busy, "mb": most, "sum": told}))
 
 
 def table(head: list[str], rows: Iterator[list[object]]) -> None:

@@ -84,7 +84,7 @@ class Ledger:
 
     @property
     def budget(self) -> Budget:
-        """The budget."""
+        """The epsilon, and delta if there is one, that all charges together may reach."""
         return self._budget
 
     def records_are(self, others: CountSource) -> bool:
