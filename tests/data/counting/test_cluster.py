@@ -71,6 +71,15 @@ def bounded(path, window_days, client=None):
     return BoundedRecords(open_source(path, rules), CITY, choose, window_days, passes=passes)
 
 
+def finished(client):
+    """The number of tasks that workers have finished."""
+
+    def of(dask_worker):
+        return dask_worker.state.executed_count
+
+    return sum(client.run(of).values())
+
+
 def sent(client):
     """The bytes that workers sent to each other and to the scheduler."""
 
@@ -117,8 +126,10 @@ def test_labels_of_paramselect_are_made_on_the_same_cluster(client):
 
     asked = ({"Fargo": snh.synthetic_points("fargo", 500)}, [0.1, 1], snh.Identity(), "cell_m")
     one = snh.ParamSelect.fit(*asked, [100, 500], queries=50)
+    before = finished(client)
     there = snh.ParamSelect.fit(*asked, [100, 500], queries=50, client=client)
     assert one.labels.equals(there.labels)
+    assert finished(client) - before >= 4
 
 
 def test_a_worker_that_dies_changes_nothing(path, client):
