@@ -31,8 +31,8 @@ _QUICK = (
     "network: {steps:,} steps of {batch:,} squares."
 )
 _FULL = (
-    "Means of three seeds, all records, and {steps:,} steps of {batch:,} squares for the paper's "
-    "kind of network."
+    "Means of three seeds, and all records. The paper's kind of network is trained with one seed, "
+    "for {steps:,} steps of {batch:,} squares."
 )
 _DONE = "points.jsonl"
 

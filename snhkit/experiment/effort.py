@@ -1,7 +1,7 @@
 """The number of measurements for a figure of the paper's evaluation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = ["Effort"]
@@ -44,6 +44,10 @@ class Effort:
         further = ("quadtree", "hb2d", "privelet", "hdmm")
         epsilons = ("0.05", "0.1", "0.2", "0.4", "0.8")
         return cls(further, epsilons, (0, 1, 2), 5_000, 10**9, 1_000, 4_096)
+
+    def with_one_seed(self) -> "Effort":
+        """Return the same effort with the first seed only, for networks that train for minutes."""
+        return replace(self, seeds=self.seeds[:1])
 
     @property
     def training(self) -> dict[str, Any]:

@@ -103,11 +103,13 @@ _COMPARED = ("ug", "ag", "privtree", "dawa", "identity", "snh", "denoised")
 
 
 def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
-    lines = {title(key): METHODS[key].builder() for key in (*_COMPARED, *effort.further)}
-    lines[PAPERS_NETWORK] = _paper(effort)
+    lines = {
+        title(key): (METHODS[key].builder(), effort) for key in (*_COMPARED, *effort.further)
+    }
+    lines[PAPERS_NETWORK] = (_paper(effort), effort.with_one_seed())
     return [
-        Job(name, line, float(e), e, lambda p=place, b=builder, e=e: _error(p, b, e, effort))
-        for name, place in places.items() for line, builder in lines.items()
+        Job(name, line, float(e), e, lambda p=place, b=builder, e=e, f=by: _error(p, b, e, f))
+        for name, place in places.items() for line, (builder, by) in lines.items()
         for e in effort.epsilons
     ]  # fmt: skip
 
@@ -159,7 +161,7 @@ def _uniformity(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     return [
         Job(name, line, k, "0.2",
             lambda k=k, s=scaling: _error(
-                place, _paper(effort, k=k, scaling=s), "0.2", effort))
+                place, _paper(effort, k=k, scaling=s), "0.2", effort.with_one_seed()))
         for line, scaling in lines.items() for k in (1, 2, 4)
     ]  # fmt: skip
 
@@ -210,7 +212,7 @@ def _depth(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     name, place = _first(places)
     return [
         Job(name, f"epsilon {e}", depth, e,
-            lambda d=depth, e=e: _error(place, _paper(effort, d), e, effort))
+            lambda d=depth, e=e: _error(place, _paper(effort, d), e, effort.with_one_seed()))
         for e in ("0.2", "0.8") for depth in (2, 5, 10, 20)
     ]  # fmt: skip
 

@@ -100,7 +100,7 @@ class Networks:
     scaling: Literal["area", "linear", "learned"] = "area"
     steps: int = 200
     batch: int = 2048
-    learning_rate: float = 0.02
+    learning_rate: float = 0.005
     schedule: Literal["cosine", "constant"] = "cosine"
     output_scale: float | None = None
     patience: int | None = None

@@ -25,7 +25,7 @@ _ADAM = optax.scale_by_adam()
 # The map starts from the counts that the labels are made of, so some gradients are mere rounding
 # errors. A larger epsilon keeps Adam from turning these into full steps.
 _ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-5)
-_OWN_SHARE = 0.1  # of the learning rate, since corrections are small relative to the map
+_OWN_SHARE = 0.2  # of the learning rate, since corrections are small relative to the map
 _STEPS_A_CALL = 25  # steps per compiled call, between which progress and Ctrl-C are handled
 
 
