@@ -27,12 +27,16 @@ _PUBLISHED = {
 
 _SIDE_M = 13_200.0
 _QUICK = (
-    "One seed, at most 60,000 records of each data set, and short training of the paper's kind of "
-    "network: {steps:,} steps of {batch:,} squares."
+    "Each value is measured with one seed, on at most 60,000 records of each data set. The paper's "
+    "network is smaller here, and trained for only {steps:,} steps of {batch:,} squares."
 )
 _FULL = (
-    "Means of three seeds, and all records. The paper's kind of network is trained with one seed, "
-    "for {steps:,} steps of {batch:,} squares."
+    "Each value is the mean of three seeds, on all records. The paper's network is smaller here, "
+    "and trained with one seed, for {steps:,} steps of {batch:,} squares."
+)
+_NAMES = (
+    "X@ParamSelect is the method X with the cell width that ParamSelect chooses, and X@UG with the "
+    "width of UG's cells. SNH+QS is SNH with the query size as an input of its networks."
 )
 _DONE = "points.jsonl"
 
@@ -153,11 +157,14 @@ def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str
         + (
             ""
             if own
-            else "Of the paper's data, Veraset is proprietary; synthetic data stand in "
-            "where a name says so. "
+            else "The paper's Veraset data are proprietary; synthetic data sets, which are "
+            "named so, replace them. "
         )
-        + "Squares of 25 to 100 m around records unless the axis says otherwise. "
+        + "Errors are those of squares of 25 to 100 m around records, unless the axis of a figure "
+        "has other sizes. "
         + (_QUICK if quick else _FULL).format(steps=effort.steps, batch=effort.batch),
+        "",
+        _NAMES,
         "",
         *([OWNER_ONLY, ""] if own else []),
         "| figure | the paper found | this run | agrees |",

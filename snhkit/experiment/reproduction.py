@@ -244,44 +244,47 @@ def _costs(places: Mapping[str, Place], effort: Effort) -> list[Job]:
 FIGURES: dict[str, PaperFigure] = {
     "budget": PaperFigure(
         "Impact of the privacy budget", "epsilon",
-        "SNH is below UG, AG, PrivTree and DAWA at epsilon 0.05 to 0.8, by up to 50 %.",
+        "At epsilon 0.05 to 0.8, the error of SNH is smaller than those of UG, AG, PrivTree and "
+        "DAWA, by up to 50 %.",
         _budget, snh_wins),
     "cardinality": PaperFigure(
         "Impact of data cardinality", "n",
-        "The error of all methods falls with n; SNH is below the others.",
+        "The error of all methods falls as n grows, and SNH has the smallest error.",
         _cardinality, falls_and_snh_least),
     "query-size": PaperFigure(
         "Impact of query size", "side of the squares, m",
-        "The error of all methods rises with the size of the squares.",
+        "The error of all methods grows with the size of the squares.",
         _query_size, rises),
     "modelling": PaperFigure(
         "Modelling choice", "epsilon",
-        "SNH is below Identity@ParamSelect and PGM@ParamSelect, by less as epsilon grows.",
+        "The error of SNH is smaller than those of Identity@ParamSelect and PGM@ParamSelect; the "
+        "difference falls as epsilon grows.",
         _modelling, snh_least),
     "uniformity": PaperFigure(
         "Impact of the uniformity assumption", "k",
-        "SNH+QS differs from SNH at small k only.",
+        "The errors of SNH+QS and SNH differ at small k only.",
         _uniformity, no_matter_at_large_k),
     "k": PaperFigure(
         "Impact of k", "k", "At a large epsilon more networks reduce the error substantially.",
         _impact_of_k, falls),
     "paramselect": PaperFigure(
         "ParamSelect against UG's rule", "epsilon",
-        "SNH at ParamSelect's width is far better than at UG's.",
+        "SNH has a much smaller error with ParamSelect's cell width than with UG's.",
         _paramselect, paramselect_wins),
     "rho": PaperFigure(
         "Impact of rho", "cell width, m",
-        "The error against cell width has the shape of a U; ParamSelect is near the minimum.",
+        "The error is smallest at a width between narrow and wide cells, and ParamSelect's width "
+        "is near the best.",
         _rho, u_shape),
     "depth": PaperFigure(
         "Impact of model depth", "layers",
-        "Depth reduces the error slightly, and very deep networks raise it.",
+        "More layers reduce the error slightly, but very deep networks have larger errors.",
         _depth, deeper_helps),
     "costs": PaperFigure(
         "Training time, query time and model size", "",
-        "Up to 20 minutes to train on a GPU, 329 µs a query, 4.06 MB.",
-        _costs, cheap, "seconds to build, microseconds of a query, megabytes of the file",
-        ("s to build", "µs a query", "MB")),
+        "SNH takes up to 20 minutes to train on a GPU, 329 µs per query, and 4.06 MB.",
+        _costs, cheap, "seconds to build, microseconds per query, megabytes of the file",
+        ("s to build", "µs per query", "MB")),
 }  # fmt: skip
 """The figures of the paper's evaluation by short name."""
 

@@ -28,17 +28,18 @@ _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the four other methods, and a sentence with the numbers."""
+    """Return whether SNH has a smaller error than four other methods, and a sentence."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
     plain = (wide["SNH"] < wide["Identity"]).sum()
     return bool(below.all()), (
-        f"SNH is below UG, AG, PrivTree and DAWA in {int(below.sum())} of {len(below)} cases "
-        f"(geometric mean of the ratio to the best of them {_ratio(wide['SNH'], others):.2f}), and "
-        f"below a plain grid in {int(plain)}. The denoised grid is at "
-        f"{_ratio(wide['Denoised grid'], others):.2f} of the best of the four, the paper's network "
-        f"after its short training at {_ratio(wide[PAPERS_NETWORK], others):.2f}."
+        f"The error of SNH is smaller than those of UG, AG, PrivTree and DAWA in "
+        f"{int(below.sum())} of {len(below)} cases, and smaller than that of Identity in "
+        f"{int(plain)}. Geometric means of the ratio to the smallest error of the four: SNH "
+        f"{_ratio(wide['SNH'], others):.2f}, denoised grid "
+        f"{_ratio(wide['Denoised grid'], others):.2f}, the paper's network after short training "
+        f"{_ratio(wide[PAPERS_NETWORK], others):.2f}."
     )
 
 
@@ -50,18 +51,19 @@ def falls(table: Any) -> tuple[bool, str]:
     """Return whether each line falls along the axis, and a sentence with the numbers."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
-    told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
+    told = ", ".join(f"{k} {a:.3f} and {b:.3f}" for (k, a), b in
                      zip(ordered.first().items(), ordered.last(), strict=True))  # fmt: skip
-    return bool(falls.all()), f"From the smallest to the largest number: {told}."
+    return bool(falls.all()), f"Errors at the left and the right end of the axis: {told}."
 
 
 def falls_and_snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls, and SNH is below the paper's other methods."""
+    """Return whether each line falls and SNH has the smallest error, and a sentence."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     below = wide["SNH"] < wide[_OTHERS].min(axis=1)
     agrees, told = falls(table)
     return agrees and bool(below.all()), (
-        f"{told} SNH is below UG, AG, PrivTree and DAWA at {int(below.sum())} of {len(below)} n."
+        f"{told} The error of SNH is smaller than those of UG, AG, PrivTree and DAWA at "
+        f"{int(below.sum())} of {len(below)} numbers of records."
     )
 
 
@@ -73,36 +75,43 @@ def rises(table: Any) -> tuple[bool, str]:
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the others, by less as epsilon grows, and the numbers."""
+    """Return whether SNH has the smallest error, by less as epsilon grows, and a sentence."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
     told = "; ".join(
-        f"SNH over {line}: " + ", ".join(f"{value:.2f} at {x:g}" for x, value in ratio.items())
+        f"error of SNH divided by that of {line}: "
+        + ", ".join(f"{value:.2f} at {x:g}" for x, value in ratio.items())
         for line, ratio in ratios.items()
     )
     plain = ratios["Identity@ParamSelect"]
     below = all((ratio < 1).all() for ratio in ratios.values())
-    return bool(below and plain.iloc[-1] >= plain.iloc[0]), f"{told}."
+    return bool(below and plain.iloc[-1] >= plain.iloc[0]), f"By epsilon: {told}."
 
 
 def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
-    """Return whether SNH+QS is within a tenth of SNH at the largest k, and the numbers."""
+    """Return whether the errors of SNH+QS and SNH are close at the largest k, and a sentence.
+
+    They are close if their ratio differs from 1 by less than 0.1.
+    """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH+QS"] / wide["SNH"]
     told = ", ".join(f"{value:.2f} at k = {x:g}" for x, value in ratio.items())
-    return bool(abs(ratio.iloc[-1] - 1) < 0.1), f"SNH+QS over SNH: {told}."
+    return bool(abs(ratio.iloc[-1] - 1) < 0.1), f"Error of SNH+QS divided by that of SNH: {told}."
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether ParamSelect's width is better than UG's at each epsilon, and the numbers."""
+    """Return whether ParamSelect's width is better than UG's at each epsilon, and a sentence."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
-    told = ", ".join(f"{value:.2f} at {x:g}" for x, value in ratio.items())
-    return bool((ratio < 1).all()), f"SNH@ParamSelect over SNH@UG: {told}."
+    told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
+    return bool((ratio < 1).all()), f"Error of SNH@ParamSelect divided by that of SNH@UG: {told}."
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the minimum lies inside the axis and near ParamSelect's, and the numbers."""
+    """Return whether the minimum lies inside the axis, near ParamSelect's width, and a sentence.
+
+    It lies near ParamSelect's width if the error there is at most 1.1 times the minimum.
+    """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")
@@ -110,13 +119,14 @@ def u_shape(table: Any) -> tuple[bool, str]:
         agree &= 0 < int(line.argmin()) < len(line) - 1
         value = float(part[chosen]["value"].iloc[0])
         agree &= value <= 1.1 * line.min()
-        told.append(f"epsilon {epsilon:g}: ends {line[0]:.3f} and {line[-1]:.3f}, least "
-                    f"{line.min():.3f}, at ParamSelect's width {value:.3f}")  # fmt: skip
-    return agree, "; ".join(told) + "."
+        told.append(f"at epsilon {epsilon:g}, {line[0]:.3f} with the narrowest cells, "
+                    f"{line[-1]:.3f} with the widest, {line.min():.3f} with the best, and "
+                    f"{value:.3f} with ParamSelect's")  # fmt: skip
+    return agree, f"Error {'; '.join(told)}."
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether depth helps, with the minimum below the greatest depth, and the numbers."""
+    """Return whether depth helps, with the minimum below the greatest depth, and a sentence."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")
@@ -124,13 +134,13 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
         agree &= bool(values[0] > values[1:].min() and values.argmin() < len(values) - 1)
         told.append(f"{line}: " + ", ".join(
             f"{v:.3f} at {x:g}" for x, v in zip(ordered["x"], values, strict=True)))  # fmt: skip
-    return agree, f"Error by depth: {'; '.join(told)}."
+    return agree, f"Error by number of layers: {'; '.join(told)}."
 
 
 def cheap(table: Any) -> tuple[bool, str]:
     """Return whether SNH costs less than in the paper, and a sentence with the numbers."""
     told = [
-        f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs a query, "
+        f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs per query, "
         f"{part.value.iloc[2]:.2f} MB"
         for line, part in table.groupby("line", sort=False)
     ]

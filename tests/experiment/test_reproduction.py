@@ -25,7 +25,8 @@ def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
 def test_falls_and_rises():
     down = table(("A", 1, 0.3), ("A", 2, 0.1), ("B", 1, 0.4), ("B", 2, 0.2))
     assert verdicts.falls(down) == (
-        True, "From the smallest to the largest number: A 0.300 to 0.100, B 0.400 to 0.200.",
+        True,
+        "Errors at the left and the right end of the axis: A 0.300 and 0.100, B 0.400 and 0.200.",
     )  # fmt: skip
     assert not verdicts.rises(down)[0]
     assert not verdicts.falls(table(("A", 1, 0.3), ("A", 2, 0.1), ("B", 1, 0.2), ("B", 2, 0.3)))[0]
@@ -41,10 +42,7 @@ def test_snh_must_be_below_all_four(snh_error, agrees):
     found, sentence = verdicts.snh_wins(told)
     assert found is agrees
     assert f"in {int(agrees)} of 1 cases" in sentence
-    assert (
-        "at 0.50 of the best of the four, the paper's network after its short training at 1.50"
-        in sentence
-    )
+    assert "denoised grid 0.50, the paper's network after short training 1.50." in sentence
 
 
 def test_the_number_of_records_must_help_and_snh_be_least():
@@ -52,7 +50,7 @@ def test_the_number_of_records_must_help_and_snh_be_least():
     good = table(*others, ("SNH", 1, 0.5), ("SNH", 2, 0.2))
     agrees, told = verdicts.falls_and_snh_least(good)
     assert agrees
-    assert told.endswith("SNH is below UG, AG, PrivTree and DAWA at 2 of 2 n.")
+    assert told.endswith("of UG, AG, PrivTree and DAWA at 2 of 2 numbers of records.")
     assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.7), ("SNH", 2, 0.2)))[0]
     assert not verdicts.falls_and_snh_least(table(*others, ("SNH", 1, 0.1), ("SNH", 2, 0.2)))[0]
 
@@ -60,7 +58,7 @@ def test_the_number_of_records_must_help_and_snh_be_least():
 def test_depth_must_help_at_each_epsilon_but_not_without_end():
     good = [("epsilon 0.2", 2, 0.3), ("epsilon 0.2", 5, 0.1), ("epsilon 0.2", 20, 0.2)]
     assert verdicts.deeper_helps(table(*good)) == (
-        True, "Error by depth: epsilon 0.2: 0.300 at 2, 0.100 at 5, 0.200 at 20.",
+        True, "Error by number of layers: epsilon 0.2: 0.300 at 2, 0.100 at 5, 0.200 at 20.",
     )  # fmt: skip
     worse = [("epsilon 0.8", 2, 0.1), ("epsilon 0.8", 5, 0.2)]
     endless = [("epsilon 0.8", 2, 0.2), ("epsilon 0.8", 5, 0.1)]
@@ -72,7 +70,7 @@ def test_a_u_has_its_least_inside():
     points = [("epsilon 0.2", 1, 0.3), ("epsilon 0.2", 2, 0.1), ("epsilon 0.2", 3, 0.2)]
     told = table(*points, ("ParamSelect, epsilon 0.2", 2, 0.105)).assign(epsilon=0.2)
     assert verdicts.u_shape(told)[0]
-    assert "at ParamSelect's width 0.105" in verdicts.u_shape(told)[1]
+    assert "0.105 with ParamSelect's" in verdicts.u_shape(told)[1]
     far = table(*points, ("ParamSelect, epsilon 0.2", 1.5, 0.2)).assign(epsilon=0.2)
     assert not verdicts.u_shape(far)[0]
     assert not verdicts.u_shape(told[told.x > 1])[0]
@@ -95,7 +93,7 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
     page = _page(tmp_path, True, ["Fargo"])
     assert "`snhkit reproduce --quick`" in page
     assert f"{found['value'][0]:.3f}" in page
-    assert "| Impact of data cardinality | The error of all methods falls with n" in page
+    assert "| Impact of data cardinality | The error of all methods falls as n grows" in page
 
 
 def test_an_unknown_figure_is_refused():
