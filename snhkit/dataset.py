@@ -73,7 +73,8 @@ class PrivateDataset:
         Whether the number of records may be published. If "private", releases hide the addition or
         removal of one unit, and a builder that needs the number spends a twentieth of its epsilon
         on a noisy number. If "public", releases hide the replacement of one unit by another. A
-        replacement is a removal and an addition, so it is hidden at twice the epsilon only.
+        replacement is a removal and an addition, so a release that is charged epsilon hides a
+        replacement at twice this epsilon.
     whose : str
         The word for what one user id identifies, such as "household"; used in descriptions only.
     ledger : str, path or Ledger, optional

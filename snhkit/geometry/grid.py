@@ -130,7 +130,7 @@ def _below(
 ) -> Int[np.ndarray, " n"]:
     """Return for each coordinate the index of its cell along one axis, from 0 to m - 1."""
     found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
-    # A quotient may be rounded across an edge, so places are compared with the edges.
+    # Rounding of the quotient may move a place across an edge, so places are compared with edges.
     found -= at < edges[found]
     found += at >= edges[1:][found]
     return found

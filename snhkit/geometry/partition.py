@@ -239,7 +239,10 @@ class _Corners:
         self.xy = np.stack([x[new], y[new]], axis=1)
 
     def sums(self, weight: NDArray) -> tuple[NDArray[np.float64], NDArray]:
-        """Return what ``Partition.corner_sums`` documents."""
+        """Return the corners with a sum of signed weights other than 0, and these sums.
+
+        ``Partition.corner_sums`` explains the signs.
+        """
         signed = np.concatenate([weight, -weight, -weight, weight])[self.order]
         total = np.add.reduceat(signed, self.start)
         return self.xy[total != 0], total[total != 0]

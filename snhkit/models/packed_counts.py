@@ -197,7 +197,7 @@ def _packed(rows: NDArray) -> bytes:
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """Return unpacked numbers of ``size`` bytes; raise InputError if their number does not fit."""
+    """Return an array of unpacked numbers; raise InputError if the bytes do not fill the array."""
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:

@@ -127,7 +127,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
-        # Values are divided before they are multiplied, because a factor might overflow.
+        # Values are divided before they are multiplied, because their products might overflow.
         ends = np.rint(running / whole * many)
         counts = np.diff(ends, prepend=upto)
         upto = float(ends[-1])

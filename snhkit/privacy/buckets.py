@@ -231,7 +231,8 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
     while True:
         length = ordered.shape[1]
         ordered = np.sort(ordered, axis=1)
-        # Half of a bucket's cells lie above the median, and half below.
+        # The deviation from the median is the sum of the larger half of the counts minus the sum of
+        # the smaller half.
         high, low = ordered[:, length - length // 2 :], ordered[:, : length // 2]
         sums = np.vstack([sums, high.sum(axis=1) - low.sum(axis=1)])
         if length >= block and (length // block).bit_length() % 2:

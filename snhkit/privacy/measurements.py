@@ -185,7 +185,7 @@ class Measurements(Account):
     def splits(
         self, max_depth: int, max_squares: int, epsilon: Epsilon
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the leaf squares of a private quadtree, PrivTree (see ``noisy_splits``).
+        """Return the leaf squares of a private quadtree (see ``noisy_splits``).
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Measurements(Account):
         epsilon: Epsilon,
         block_price: Fraction = Fraction(0),
     ) -> NDArray[np.int64]:
-        """Return a private partition of a line of cells into buckets, DAWA (see ``noisy_buckets``).
+        """Return a private partition of a line of cells into buckets (see ``noisy_buckets``).
 
         Parameters
         ----------

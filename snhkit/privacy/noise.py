@@ -264,7 +264,7 @@ def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
     u = u[bernoulli_exp(entropy, (u, t))]
-    # (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
+    # A draw is (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
     quotient, remainder = np.divmod(u, s)
     alive = np.arange(u.size)
     for _ in range(MAX_ROUNDS):

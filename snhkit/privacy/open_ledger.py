@@ -45,8 +45,8 @@ def open_ledger(
         A file, or the ledger of another dataset of the same records; by default a new ledger in
         memory.
     records : callable
-        Returns the records, before records beyond ``max_per_user`` are dropped, or None if the
-        records were deleted.
+        A function that returns all records, including those beyond ``max_per_user``, or None if
+        the records were deleted.
     unit : PrivacyUnit
         The unit of privacy.
     budget : Budget, int, float, str, Decimal or Fraction, optional

@@ -35,8 +35,8 @@ class StoredLedger(Ledger):
         The file, which is created if it is missing. A second file, with ``.key`` added to its name,
         holds the secret key of the records' fingerprint. Keep both with the private records.
     records : CountSource
-        The private records, before records beyond ``max_per_user`` are dropped. A ledger that was
-        made for other records is refused.
+        All private records, including those beyond ``max_per_user``. A ledger that was made for
+        other records is refused.
     unit : PrivacyUnit
         The unit of privacy, the same at every opening. Only ``max_per_user`` may differ between
         openings, and only if the number of records is private: ``max_per_user`` then has no effect

@@ -218,7 +218,7 @@ class PrivacyUnit:
         elif self.n_public:
             told += f" (2 x {written(epsilon)})"
         if delta and not rho:
-            # Group privacy: docs/privacy.md.
+            # The factor of delta follows from group privacy: see docs/privacy.md.
             more = f" x (1 + e^{written(epsilon)})" if self.n_public else ""
             told += f", delta = {written(delta)}{more}"
         return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"

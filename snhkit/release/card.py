@@ -22,8 +22,8 @@ def card_json(release: Release) -> str:
     str
         The description in the release's file (docs/file_format.md) without the settings of the
         model, and these further fields: ``delta``; ``rho``, 0 without Gaussian noise;
-        ``neighbours``, what the release hides; ``epsilon_of_neighbours``, the epsilon at which the
-        release hides this; ``public``, what the release does not hide; ``warning``; and
+        ``neighbours``, the change of the records that the release hides; ``epsilon_of_neighbours``,
+        the epsilon for this change; ``public``, what the release does not hide; ``warning``; and
         ``checksum``, the SHA-256 of the file.
 
     Examples
