@@ -14,8 +14,9 @@ class Builder(Protocol):
     """The interface of a method: a frozen dataclass of hyperparameters with a ``build`` method.
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
-    reference to the measurements. A class attribute ``gaussian = True`` says that the method also
-    works with Gaussian noise. Such a method spends ``private.left``, not ``private.epsilon``.
+    reference to the measurements. The class attribute ``gaussian = True`` marks a method that also
+    works with Gaussian noise, whose price is a rho instead of an epsilon. Such a method spends
+    ``private.left``, which is a rho or an epsilon, and not ``private.epsilon``.
 
     Examples
     --------
@@ -29,7 +30,7 @@ class Builder(Protocol):
     """
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the builder cannot work in this region and on these terms.
+        """Raise InputError if the builder cannot make a release in a region on given terms.
 
         The dataset calls this method before any epsilon is charged to the ledger.
 
@@ -38,12 +39,13 @@ class Builder(Protocol):
         region : Region
             The public region of the records.
         terms : Terms
-            The terms of the measurements that ``build`` will get.
+            The public terms of the build: the unit of privacy, epsilon and delta, n if it is
+            public, and public points.
 
         Raises
         ------
         InputError
-            If the builder cannot work.
+            If the builder cannot make a release; the message says why.
         """
         ...
 
@@ -54,31 +56,31 @@ class Builder(Protocol):
         ----------
         private : Measurements
             The only access to the records. Every measurement has noise and spends a part of
-            ``private.epsilon``.
+            ``private.left``.
 
         Returns
         -------
         Release
-            The release, as ``snhkit.builders.base.publish`` makes it from the measurements.
+            The release; ``snhkit.builders.base.publish`` makes it from a model.
         """
         ...
 
 
 def refuse_laplace_only(builder: Builder) -> None:
-    """Raise InputError unless the builder says that it works with Gaussian noise.
+    """Raise InputError if a builder does not work with Gaussian noise.
 
     Parameters
     ----------
     builder : Builder
-        The builder.
+        A builder, whose class attribute ``gaussian`` is true if Gaussian noise is supported.
 
     Raises
     ------
     InputError
-        If it does not; the message names methods that work with Gaussian noise.
+        If the builder has Laplace noise only; the message names methods with Gaussian noise.
     """
     if not getattr(builder, "gaussian", False):
         raise InputError(
-            f"{type(builder).__name__} has Laplace noise only, so leave delta out. With a delta, "
-            "use Identity, UniformGrid, QuadTree or HierarchicalGrid. Nothing was spent."
+            f"{type(builder).__name__} works with Laplace noise only, so leave delta out. With a "
+            "delta, use Identity, UniformGrid, QuadTree or HierarchicalGrid. Nothing was spent."
         )

@@ -95,7 +95,7 @@ def positive(name: str, value: Any, unit: str = "") -> float:
 
 
 def two_numbers(name: str, value: Any) -> tuple[float, float]:
-    """Return a pair of numbers as floats; which numbers are allowed, the caller decides.
+    """Return a pair of numbers as floats; the range of the numbers is not checked.
 
     Parameters
     ----------

@@ -45,7 +45,9 @@ from snhkit.release.agreement import disagreement
 
 __all__ = ["PrivateDataset"]
 
-_MAX_SCALE = 2**40  # below the limit of the noise mechanisms for any usual share
+# The largest noise scale of a count that costs the whole epsilon. The limit of the noise mechanisms
+# is 2**50, so measurements can cost as little as 2**-10 of the epsilon.
+_MAX_SCALE = 2**40
 
 
 class PrivateDataset:
@@ -56,24 +58,25 @@ class PrivateDataset:
     records : Points
         The private records.
     budget : number or Budget, optional
-        The most epsilon that all releases of the records may spend; with a delta, as
-        ``Budget(1, delta=1e-6)``, releases may have Gaussian noise. It can be left out if the file
-        ``ledger`` exists, which holds the budget.
+        The largest epsilon that all releases of the records together may spend. With a delta, as
+        in ``Budget(1, delta=1e-6)``, releases may have Gaussian noise. The budget can be left out
+        if ``ledger`` is an existing ledger, which has a budget already.
     unit : str
         The unit of privacy: "record" for one record; "user" for all records that are kept of one
         person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
         kept of one person in one window of days.
     max_per_user : int or NoisyQuantile, optional
         For units of people, the number of records to keep of each person, or of each person in each
-        window. The records to keep are chosen at random. A ``NoisyQuantile`` buys the number, if n
-        is private.
+        window. The records to keep are chosen at random. A ``NoisyQuantile`` chooses the number
+        from noisy counts, which cost epsilon; n must then be private.
     n : "public" or "private"
-        Whether the number of records may be published. If "private", a builder that needs the
-        number spends a twentieth of its epsilon on a noisy one. If "public", releases hide the
-        replacement of one unit by another, at twice the epsilon, instead of the addition or removal
-        of a unit.
+        Whether the number of records may be published. If "private", releases hide the addition or
+        removal of one unit, and a builder that needs the number spends a twentieth of its epsilon
+        on a noisy number. If "public", releases hide the replacement of one unit by another. A
+        replacement is a removal and an addition, so a release that is charged epsilon hides a
+        replacement at twice this epsilon.
     whose : str
-        The word for the party that one user id identifies, such as "household".
+        The word for what one user id identifies, such as "household"; used in descriptions only.
     ledger : str, path or Ledger, optional
         A file that keeps the ledger beyond this process: every charge is on the disk before any
         record is used, and all processes that open the file share one budget (see
@@ -210,7 +213,7 @@ class PrivateDataset:
         most: "int | NoisyQuantile | None",
         records_of_people: Callable[[], NDArray[np.int64]],
     ) -> None:
-        """Set the unit; a ``NoisyQuantile`` buys the number of records to keep of each person."""
+        """Set the unit of privacy; if ``most`` is a ``NoisyQuantile``, charge and measure it."""
         self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
@@ -219,12 +222,12 @@ class PrivateDataset:
 
     @property
     def bought(self) -> NoisyContributions | None:
-        """The noisy numbers of people by number of records, if ``max_per_user`` was bought."""
+        """The noisy counts from which ``NoisyQuantile`` chose ``max_per_user``; otherwise None."""
         return self._bought
 
     @property
     def unit(self) -> PrivacyUnit:
-        """The unit of privacy, whose presence or absence every release hides."""
+        """The unit of privacy, which defines what a release hides."""
         return self._unit
 
     @property
@@ -275,19 +278,19 @@ class PrivateDataset:
             private. The method must support Gaussian noise (its attribute ``gaussian``), and the
             budget must have a delta.
         public : Points, optional
-            Public points of the same region, which tell where queries are expected. They must
-            not be records of this dataset.
+            Public points of the same region, near which queries are expected. They must not be
+            records of this dataset.
         seed : int, optional
-            For research only: anyone who knows the seed can replay the noise and subtract it. The
-            release, its file and the ledger record that a seed was used.
+            For research only: anyone who knows the seed can replay the noise and subtract it. A
+            release with a seed is marked "replayable" in its card, in its file and in the ledger.
 
         Raises
         ------
         BudgetExceeded
             If the price exceeds the budget left, or the builder spent more than was charged.
         InputError
-            If the builder cannot work on these terms; nothing is spent in this case. After any
-            later error the price stays charged.
+            If the arguments are invalid or the builder cannot make this release; nothing is spent
+            in this case. After an error during the build, the price stays charged.
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")

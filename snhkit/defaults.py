@@ -3,15 +3,15 @@
 __all__ = ["DEFAULT_EPSILON", "DEFAULT_METHODS", "DEFAULT_OWN_METHODS", "DEFAULT_SIZES_M"]
 
 DEFAULT_EPSILON = 0.2
-"""The epsilon of ``snhkit compare`` and, at first, of the explorer."""
+"""The default epsilon of ``snhkit compare`` and of the explorer."""
 
 DEFAULT_METHODS = ("ug", "privtree", "identity", "snh", "denoised")
 """The methods that ``snhkit compare`` and the explorer build by default."""
 
 DEFAULT_OWN_METHODS = ("denoised",)
-"""The methods that the explorer builds of somebody's own records unless told otherwise.
+"""The methods that the explorer builds by default if the user brings a dataset.
 
-Each costs a part of the budget.
+Each release costs a part of the dataset's budget, so the list is short.
 """
 
 DEFAULT_SIZES_M = (25.0, 100.0)

@@ -30,7 +30,7 @@ class InputError(SnhkitError, ValueError):
 
 
 class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
-    """A release would cost more epsilon than is left; no record was read for the release.
+    """A release or a measurement would cost more epsilon than is left, and was refused.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
 
 
 class ReleaseFileError(InputError):
-    """A file is not a release, is damaged, or has a description that no release can have.
+    """A file is missing, is damaged, or does not hold a valid release.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from snhkit.errors import InputError
 __all__ = ["refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
-_TRIES, _SECONDS = 100, 10.0  # attempts, and seconds in total, to find a pipe's reader
+_TRIES, _SECONDS = 100, 10.0  # attempts, and total seconds, to wait for a program at a pipe's end
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -112,7 +112,10 @@ def _is_stream(path: Path) -> bool:
 
 
 def _opened(path: Path) -> int:
-    """Return a handle to write into a device or a pipe, after a short wait for a pipe's reader."""
+    """Return a handle to write into a device or a pipe.
+
+    A pipe can be opened only while a program reads from it, so the function waits for one.
+    """
     for _ in range(_TRIES):
         try:
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
@@ -156,6 +159,6 @@ def _copy_permissions(target: Path, written: Path) -> None:
         os.umask(umask)
         written.chmod(0o666 & ~umask)
         return
-    with contextlib.suppress(OSError, AttributeError):  # only an administrator may
+    with contextlib.suppress(OSError, AttributeError):  # only an administrator may change owners
         os.chown(written, old.st_uid, old.st_gid)
     written.chmod(stat.S_IMODE(old.st_mode))

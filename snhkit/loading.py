@@ -1,4 +1,4 @@
-"""Reading release files: which kind of model a file holds, and the release around the model."""
+"""Releases read from files, with the model class that each file names."""
 
 import os
 
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 
 def _kind(name: str) -> type[Model]:
-    """Return the class of a kind of model, and import only the modules of this kind."""
+    """Return the model class that a file names; modules of other classes are not imported."""
     match name:
         case GridModel.kind:
             return GridModel

@@ -7,7 +7,9 @@ __all__ = ["relative_errors", "smoothing"]
 
 
 def smoothing(n: int) -> float:
-    """Return the paper's psi, 0.1 % of the number of records, which bounds relative errors.
+    """Return the paper's psi: 0.1 % of the number of records.
+
+    Relative errors are divided by the true count, or by psi if the count is smaller.
 
     Examples
     --------

@@ -59,14 +59,16 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def told(step: Step) -> None:
-    """Call the watcher, if there is one, with a step of a task that runs in another process."""
+    """Pass a step of a task in another process to the function given to ``watched``, if any."""
     if (watcher := _WATCHER.get()) is not None:
         watcher(step)
 
 
 @contextmanager
 def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
-    """Yield a callback that advances a progress bar of ``total`` steps.
+    """Yield a callback that reports completed steps of a task.
+
+    The steps are shown by a progress bar, or passed to the function given to ``watched``.
 
     Parameters
     ----------

@@ -26,15 +26,15 @@ _MAX_COARSE_CELLS_PER_SIDE = 512
 class AdaptiveGrid:
     """Noisy counts of a coarse grid whose cells are divided further where counts are large.
 
-    A share of epsilon, half by default, buys noisy counts of a coarse grid. Each coarse cell is
-    divided into k by k equal pieces, where k grows with the noisy count, and the rest of epsilon
-    buys noisy counts of the pieces. Since a coarse count and the sum of its pieces estimate the
-    same number, both are replaced by their weighted mean, which has less noise than either.
+    A share of epsilon, half by default, is spent on noisy counts of a coarse grid. Each coarse cell
+    is divided into k by k equal pieces, where k grows with the noisy count, and the rest of epsilon
+    is spent on noisy counts of the pieces. A coarse count and the sum of its pieces estimate the
+    same number, so both are replaced by their weighted mean, which has less noise than either.
 
     Parameters
     ----------
     alpha : float
-        The share of epsilon that buys the coarse counts, between 0 and 1.
+        The share of epsilon that is spent on the coarse counts, between 0 and 1.
     c : float
         The constant of the rule for the number of coarse cells, greater than 0. A larger constant
         gives fewer cells. The rule for the pieces uses c / 2 (the paper's c2).
@@ -65,7 +65,9 @@ class AdaptiveGrid:
         positive("alpha", self.alpha)
         positive("c", self.c)
         if self.alpha >= 1:
-            raise InputError(f"alpha must be below 1, a share of epsilon, not {self.alpha!r}.")
+            raise InputError(
+                f"alpha is a share of epsilon and must be below 1, not {self.alpha!r}."
+            )
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
         """Return the number of cells per side of the coarse grid (the paper's m1).
@@ -75,7 +77,7 @@ class AdaptiveGrid:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -93,7 +95,7 @@ class AdaptiveGrid:
         noisy : ndarray
             The noisy counts of coarse cells.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -109,7 +111,7 @@ class AdaptiveGrid:
         return np.maximum(np.floor(pieces * shrink), 1).astype(np.int64)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Accept all regions and terms."""
+        """Do nothing: the method works in every region and on all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the pieces."""
@@ -138,7 +140,7 @@ def consistent(
     fine : ndarray, shape (c,)
         The noisy counts of the pieces, coarse cell after coarse cell.
     alpha : Fraction
-        The share of epsilon that bought ``coarse``.
+        The share of epsilon that was spent on ``coarse``.
 
     Returns
     -------
@@ -161,14 +163,14 @@ def consistent(
 def consistent_noise(
     pieces: NDArray[np.int64], alpha: Fraction, coarse_variance: float, fine_variance: float
 ) -> CellNoise:
-    """Return the noise of ``consistent`` counts, for given noise variances of the two levels.
+    """Return the noise of ``consistent`` counts, from the variances of coarse and fine counts.
 
     Parameters
     ----------
     pieces : ndarray of int, shape (m, m)
         The number of pieces per side of each coarse cell.
     alpha : Fraction
-        The share of epsilon that bought the coarse counts.
+        The share of epsilon that was spent on the coarse counts.
     coarse_variance, fine_variance : float
         The noise variances of a coarse count and of a piece's count.
 
@@ -199,9 +201,9 @@ def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.floa
     parts : ndarray of int
         The number of pieces of each coarse cell.
     alpha : Fraction
-        The share of epsilon that bought the coarse counts.
+        The share of epsilon that was spent on the coarse counts.
     """
-    # A coarse count has the variance 1 / alpha^2, the sum of its parts parts / (1 - alpha)^2, in
-    # the same unit; weights are inversely proportional to variances.
+    # In the same unit, a coarse count has the variance 1 / alpha^2, and the sum of its pieces has
+    # the variance parts / (1 - alpha)^2. Weights are inversely proportional to variances.
     coarse = float(alpha) ** 2 * parts
     return coarse / (coarse + (1 - float(alpha)) ** 2)

@@ -59,13 +59,13 @@ class Extra:
     def require(self) -> None:
         """Raise InputError if the package is not installed or cannot be imported.
 
-        Builders call this in ``check``, before anything is spent.
+        Builders call this method in ``check``, before any epsilon is spent.
         """
         if not self.installed:
             raise InputError(f"the package {self.package} is not installed: {self.advice}.")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about the package itself
+                warnings.simplefilter("ignore")  # warnings of the package are not for our users
                 import_module(self.package)
         except ImportError as error:
             raise InputError(
@@ -106,12 +106,9 @@ def hyperparameters(builder: Any) -> dict[str, Any]:
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
-    """Return query sizes (l, u) in metres as floats.
+    """Return query sizes (l, u) in metres as floats; raise InputError unless 0 < l <= u < infinity.
 
-    InputError is raised unless 0 < l <= u < infinity.
-
-    If the caller also accepts a value that is not a pair of sizes, ``but_for`` names this value for
-    the error message.
+    If the caller also accepts another value, ``but_for`` names it in the message, as in "None or ".
     """
     low, high = two_numbers("sizes_m", sizes_m)
     if not 0 < low <= high < math.inf:
@@ -120,7 +117,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in JSON types, so that storing and loading it does not change its type."""
+    """Return a value in JSON types, which do not change when a file is written and read."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):

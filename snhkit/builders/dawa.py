@@ -25,7 +25,8 @@ from snhkit.release import Release
 __all__ = ["DAWA"]
 
 _MAX_ORDER = 11  # 4 million cells
-# Chosen on public cities (benchmarks/dawa.py).
+# The constants of the default ``order`` and ``caution``, chosen on public cities by
+# benchmarks/dawa.py.
 _DETAIL_M, _POWER, _OF_DEFAULT = 80.0, 0.4, 0.75
 _CAUTION_FOR_1, _CAUTION = 2.4, 0.54
 _MAX_BOXES = 4_096
@@ -37,10 +38,10 @@ class DAWA:
     """Noisy counts of nearly uniform buckets of cells, and of a binary tree over the buckets.
 
     A Hilbert curve puts the cells of a fine grid in a line on which neighbours are close. A share
-    of epsilon, a quarter by default, divides the line into buckets of cells with similar counts, so
-    that the cells of a bucket share one noisy count. The rest of epsilon buys the counts of the
-    buckets and, if the expected boxes are large, of the nodes of a binary tree over the buckets.
-    Least squares makes all counts consistent.
+    of epsilon, a quarter by default, is spent on dividing the line into buckets of cells with
+    similar counts. The cells of a bucket share one noisy count. The rest of epsilon is spent on the
+    counts of the buckets and, if the expected boxes are large, of the nodes of a binary tree over
+    the buckets. Least squares makes all counts consistent.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ class DAWA:
         The share of epsilon that chooses the buckets, between 0 and 1.
     order : int, optional
         The grid has 2^order cells per side; from 0 to 11. By default, the cells are about as wide
-        as the smallest squares of ``sizes_m``. They are narrower than these if the squares are
-        wider than 80 m, and wider if n is public and the product of n and epsilon is small.
+        as the smallest squares of ``sizes_m``. If these squares are wider than about 70 m, the
+        cells are narrower. If n is public and the product of n and epsilon is small, the cells are
+        wider.
     block : int
         The number of cells in the smallest block, a power of four. The line is divided into blocks,
         and all buckets of a block have the same length. Small blocks adapt better to the records,
@@ -58,10 +60,10 @@ class DAWA:
         The smallest and the largest side of the expected squares, in metres. The squares are
         expected near the public points, or anywhere in the region if there are none.
     caution : float, optional
-        The price of a block, in noise scales: dividing the line into more blocks must reduce the
-        cost of its buckets by more than the price. A low price adapts better to the records, but
-        also to the noise. By default, the price grows with the number of cells in the expected
-        squares, because the noise of these cells adds up.
+        The fixed cost of a block, in noise scales. The line is divided into one more block only if
+        this reduces the costs of buckets by more than the cost of a block. A low cost adapts the
+        blocks better to the records, but also to the noise. By default, the cost grows with the
+        number of cells in the expected squares, because the noise of these cells adds up.
 
     Raises
     ------
@@ -99,7 +101,9 @@ class DAWA:
     def __post_init__(self) -> None:
         positive("ratio", self.ratio)
         if self.ratio >= 1:
-            raise InputError(f"ratio must be below 1, a share of epsilon, not {self.ratio!r}.")
+            raise InputError(
+                f"ratio is a share of epsilon and must be below 1, not {self.ratio!r}."
+            )
         if self.order is not None:
             object.__setattr__(self, "order", whole("order", self.order, least=0, most=_MAX_ORDER))
         if self.caution is not None and not 0 <= self.caution < math.inf:
@@ -110,7 +114,10 @@ class DAWA:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms | Measurements) -> tuple[Fraction, Fraction, Fraction]:
-        """Return the epsilons of buckets and of counts, and the price of a bucket in records."""
+        """Return the epsilons of buckets and of counts, and the fixed cost of a bucket in records.
+
+        The fixed cost is the noise scale of a bucket's count.
+        """
         bucket_epsilon = terms.epsilon * exact(self.ratio)
         count_epsilon = terms.epsilon - bucket_epsilon
         return bucket_epsilon, count_epsilon, terms.unit.sensitivity / count_epsilon
@@ -123,7 +130,7 @@ class DAWA:
         side_m : float
             The side of the region in metres.
         n_epsilon : float, optional
-            The number of records times epsilon per record, if n is public.
+            The number of records times ``record_epsilon``, if n is public.
         """
         if self.order is not None:
             return self.order
@@ -134,7 +141,7 @@ class DAWA:
         return int(np.clip(round(math.log2(side_m / cell_m)), 0, _MAX_ORDER))
 
     def caution_for(self, cell_m: float) -> float:
-        """Return the price of a block in noise scales, for cells that are ``cell_m`` wide."""
+        """Return the fixed cost of a block in noise scales, for cells that are ``cell_m`` wide."""
         if self.caution is not None:
             return self.caution
         covered = max(sum(self.sizes_m) / 2 / cell_m, 1) ** 2
@@ -182,7 +189,7 @@ class DAWA:
         BucketCosts.of(grid.m**2, price, bucket_epsilon, sensitivity, block_price)
 
     def _block_price(self, grid: Grid, terms: Terms | Measurements) -> Fraction:
-        """Return the price of a block in records."""
+        """Return the fixed cost of a block in records."""
         bucket_epsilon, _, _ = self._budget(terms)
         caution = Fraction(str(round(self.caution_for(grid.cell_m), 3)))
         return caution * noise_scale(bucket_epsilon, 2 * terms.unit.sensitivity)

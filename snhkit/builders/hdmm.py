@@ -31,10 +31,10 @@ class HDMM:
     """Noisy weighted sums of cells, optimised for the expected sizes of boxes.
 
     Before any record is used, an optimiser searches for a strategy: weighted sums of cells along an
-    axis, whose noisy values give the least error for intervals of the expected sizes. The strategy
-    is measured along both axes with noise, and least squares gives the counts of cells.
-    For small boxes, the best strategy measures the cells themselves; for large boxes, the best
-    strategy is similar to a hierarchy.
+    axis, whose noisy values give the least error for intervals of the expected sizes. The same
+    weights are used along both axes. The weighted sums of the grid are measured with noise, and
+    least squares gives the counts of cells. For small boxes, the best strategy measures the cells
+    themselves; for large boxes, the best strategy is similar to a hierarchy.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class HDMM:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class HDMM:
         if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
-                f"{region.side_m:g} m."
+                f"{region.side_m:g} m; give smaller sizes_m."
             )
         if self.cell_m is not None and Grid.of_width(region, self.cell_m).m > _MAX_CELLS_PER_SIDE:
             raise InputError(
@@ -132,12 +132,12 @@ class HDMM:
         grid : Grid
             The cells, m per side.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
         Returns
         -------
         scipy.sparse.csr_array of int64, shape (m + p, m)
-            One row for each weighted sum.
+            One row for each weighted sum: one for each of m cells, and p further sums.
         """
         low, high = self.sizes_m or (0, 0)
         lengths = None if self.sizes_m is None else (low / grid.cell_m, high / grid.cell_m)

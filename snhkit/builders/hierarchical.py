@@ -1,4 +1,4 @@
-"""HB2D: nested grids with the branching factor of least average variance."""
+"""The hierarchical grid (HB2D): nested grids, divided so that the average variance is least."""
 
 from dataclasses import dataclass
 from fractions import Fraction

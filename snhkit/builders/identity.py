@@ -18,8 +18,8 @@ __all__ = ["Identity"]
 class Identity:
     """Noisy counts of a grid of a given cell width, without any further processing.
 
-    Each cell gets independent noise, and the answer for a box is the sum over the cells that it
-    covers. Narrow cells resolve streets, but large boxes then sum the noise of many cells. Wide
+    Each cell gets independent noise, and the answer for a box is the sum over the cells in the
+    box. Narrow cells resolve streets, but large boxes then sum the noise of many cells. Wide
     cells blur the positions of records. With a well-chosen width, the method is accurate for small
     boxes. A width given in metres must follow from public knowledge: comparing widths on the
     private records would reveal something about these records.
@@ -30,7 +30,7 @@ class Identity:
         The cell width in metres, made a little smaller so that whole cells fill the region.
         With "bought", up to 3 % of epsilon is spent on choosing a width that suits the records, as
         in ``DenoisedGrid``. With "auto", ``ParamSelect`` predicts the width. With None,
-        ``default_cell_width`` gives the width.
+        ``default_cell_width`` computes the width from n and epsilon.
 
     Raises
     ------

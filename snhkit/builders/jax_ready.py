@@ -55,8 +55,8 @@ def require_jax(method: str) -> None:
 def refuse_forked(method: str) -> None:
     """Raise InputError if this process was forked from one in which JAX had run.
 
-    There, a computation would wait for ever. JAX counts as having run once this function was
-    called.
+    In such a process, a computation with JAX would never end. The function remembers the process
+    that called it first, and assumes that JAX runs there.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def refuse_forked(method: str) -> None:
     if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
         raise InputError(
             f"{method}: this process was forked from a process in which JAX had run, "
-            "so JAX would never return here. Start processes with "
+            "so a computation with JAX would never end here. Start processes with "
             "multiprocessing.get_context('spawn'). Nothing was spent."
         )
     _BACKEND_PROCESS[:] = [os.getpid()]

@@ -20,10 +20,10 @@ __all__ = ["Privelet"]
 
 _MIN_HALVINGS, _MAX_HALVINGS = 3, 11  # the default uses at most a gigabyte of memory
 
-# The default cells are those of ``default_cell_width`` for this share of epsilon. A record changes
-# (log2(m) + 1)^2 coefficients, so the noise of a cell is that of an epsilon about fifty times
-# smaller, in which small differences are lost. On St. Louis's incidents this share chose the best
-# of 32 to 512 cells per side at epsilons of 0.05, 0.2 and 0.8, for large and for small boxes.
+# The default cell width is ``default_cell_width`` for this share of epsilon. A record changes
+# (log2(m) + 1)^2 coefficients, so a cell is as noisy as with independent noise for an epsilon that
+# is about fifty times smaller. On St. Louis's incidents this share chose the best of 32 to 512
+# cells per side at epsilons of 0.05, 0.2 and 0.8, for large and for small boxes.
 _EPSILON_SHARE = 1 / 200
 
 
@@ -77,7 +77,8 @@ class Privelet:
         n : int
             The number of records; not used if ``cell_m`` is given.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``; not used if ``cell_m`` is given.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``; not used if
+            ``cell_m`` is given.
 
         Returns
         -------

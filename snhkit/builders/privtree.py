@@ -21,10 +21,11 @@ _MAX_CELLS = 2**20
 class PrivTree:
     """Noisy counts of a quadtree that splits squares with large noisy counts.
 
-    Half of epsilon buys the decisions on which squares to split into quarters: a square is split if
+    Half of epsilon is spent on deciding which squares to split into quarters: a square is split if
     its noisy count is large. Each count is lowered by an amount that grows with the square's depth,
-    so the cost of the whole tree does not depend on its depth. The other half of epsilon buys noisy
-    counts of the leaf squares; the count of a larger square is the sum of its leaf squares' counts.
+    so the cost of the whole tree does not depend on its depth. The other half of epsilon is spent
+    on noisy counts of the leaf squares. The count of a larger square is the sum of the counts of
+    its leaf squares.
 
     The region itself is always split, a step that depends on no record. Therefore, the count of a
     square of depth d is lowered by as much as the count of a square of depth d - 1 in the paper.
@@ -62,7 +63,7 @@ class PrivTree:
         whole("max_depth", self.max_depth, least=0, most=MAX_DEPTH)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Accept all regions and terms."""
+        """Do nothing: the method works in every region and on all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the leaf squares."""

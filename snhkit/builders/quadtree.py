@@ -74,7 +74,8 @@ class QuadTree:
         n : int
             The number of records; not used if ``height`` is given.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``; not used if ``height`` is given.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``; not used if
+            ``height`` is given.
         exponent : int
             The exponent of the noise, as ``Terms.exponent``: 2 for Laplace, 1 for Gaussian noise.
 
@@ -109,7 +110,7 @@ class QuadTree:
         return [Fraction(part, sum(parts)) for part in parts]
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Accept all regions and terms."""
+        """Do nothing: the method works in every region and on all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the smallest squares."""

@@ -24,7 +24,8 @@ class Tessellation:
     expected. Each district is measured directly, so its count has the least noise that a count
     can have. All counts together cost epsilon once, since every record is in one district only.
     Other boxes and polygons are answered by area, as if records were spread evenly inside each
-    district. If such queries are expected, the districts should not be much larger than these.
+    district. If such queries are expected, the districts should not be much larger than the
+    queries.
 
     A record on a border belongs to the first of the districts that meet there, in the given
     order. The records outside all districts get one more noisy count, which the release's card
@@ -87,7 +88,7 @@ class Tessellation:
         _partition(region, self.districts)
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of the districts' noisy counts, for all of epsilon."""
+        """Return a release of noisy counts of the districts, which cost all of epsilon."""
         from snhkit.release.polygon_model import PolygonModel
 
         partition = _partition(private.region, self.districts)

@@ -58,7 +58,7 @@ class UniformGrid:
         n : int
             The number of records.
         epsilon : float
-            Epsilon per record, as ``Measurements.record_epsilon``.
+            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
         Returns
         -------
@@ -68,7 +68,7 @@ class UniformGrid:
         return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Accept all regions and terms."""
+        """Do nothing: the method works in every region and on all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the grid."""

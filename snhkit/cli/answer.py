@@ -24,9 +24,9 @@ __all__ = ["answer"]
 @click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
 @click.option("--json", "as_json", is_flag=True, help="Write a list of rows as JSON.")
 def answer(file, boxes, out, as_json) -> None:
-    """Count boxes or polygons with a released file; costs no privacy.
+    """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 
-    The output has the rows of the file and more columns: count; low and high, between which the
+    The output has the rows of --boxes and more columns: count; low and high, between which the
     true count lies in about 90 % of cases (an estimate from public cities); and standard_error, the
     standard deviation of the noise alone. Unknown values are left empty. The columns of a CSV file
     may be separated by a comma, a semicolon, a | or a tab.

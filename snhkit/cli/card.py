@@ -17,7 +17,7 @@ __all__ = ["card"]
     "--out",
     type=OutputFile(),
     default=STANDARD_OUTPUT,
-    help="File to write, .json or .md; - is standard output, the default, in Markdown.",
+    help="File to write, .json or .md [default: -, which is standard output, in Markdown].",
 )
 def card(file, out: Path) -> None:
     """Write the card of a release: what it hides, its cost, what was public, and the checksum.

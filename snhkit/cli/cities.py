@@ -15,7 +15,7 @@ __all__ = ["cities"]
 def cities(as_json) -> None:
     """List the twelve cities of the paper.
 
-    compare and explore offer a synthetic city in place of each.
+    The commands compare and explore use a synthetic version of each city.
     """
     from snhkit.data import CITIES
 

@@ -25,7 +25,13 @@ __all__ = ["compare"]
 @click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
 @records_options
 @districts_options
-@click.option("--epsilon", type=Epsilons(), default=str(DEFAULT_EPSILON), show_default=True)
+@click.option(
+    "--epsilon",
+    type=Epsilons(),
+    default=str(DEFAULT_EPSILON),
+    show_default=True,
+    help="Epsilon of each release, one value or several.",
+)
 @click.option(
     "--methods",
     type=Methods(),
@@ -37,7 +43,7 @@ __all__ = ["compare"]
     "--n",
     type=click.IntRange(1),
     metavar="N",
-    help="Thin the records to N, chosen at random, and take N as public [default: all].",
+    help="Use only N records, chosen at random, where N is public [default: all].",
 )
 @click.option(
     "--queries",
@@ -52,7 +58,7 @@ __all__ = ["compare"]
     "--seed",
     type=click.IntRange(0),
     metavar="S",
-    help="Repeat the comparison exactly, noise included; for research, not to publish.",
+    help="Seed of the noise and the queries, to repeat a comparison exactly; for research only.",
 )
 @click.option(
     "--json",
@@ -115,13 +121,15 @@ def compare(
     if json_path is not None:
         write(json_path, json.dumps(found.rows(), indent=1) + "\n")
     write(report, page)
-    err = STANDARD_OUTPUT in (json_path, report)  # keeps text out of the data
+    err = STANDARD_OUTPUT in (json_path, report)  # no text among the data on standard output
     say(f"{title}. {about}\n", err=err)
     say(terminal_tables(found), err=err)
     for caution in found.cautions:
         say(f"\n{caution}", err=err)
     if seed is not None:
-        say("\nThe noise came from --seed: anyone who knows it can remove the noise.", err=err)
+        say(
+            "\nThe noise came from --seed: anyone who knows the seed can remove the noise.", err=err
+        )
     following = "snhkit explore" if data is None else explore_command(data, **where)
     say(f"\n{OWNER_ONLY}\nReport: {report}\nNext: {following}", err=err)
 

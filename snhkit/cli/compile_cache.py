@@ -7,7 +7,9 @@ import platformdirs
 
 __all__ = ["switch_on"]
 
-_LEAST_SECONDS = "0.5"  # JAX's own default of 1 leaves out half of what a small city compiles
+_LEAST_SECONDS = (
+    "0.5"  # with JAX's default of 1, half of the programs for a small city are not kept
+)
 
 
 def switch_on() -> None:
@@ -17,7 +19,8 @@ def switch_on() -> None:
     this folder is used. The cache holds programs and the shapes of their arguments, not the values
     of the arguments.
 
-    The library does not call this function: a process that imports snhkit decides for itself.
+    Only the command line calls this function, not the library. Programs that import snhkit keep
+    their own settings of JAX.
     """
     folder = platformdirs.user_cache_path("snhkit", appauthor=False) / "jax"
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:

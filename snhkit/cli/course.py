@@ -28,14 +28,14 @@ __all__ = ["course"]
     "--lecture",
     "chosen",
     multiple=True,
-    help="A lecture to write, such as 02; several times for several [default: all].",
+    help="Lecture to write, such as 02; repeat the option for several [default: all].",
 )
 def course(out, without_solutions, slides, chosen) -> None:
     """Write the lectures for a class: for students, for the teacher, and as slides.
 
     The folder "students" has clean notebooks with empty exercises, and quizzes without answers.
     The folder "teachers" has the solutions in their cells, between the marks of nbgrader, and the
-    quizzes with answers. The folder "slides" has one page a lecture, which needs no network.
+    quizzes with answers. The folder "slides" has a page for each lecture, which needs no network.
     """
     from snhkit.teaching import copies, sources
 
@@ -65,7 +65,7 @@ def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
     for word in wanted:
         if not any(path.stem.startswith(word) for path in notebooks):
             known = ", ".join(path.stem for path in notebooks)
-            raise InputError(f"There is no lecture {word!r}. There are: {known}.")
+            raise InputError(f"There is no lecture {word!r}. The lectures are: {known}.")
     return [p for p in notebooks if not wanted or p.stem.startswith(wanted)]
 
 

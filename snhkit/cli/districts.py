@@ -18,12 +18,12 @@ def districts_options(command):
     label = click.option(
         "--label",
         metavar="COLUMN",
-        help="With --districts: column of their labels [default: numbers].",
+        help="With --districts: column of their names [default: numbers].",
     )
     file = click.option(
         "--districts",
         type=INPUT_FILE,
-        help="Disjoint polygons to count one by one: .geojson, .gpkg or .parquet.",
+        help="Polygons that do not overlap; each gets a count: .geojson, .gpkg or .parquet.",
     )
     return file(label(command))
 

@@ -24,9 +24,9 @@ _EXTRAS = {
 
 @click.command()
 def doctor() -> None:
-    """Print devices and versions, what will run where, and what is missing.
+    """Print versions, devices, the device that each task will use, and missing packages.
 
-    Nothing is read but the installed packages, and nothing is spent.
+    The command reads no records and spends nothing.
 
     \b
     Example:

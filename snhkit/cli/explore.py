@@ -1,4 +1,4 @@
-"""The command that opens the notebooks, or the explorer, also with a private file."""
+"""The command that opens the notebooks or the explorer, with invented records or a private file."""
 
 import shlex
 from pathlib import Path
@@ -11,14 +11,18 @@ from snhkit.cli.types import INPUT_FILE
 
 __all__ = ["explore", "explore_command"]
 
-_COLUMNS = 76  # of a terminal, minus the end of a continued line
+_COLUMNS = 76  # characters in a line, without the backslash that continues the line
 
 
 @click.command()
 @place_options
 @click.option("--districts", type=INPUT_FILE, help="Polygons to count: .geojson or .gpkg.")
 @click.option("--label", metavar="COLUMN", help="With --districts: column of their names.")
-@click.option("--user", metavar="COLUMN", help="Column of user ids: hide a user, not a record.")
+@click.option(
+    "--user",
+    metavar="COLUMN",
+    help="Column of user ids: hide all records of a user, not one record.",
+)
 @click.option(
     "--max-per-user",
     type=click.IntRange(1),
@@ -32,7 +36,7 @@ _COLUMNS = 76  # of a terminal, minus the end of a continued line
     type=click.Path(path_type=Path),
     default=Path("snhkit-notebooks"),
     show_default=True,
-    help="Folder for the copy; existing notebooks in it are kept. Not for --app.",
+    help="Folder for the copy of the notebooks; existing ones are kept. Not used with --app.",
 )
 @click.option(
     "--app", "as_app", is_flag=True, help="Open the explorer alone, as an app without code (Voila)."
@@ -67,11 +71,12 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
         raise click.UsageError("--class needs --app.")
     if as_class and own["data"] is not None:
         raise click.UsageError(
-            "--class shows invented cities only: visitors would share the budget of --data."
+            "--class shows invented cities only, because visitors would share the budget of "
+            "--data; leave --data out."
         )
     file = _file(**own)
     if file is not None:
-        file.session(report=lambda told: say(str(told), err=True))  # mistakes are reported here
+        file.session(report=lambda told: say(str(told), err=True))  # an error ends the command
     if as_app:
         explore_in_voila(browser=browser, file=file, visitors=as_class)
     else:
@@ -100,7 +105,7 @@ def _file(
     data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
     ledger,
 ):  # fmt: skip
-    """Return the file that the options describe; None if there is none."""
+    """Return the file of private records that the options describe; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
         "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,

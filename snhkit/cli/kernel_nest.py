@@ -26,7 +26,8 @@ __all__ = ["KERNEL", "hatch", "nest"]
 KERNEL = "snhkit-visitor"
 """Name of the kernels that the process forks, for a notebook's metadata."""
 
-# A kernel's stand-in for Jupyter: its end ends the kernel, and the kernel's end ends it.
+# The program that Jupyter starts as a kernel. The real kernel is forked from this file's process;
+# when one of the two ends, the connection between them closes, and the other ends too.
 _DOOR = """\
 import socket, sys
 line = socket.socket(socket.AF_UNIX)
@@ -39,14 +40,14 @@ _IMPORTED = (
 )  # fmt: skip
 _LEAN = {
     "MALLOC_ARENA_MAX": "2",
-    "MALLOC_MMAP_THRESHOLD_": "131072",  # so that large arrays are given back at once
+    "MALLOC_MMAP_THRESHOLD_": "131072",  # memory of large arrays is returned to the system at once
     "OPENBLAS_NUM_THREADS": "1",
 }
 
 
 @contextlib.contextmanager
 def nest(folder: Path) -> Iterator[Path]:
-    """Run the process while a server runs, and give a folder for JUPYTER_PATH with its kernel.
+    """Run the process that forks kernels, and yield a folder for JUPYTER_PATH that names a kernel.
 
     Parameters
     ----------
@@ -73,15 +74,20 @@ def nest(folder: Path) -> Iterator[Path]:
         words, stdout=subprocess.PIPE, env=os.environ | _LEAN
     ) as process:
         try:
-            if process.stdout is None or not process.stdout.readline():  # it says that it listens
-                raise InputError("The kernels of visitors cannot be started.")
+            # The process prints a line as soon as it listens.
+            if process.stdout is None or not process.stdout.readline():
+                raise InputError(
+                    "The kernels of visitors cannot be started; the reason is printed above."
+                )
             yield folder / "jupyter"
         finally:
             process.terminate()
 
 
 def hatch(at: str) -> None:
-    """Import the explorer, listen, and fork a kernel for every connection file that is named.
+    """Import the explorer, listen on a socket, and fork a kernel for every connection.
+
+    Each connection sends one line, the path of the kernel's connection file from Jupyter.
 
     Parameters
     ----------
@@ -91,14 +97,14 @@ def hatch(at: str) -> None:
     from snhkit.neural import elsewhere
 
     launch = _imported()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the server reacts to Ctrl-C
     gc.collect()
-    gc.freeze()  # collections would write to shared pages
+    gc.freeze()  # garbage collections would write to memory that the kernels share
     lines = [Line(Path(at).with_name(f"{name}.sock")) for name in elsewhere.Elsewhere._fields]
     for line in lines:
         keep_serving(line.at)
     elsewhere.send(elsewhere.Elsewhere(*lines))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave nothing
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended kernels leave no zombie processes
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(at)
     listening.listen(64)
@@ -111,20 +117,20 @@ def hatch(at: str) -> None:
         listening.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         path = door.makefile(encoding="utf-8").readline().rstrip("\n")
-        threading.Thread(target=_outlive, args=(door,), daemon=True).start()
+        threading.Thread(target=_end_with, args=(door,), daemon=True).start()
         launch(argv=["-f", path, "--HistoryManager.enabled=False"])
         os._exit(0)
 
 
 def _imported() -> Callable[..., object]:
-    """Import all that a kernel would import, so that all kernels share the memory.
+    """Import every module that a kernel would import, so that kernels share the memory.
 
     Returns
     -------
     callable
         Turns this process into a kernel, given its arguments.
     """
-    sys.modules["debugpy"] = None  # type: ignore[assignment] - visitors debug nothing
+    sys.modules["debugpy"] = None  # type: ignore[assignment] - visitors do not debug
     for name in _IMPORTED:
         importlib.import_module(name)
     import ipykernel.kernelapp
@@ -133,13 +139,13 @@ def _imported() -> Callable[..., object]:
     from snhkit.widgets.app import explore_app
 
     ipywidgets.register_comm_target()  # as an import in a kernel does
-    explore_app(opens_files=False).build("ug", "privtree")  # loads what only a build loads
-    ipywidgets.Widget.close_all()  # a page asks for all widgets that exist
+    explore_app(opens_files=False).build("ug", "privtree")  # imports what only a build imports
+    ipywidgets.Widget.close_all()  # a visitor's page would show all widgets that exist
     return ipykernel.kernelapp.launch_new_instance
 
 
-def _outlive(line: socket.socket) -> None:
-    """End this kernel when the other end of its line ends."""
+def _end_with(line: socket.socket) -> None:
+    """End this kernel when the other end closes the connection."""
     line.recv(1)
     os._exit(0)
 

@@ -13,7 +13,8 @@ __all__ = ["keygen"]
 def keygen(key) -> None:
     """Make a private key to sign releases with, and its public key.
 
-    KEY stays with you; anyone who has it can sign in your name. KEY.pub is for those who verify.
+    Keep KEY secret: anyone who has it can sign in your name. Publish KEY.pub, with which others
+    verify your signatures.
 
     \b
     Example:

@@ -71,7 +71,7 @@ def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = 
     words += [f"--LabApp.default_url=/lab/tree/{name}"]
     words += [] if browser else ["--no-browser"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
-        words += ["--allow-root"]  # usual in a container; only this machine can connect
+        words += ["--allow-root"]  # root is usual in a container; only this machine can connect
     LabApp.launch_instance(words)
 
 
@@ -80,8 +80,8 @@ def explore_in_voila(
 ) -> None:
     """Serve the explorer as an app without code (Voila) on the loopback address, with a token.
 
-    Voila runs as its own server, not as an extension of Jupyter's: the page can talk to its
-    widgets, but the server accepts no code from the page.
+    Voila runs as its own server, not as an extension of Jupyter's server. The page can use its
+    widgets, but the server runs no code from the page.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["show_ledger"]
 @click.argument("file", type=INPUT_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print totals and entries as JSON.")
 def show_ledger(file, as_json) -> None:
-    """Show the spends of a dataset and the budget that is left.
+    """Show what the releases of a dataset have cost, and the budget that is left.
 
     \b
     Example:

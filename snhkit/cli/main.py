@@ -47,14 +47,15 @@ for _command in (
 
 
 def main() -> None:
-    """Run the command line; after a mistake, print one line to standard error and exit with 2."""
+    """Run the command line; after an error, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
     hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     _over.clear()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
     except click.NoSuchOption as error:
-        minus = error.option_name.removeprefix("-")[:1].isdigit()  # the number followed a space
+        # A negative number after a space is read as an option, such as -93.
+        minus = error.option_name.removeprefix("-")[:1].isdigit()
         _fail(error.format_message() + (_NO_SPACE if minus else ""))
     except click.ClickException as error:
         _fail(error.format_message())
@@ -77,7 +78,8 @@ def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
     JAX has such a callback, and would drop about one Ctrl-C of ten.
     """
     if lost.exc_type is KeyboardInterrupt:
-        # Not threading.Timer: its start waits, and an interrupt in this function would be lost.
+        # threading.Timer would wait for its thread to start, and an interrupt that arrives during
+        # this wait would be lost.
         _thread.start_new_thread(_interrupt_main, ())
     else:
         sys.__unraisablehook__(lost)
@@ -88,7 +90,7 @@ def _interrupt_main() -> None:
         return
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:  # Windows, where a call that waits is not ended
+    else:  # Windows, where a call that waits is not interrupted
         _thread.interrupt_main()
 
 

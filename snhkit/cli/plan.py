@@ -14,7 +14,13 @@ __all__ = ["plan"]
 @click.option(
     "--n", type=click.IntRange(1), required=True, metavar="N", help="Number of records, roughly."
 )
-@click.option("--epsilon", type=Epsilons(), default=str(DEFAULT_EPSILON), show_default=True)
+@click.option(
+    "--epsilon",
+    type=Epsilons(),
+    default=str(DEFAULT_EPSILON),
+    show_default=True,
+    help="Epsilon of a release, one value or several.",
+)
 @click.option(
     "--methods",
     metavar="A[,B...]",
@@ -45,7 +51,9 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     """Print the errors to expect, or the epsilon that gives a wanted error.
 
     Reads no private records and spends nothing: the numbers come from a table that was measured on
-    public cities.
+    public cities. The columns are the mean relative error of squares around records, the range of
+    this error in 8 of 10 cities, and the mean absolute error, in records, of squares anywhere in
+    the region.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ def place_options(command):
         click.option(
             "--data",
             type=click.Path(exists=True, path_type=Path),
-            help="Private records: .npy, .csv(.gz), .parquet, ...; to release, also a folder.",
+            help="Private records: .npy, .csv(.gz), .parquet, ...; for release, also a folder.",
         ),
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
         click.option(
@@ -58,8 +58,12 @@ def place_options(command):
         click.option(
             "--public", type=INPUT_FILE, help="Public points, near which queries are expected."
         ),
-        click.option("--lat", metavar="COLUMN", help="Latitude in --data, if not a common name."),
-        click.option("--lon", metavar="COLUMN", help="Longitude in --data, if not a common name."),
+        click.option(
+            "--lat", metavar="COLUMN", help="Column of latitudes, if its name is not a common one."
+        ),
+        click.option(
+            "--lon", metavar="COLUMN", help="Column of longitudes, if its name is not a common one."
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -98,9 +102,9 @@ def records_options(command):
     cell_m = click.option(
         "--cell-m",
         type=CellWidth(),
-        help="Cell width [default: from n and epsilon]; auto: also from --public; bought: "
-        "also from how evenly the records are spread, for up to 3 % of epsilon "
-        "[default of denoised].",
+        help="Cell width. By default the width follows from n and epsilon. auto also uses "
+        "--public. bought also measures how clustered the records are, for up to 3 % of epsilon "
+        "(the default of denoised).",
     )
     return place_options(cell_m(command))
 
@@ -164,7 +168,7 @@ def tell(report: object) -> None:
 
 @contextmanager
 def named_as_options() -> Iterator[None]:
-    """Replace the names of Python arguments in a reader's errors, such as lat=1, by options."""
+    """Replace Python arguments in a reader's error messages, such as lat=, by --lat and so on."""
     try:
         yield
     except InputError as error:
@@ -173,6 +177,6 @@ def named_as_options() -> Iterator[None]:
 
 
 def region_sentence(region: "Region") -> str:
-    """Return a sentence that says where the records of a file lie."""
+    """Return a sentence with the region in which the records of a file lie."""
     side = f"{region.side_m / 1000:g} km"
     return f"Records of a file, in the {side} square around {region.lat:g}, {region.lon:g}."

@@ -25,7 +25,8 @@ __all__ = ["release"]
 @click.option(
     "--delta",
     type=Delta(),
-    help="Gaussian noise: an (epsilon, delta) release. The ledger's budget must have a delta.",
+    help="Use Gaussian noise: the release is (epsilon, delta)-differentially private. The budget "
+    "must have a delta.",
 )
 @sizes_option("boxes to prepare for")
 @click.option(
@@ -63,7 +64,7 @@ __all__ = ["release"]
 @click.option(
     "--budget-delta",
     type=Delta(),
-    help="With --budget: the delta of all releases together, so that noise may be Gaussian.",
+    help="With --budget: the delta of all releases together, needed for Gaussian noise.",
 )
 @click.option(
     "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
@@ -136,8 +137,8 @@ def release(
     key = "" if method is None else method[0]
     if key and METHODS[key].demonstration:
         raise click.UsageError(
-            f"{key} is a demonstration, not to publish: its noise is in floating point. "
-            "Nothing was spent. See it in snhkit compare."
+            f"{key} is a demonstration and must not be published, because its noise is drawn in "
+            "floating point; use it in snhkit compare. Nothing was spent."
         )
     if budget is None and not ledger.exists():
         raise click.UsageError(
@@ -179,7 +180,8 @@ def release(
     except SnhkitError as error:
         kept = f"{' and '.join(map(str, files))} was written" if files else "the release is lost"
         raise InputError(
-            f"{error} Its epsilon is spent, and {kept}. Ledger {ledger}: {dataset.ledger.summary}"
+            f"{error} The epsilon of the release is spent, and {kept}. Ledger {ledger}: "
+            f"{dataset.ledger.summary}"
         ) from None
     if out != STANDARD_OUTPUT:
         if as_json:

@@ -23,7 +23,7 @@ _PUBLISHED = {
     "Milwaukee, check-ins": ("milwaukee_foursquare_checkins.csv.gz", None, (43.038, -87.91)),
     "Kansas City, Gowalla": ("kansas_city_gowalla_checkins.csv.gz", None, (39.09, -94.59)),
 }
-"""Files of public data sets, public points beside them, and centres of the regions."""
+"""For each public data set: its file, the file of its public points, and its region's centre."""
 
 _SIDE_M = 13_200.0
 _QUICK = (
@@ -38,17 +38,23 @@ _NAMES = (
     "X@ParamSelect is the method X with the cell width that ParamSelect chooses, and X@UG with the "
     "width of UG's cells. SNH+QS is SNH with the query size as an input of its networks."
 )
-_DONE = "points.jsonl"
+_DONE = "points.jsonl"  # measured values, with which an interrupted run continues
 
 
 @click.command()
-@click.option("--figure", "names", multiple=True, metavar="NAME", help="Only this figure.")
+@click.option(
+    "--figure",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Figure to measure, such as rho; repeat the option for several [default: all].",
+)
 @click.option("--quick", is_flag=True, help="Measure less: minutes instead of hours.")
 @click.option(
     "--data",
     type=click.Path(exists=True, path_type=Path),
-    help="A folder with the public data sets, or a file of your own records; without it synthetic "
-    "cities stand in.",
+    help="A folder with the public data sets, or a file of your own records [default: synthetic "
+    "cities].",
 )
 @click.option("--center", type=LatLon(), help="Centre of the region of a file, in degrees.")
 @click.option(

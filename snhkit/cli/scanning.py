@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["opened", "scan_options"]
 
 _LARGE = 2**28  # bytes; larger files are not read into memory
-_TIMEOUT_S = 10  # to reach a scheduler
+_TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
 _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 
 
@@ -39,7 +39,7 @@ def scan_options(command):
         click.option(
             "--spill",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="With --user: folder for the records that are kept, while the command runs.",
+            help="With --user: folder for temporary copies of the records that are kept.",
         ),
         click.option(
             "--workers",
@@ -62,8 +62,8 @@ def opened(
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
     """Yield the dataset and the public points that the options name.
 
-    Records of folders and large files, or with an option of ``scan_options``, are counted in
-    their files; all others are read into memory.
+    Folders and large files are not read into memory: their records are counted in the files. The
+    same holds for every file if an option of ``scan_options`` is given.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 A kernel sends a function with its arguments over a socket in a private folder, and gets steps of
 progress and the result back. A process serves one request after the other. If a kernel closes its
-connection, the process ends, so a cancelled computation stops at once, and a new process replaces
-it.
+connection, the process ends, so a cancelled computation stops at once. A new process then replaces
+the old one.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ from snhkit.progress import Step
 
 __all__ = ["Line", "keep_serving"]
 
-_LOOK_S = 1.0  # seconds between two checks of whether a person has cancelled
+_LOOK_S = 1.0  # seconds between two checks of whether the user has cancelled
 _MOST_MB = 700  # memory with compiled programs; above it, a new process replaces this one
 
 
 class Line:
-    """A function that calls other functions in the process that serves a socket.
+    """A callable that runs a given function in the process that serves a socket.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ class Line:
         self.at = at
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``; the watcher of progress gets its steps, and may cancel it.
+        """Return ``function(*args)``, computed by the process that serves the socket.
+
+        Steps of progress are passed to the function given to ``progress.watched``, which cancels
+        the computation if it raises an exception.
 
         Raises
         ------
@@ -64,7 +67,7 @@ class Line:
         except (EOFError, OSError):
             raise InputError(
                 "The server's process for learned methods ended early, because memory ran out or "
-                "the server stopped. Try again; what a build was charged stays spent."
+                "the server stopped. Try again; the epsilon of an interrupted build stays spent."
             ) from None
         if kind == "failed":
             raise sent
@@ -72,12 +75,12 @@ class Line:
 
 
 def keep_serving(at: Path) -> None:
-    """Serve a socket from forked processes, and return; a process that ends is replaced.
+    """Fork a process that serves a socket, and return; if that process ends, it is replaced.
 
     Parameters
     ----------
     at : Path
-        The socket, which this function makes.
+        The path of the socket, which this function creates.
     """
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(at))
@@ -118,7 +121,7 @@ def _serve_one(line: Connection) -> None:
 
 
 def _end_with_line(line: Connection, over: threading.Event) -> None:
-    """End this process if the other end closes the line before the computation is over."""
+    """End this process if the kernel closes the connection before the computation is over."""
     with contextlib.suppress(OSError, EOFError):
         line.poll(None)
     if not over.is_set():

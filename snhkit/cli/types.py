@@ -52,7 +52,7 @@ class CellWidth(click.ParamType):
     name = "METRES|bought|auto"
 
     def convert(self, value, param, ctx):
-        """Return the width as a number of metres, or the word, as builders take it."""
+        """Return the width in metres as a float, or the word ``bought`` or ``auto``."""
         if value in ("bought", "auto"):
             return value
         numbers = _numbers(value)

@@ -57,7 +57,10 @@ def _entry_of(file: Path, release: "Release", ledger: "Ledger") -> int:
     checksum = f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
     entries = [entry for entry in ledger.entries if entry.checksum == checksum]
     if not entries:
-        raise InputError(f"{file}: no release in the ledger has the checksum {checksum}.")
+        raise InputError(
+            f"{file}: no release in the ledger has the checksum {checksum}; the file was changed, "
+            "or belongs to another ledger."
+        )
     entry = entries[-1]
     wanted = {
         "method": (release.method, entry.who),
@@ -68,6 +71,6 @@ def _entry_of(file: Path, release: "Release", ledger: "Ledger") -> int:
     for name, (said, charged) in wanted.items():
         if said != charged:
             raise InputError(
-                f"{file}: {name} is {said}, but entry {entry.number} of the ledger says {charged}."
+                f"{file}: {name} is {said}, but {charged} in entry {entry.number} of the ledger."
             )
     return entry.number

@@ -33,7 +33,7 @@ class City:
         The published Shannon entropy, in nats, of the Gowalla check-ins on a 512 by 512
         histogram over the check-ins' own extent.
     n_at_entropy : int
-        The number of check-ins that this entropy was computed from.
+        The number of check-ins from which ``entropy_512_nats`` was computed.
     side_m : float
         Side of the region in metres.
 
@@ -98,12 +98,12 @@ def city(name: "str | City") -> City:
     Returns
     -------
     City
-        The city's key, names, place and side.
+        The city.
 
     Raises
     ------
     InputError
-        If no city has this name; the message names similar cities and all known ones.
+        If no city has this name; the message lists similar keys and all keys.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def city(name: "str | City") -> City:
     ('san_francisco', 'san_francisco')
     >>> city("chicgo")
     Traceback (most recent call last):
-    snhkit.errors.InputError: no city is called 'chicgo'; did you mean chicago? There are: ...
+    snhkit.errors.InputError: no city is called 'chicgo'; did you mean chicago? The cities are: ...
     """
     if isinstance(name, City):
         return name
@@ -121,4 +121,6 @@ def city(name: "str | City") -> City:
         return named[plain]
     near = dict.fromkeys(named[match].key for match in difflib.get_close_matches(plain, named))
     meant = f"; did you mean {' or '.join(near)}?" if near else "."
-    raise InputError(f"no city is called {str(name)[:60]!r}{meant} There are: {', '.join(CITIES)}.")
+    raise InputError(
+        f"no city is called {str(name)[:60]!r}{meant} The cities are: {', '.join(CITIES)}."
+    )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_POLYGONS", "PolygonFrame", "Polygons", "read_polygons"]
 
 MAX_POLYGONS = 65_536
-"""Most polygons that one tessellation can have."""
+"""The largest number of polygons in one tessellation."""
 
 PolygonFrame: TypeAlias = Union["gpd.GeoDataFrame", "gpd.GeoSeries"]
 """Polygons in a frame of geopandas, which names their coordinate reference system."""
@@ -149,8 +149,8 @@ def _read_frame(path: Path) -> "gpd.GeoDataFrame":
             return gpd.read_parquet(path)
     if suffix not in _DRIVERS:
         raise InputError(
-            "polygons come in a .geojson, .json, .gpkg or .parquet file; geopandas reads others: "
-            f"geopandas.read_file({path.name!r}).to_file({path.stem + '.gpkg'!r})."
+            "polygons are read from .geojson, .json, .gpkg or .parquet files. Convert other files "
+            f"with geopandas.read_file({path.name!r}).to_file({path.stem + '.gpkg'!r})."
         )
     address, info = only_layer(path, _DRIVERS[suffix])
     if info["features"] > MAX_POLYGONS:
@@ -183,7 +183,7 @@ def _refuse_other_frames(frame: object) -> None:
 def _too_many(rows: int) -> str:
     return (
         f"the frame has {rows:,} rows; at most {MAX_POLYGONS:,} polygons are possible. "
-        "frame.dissolve(by=...) makes fewer."
+        "Join polygons with frame.dissolve(by=...)."
     )
 
 

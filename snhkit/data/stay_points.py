@@ -1,4 +1,4 @@
-"""Stay points: places at which a user stayed for a while, found in a trace of fixes."""
+"""Stay points: places at which a user stayed for a while, found in a trace of GPS fixes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,9 @@ def stay_points(
 ) -> "pd.DataFrame":
     """Return the places at which each user stayed for a while.
 
-    A stay begins at a fix and continues as long as the following fixes of the user are within
-    ``distance_m`` of this first fix. The stay counts if at least ``minutes`` lie between its first
-    and its last fix. The next stay begins at the first fix that is farther away.
+    A fix is one recorded position, a row of ``trace``. A stay begins at a fix and continues as long
+    as the following fixes of the user are within ``distance_m`` of this first fix. The stay is
+    returned if at least ``minutes`` lie between its first and its last fix.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def stay_points(
     -------
     DataFrame
         One row for each stay: ``user`` (if given), ``lat`` and ``lon`` (means of the fixes),
-        ``arrived`` and ``left`` (of the type of ``time``), ``fixes`` (their number).
+        ``arrived`` and ``left`` (the first and the last ``time``), ``fixes`` (their number).
 
     Raises
     ------
     InputError
-        If a column is missing, a coordinate or a time is missing or not a number, or a bound is not
-        positive.
+        If a column, a coordinate or a time is missing, if ``time`` holds texts, or if
+        ``distance_m`` or ``minutes`` is not positive.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def stay_points(
         gone = np.asarray(trace[name].isna(), bool)
         if gone.any():
             row = int(np.argmax(gone))
-            raise InputError(f"stay_points: row {row}: {name} is missing.")
+            raise InputError(f"stay_points: row {row} (counted from 0): {name} is missing.")
     trace = trace.sort_values(by, kind="stable", ignore_index=True)
     seconds = _seconds(trace["time"])
     place = np.radians(trace[["lat", "lon"]].to_numpy(np.float64))
@@ -108,7 +108,7 @@ def _seconds(time: Any) -> NDArray[np.float64]:
 
 
 def _last_of_user(user: NDArray) -> NDArray[np.int64]:
-    """Return for each fix the position after its user's last fix; users are contiguous."""
+    """Return for each row the row number after its user's last row; rows are ordered by user."""
     changes = np.flatnonzero(user[1:] != user[:-1]) + 1
     ends = np.append(changes, len(user))
     return np.repeat(ends, np.diff(ends, prepend=0))
@@ -117,10 +117,10 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return for each fix the first later fix of its user that is farther away than a distance.
+    """Return for each fix the row of the user's next fix that is farther away than a distance.
 
-    The search is vectorised: pass k compares each fix that has no result yet with the k-th fix
-    after it.
+    If there is no such fix, the result is the row after the user's last fix. The search is
+    vectorised: pass k compares each fix that has no result yet with the k-th fix after it.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)
@@ -136,7 +136,10 @@ def _first_outside(
 
 
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return great-circle distances in metres (the haversine formula), shape (m,)."""
+    """Return great-circle distances in metres between m pairs of places, shape (m,).
+
+    Places are latitudes and longitudes in radians; the formula is the haversine formula.
+    """
     half = np.sin((other - one) / 2) ** 2
     chord = half[:, 0] + np.cos(one[:, 0]) * np.cos(other[:, 0]) * half[:, 1]
     return 2 * _EARTH_M * np.arcsin(np.sqrt(np.minimum(chord, 1)))
@@ -145,7 +148,7 @@ def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.f
 def _stays(
     leaves: NDArray[np.int64], seconds: NDArray[np.float64], least_s: float
 ) -> list[tuple[int, int]]:
-    """Return the position of the first fix of each stay, and the position after its last fix.
+    """Return the row of the first fix of each stay, and the row after its last fix.
 
     Stays do not overlap: a stay begins after the end of the previous one.
     """

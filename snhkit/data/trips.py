@@ -15,7 +15,7 @@ _NEEDED = ("user", "time", "lat", "lon", "occupied")
 
 
 def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -> "pd.DataFrame":
-    """Return one fix of each trip with a passenger.
+    """Return the first or the last position of each taxi trip with a passenger.
 
     Parameters
     ----------
@@ -23,13 +23,14 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
         Columns ``user`` (the taxi), ``time``, ``lat``, ``lon`` and ``occupied`` (1 with a
         passenger, else 0). Rows may be in any order.
     at : "start" or "end"
-        The first or the last occupied fix of a trip. A trip that is under way when the trace begins
-        has no start, and a trip that is under way when it ends has no end.
+        Whether the first or the last occupied position of each trip is returned. A trip that is
+        under way when the trace begins has no start. A trip that is under way when the trace ends
+        has no end.
 
     Returns
     -------
     DataFrame
-        The rows of the fixes, by taxi and time.
+        The chosen rows of the trace, ordered by taxi and time.
 
     Raises
     ------
@@ -63,7 +64,9 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
     wrong = np.flatnonzero(~np.isin(trace["occupied"].to_numpy(), (0, 1)))
     if wrong.size:
         value = trace["occupied"].iloc[wrong[0]]
-        raise InputError(f"trip_points: row {wrong[0]}: occupied must be 0 or 1, not {value!r}.")
+        raise InputError(
+            f"trip_points: row {wrong[0]} (counted from 0): occupied must be 0 or 1, not {value!r}."
+        )
     changes = (user[1:] == user[:-1]) & (occupied[1:] != occupied[:-1])
     if at == "end":
         chosen = np.append(changes & (occupied[:-1] == 1), False)

@@ -18,8 +18,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
     name : str
         Name of the argument, for the message.
     values : array_like
-        Numbers; masked entries of masked arrays and missing entries of nullable columns are
-        missing.
+        Numbers. Masked entries of masked arrays and missing entries of pandas columns become nan.
 
     Returns
     -------

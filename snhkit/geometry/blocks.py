@@ -1,4 +1,4 @@
-"""Blocks of a grid's cells: where they start, sums over them, and their values in each cell."""
+"""Blocks of a grid's cells: their first cells, sums over blocks, and block values per cell."""
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -7,7 +7,9 @@ __all__ = ["block_starts", "block_sums", "spread"]
 
 
 def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
-    """Return the first cells of blocks of nearly equal width among m cells, shape (blocks,).
+    """Return the first cell of each block if m cells in a row form blocks of nearly equal width.
+
+    The result has shape (blocks,); cells are counted from 0.
 
     Examples
     --------
@@ -20,14 +22,14 @@ def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
 def block_sums(
     values: Shaped[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
 ) -> Float[np.ndarray, "b b"]:
-    """Return the sums over blocks, given their first cells along either axis.
+    """Return the sum of the cells' values in each block of a grid.
 
     Parameters
     ----------
     values : ndarray, shape (m, m)
         One number for each cell.
     first : ndarray of int, shape (b,)
-        The first cells of the blocks, ascending from 0.
+        The first cell of each block along either axis, ascending from 0.
 
     Returns
     -------
@@ -47,7 +49,9 @@ def block_sums(
 def spread(
     values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
 ) -> Shaped[np.ndarray, "m m"]:
-    """Return the value of each cell's block; block i is ``cells[i]`` cells wide along either axis.
+    """Return for each cell of a grid the value of its block, shape (m, m).
+
+    Along either axis, block i is ``cells[i]`` cells wide, and m is the sum of ``cells``.
 
     Examples
     --------

@@ -85,7 +85,7 @@ def _ranked_below(
     limit: Int[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
     """Return for each query how many of ``ranks[first:last]`` are below ``limit``, shape (q,)."""
-    if np.all(limit == 0) or np.all(limit == len(ranks)):  # half-planes and quadrants
+    if np.all(limit == 0) or np.all(limit == len(ranks)):  # none or all, as for half-planes
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)
     for level in levels(ranks, first, last, limit):

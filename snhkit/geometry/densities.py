@@ -76,7 +76,7 @@ class DensityTable:
     def _upto(
         self, x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, " p"]:
-        """Return the sums over [0, x) by [0, y), shape (p,)."""
+        """Return the sum over [0, x) by [0, y) for each of p pairs, shape (p,)."""
         heights = np.unique(y)
         rank = np.searchsorted(heights, self._y, side="right")
         below_some = rank < len(heights)
@@ -97,15 +97,15 @@ def _dominated(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Float[np.ndarray, "k q"]:
-    """Return the sums of the weights of all items ranked below each limit, shape (k, q).
+    """Return for each query the sums of the weights of some items, shape (k, q).
 
-    Each query counts only its first ``last`` items.
+    A query adds up those of its first ``last`` items whose ranks are below its ``limit``.
 
     Parameters
     ----------
-    rank : ndarray of int, shape (p,)
+    rank : ndarray of int, shape (n,)
         The ranks of the items.
-    weights : ndarray, shape (k, p)
+    weights : ndarray, shape (k, n)
         k weights of each item.
     last : ndarray of int, shape (q,)
         The number of items that each query considers, from the first.

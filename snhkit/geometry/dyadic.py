@@ -37,8 +37,8 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
         raise InputError(f"square_of: depth must be from 0 to {MAX_DEPTH}, not {depth}.")
     cells, width = 1 << depth, points.region.side_m / (1 << depth)
     at = np.minimum((points.xy / width).astype(np.int64), cells - 1)
-    # A quotient may be rounded across an edge, so places are compared with the edges that Grid and
-    # Partition use.
+    # Rounding of the quotient may move a place across an edge, so places are compared with the
+    # edges that Grid and Partition use.
     at -= points.xy < at * width
     at += points.xy >= np.where(at + 1 < cells, (at + 1) * width, np.inf)
     return numbers_at(at[:, 0], at[:, 1])

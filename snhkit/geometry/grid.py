@@ -44,7 +44,7 @@ class Grid:
 
     Notes
     -----
-    The paper's C; ``cell_m`` is its rho (Sec. 4.1).
+    A grid is the paper's C, and ``cell_m`` is the paper's rho (Sec. 4.1).
     """
 
     region: Region
@@ -69,7 +69,7 @@ class Grid:
         if needed > _MAX_SIDE:
             raise InputError(
                 f"cell_m = {cell_m:g} metres cuts the region into {needed:,.0f} cells per side; "
-                f"at most {_MAX_SIDE:,} are possible."
+                f"at most {_MAX_SIDE:,} are possible. Give a larger cell_m."
             )
         return cls(region, math.ceil(needed))
 
@@ -89,7 +89,9 @@ class Grid:
         return Histogram(self, flat.reshape(self.m, self.m))
 
     def cell_numbers(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
-        """Return the number of each place's cell, shape (n,), x-major from 0 like the counts.
+        """Return the number of the cell that holds each place, shape (n,).
+
+        The cell in column i and row j, both from 0, has the number i m + j.
 
         Parameters
         ----------
@@ -113,7 +115,7 @@ class Grid:
         return np.linspace(0, self.region.side_m, self.m + 1)
 
     def corners(self) -> Float[np.ndarray, "{self.m**2} 2"]:
-        """Return the lower-left corners in metres, shape (m * m, 2), x-major like the counts."""
+        """Return the lower-left corners in metres, shape (m * m, 2), ordered by cell number."""
         edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
 
@@ -126,9 +128,9 @@ class Grid:
 def _below(
     edges: Float[np.ndarray, " e"], at: Float[np.ndarray, " n"], m: int
 ) -> Int[np.ndarray, " n"]:
-    """Return the index of the cell, 0 to m - 1, along one axis that holds each place."""
+    """Return for each coordinate the index of its cell along one axis, from 0 to m - 1."""
     found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
-    # A quotient may be rounded across an edge, so places are compared with the edges.
+    # Rounding of the quotient may move a place across an edge, so places are compared with edges.
     found -= at < edges[found]
     found += at >= edges[1:][found]
     return found
@@ -181,9 +183,9 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the cell and the fraction for both ends of each interval, each of shape (2, q).
+        """Return the cell at both ends of intervals, and the fraction of the cell below the end.
 
-        The end of an interval lies in the cell, and the fraction of the cell lies below the end.
+        Both arrays have shape (2, q). Ends outside the region are moved to its border.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
@@ -191,7 +193,7 @@ class SummedArea:
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return the sums over [0, x) by [0, y), shape (p,).
+        """Return the sums over [0, x) by [0, y), for coordinates as ``_place`` returns them.
 
         Bilinear interpolation of the summed-area table gives these sums exactly.
         """

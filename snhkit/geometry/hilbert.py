@@ -8,7 +8,7 @@ from snhkit.errors import InputError
 __all__ = ["MAX_ORDER", "hilbert_curve", "runs_on_curve"]
 
 MAX_ORDER = 13
-"""The order of the curve through the largest grid."""
+"""The largest order, whose curve fills the largest grid: 2^13 cells per side."""
 
 
 def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
@@ -20,7 +20,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     Parameters
     ----------
     order : int
-        From 0 to 13.
+        The order of the curve, from 0 to 13.
 
     Returns
     -------
@@ -60,13 +60,14 @@ def runs_on_curve(
     order : int
         Order of the curve, from 0 to 13.
     start, level : ndarray of int, shape (c,)
-        The first cell of each run, and the binary logarithm of its length.
+        The first cell of each run, a multiple of the run's length, and the binary logarithm of the
+        length.
 
     Returns
     -------
     ndarray of int, shape (4, c)
-        The first column, the first row, the column after the last one, and the row after the last
-        one.
+        For each run the first column, the first row, the column after the last column, and the row
+        after the last row.
 
     Examples
     --------

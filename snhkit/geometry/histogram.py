@@ -1,4 +1,4 @@
-"""Counts of the cells of a partition: the only type that may claim parallel composition."""
+"""Counts of cells that do not overlap, so that noise in all counts costs epsilon only once."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, Union
@@ -55,8 +55,8 @@ class Cells(Protocol):
 class Histogram:
     """True counts of the cells of a partition; each point is in exactly one cell.
 
-    Noise functions claim parallel composition for this type only. ``Grid.count`` and
-    ``Partition.count`` make histograms, and ``merged`` makes coarser ones from these.
+    For this type only, noise functions charge epsilon once for all counts (parallel composition).
+    ``Grid.count`` and ``Partition.count`` make histograms, and ``merged`` makes coarser ones.
 
     Parameters
     ----------

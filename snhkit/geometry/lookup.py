@@ -16,7 +16,7 @@ _MAX_SIDE = 2048
 class CellLookup:
     """A table that finds the cell of a partition in which each place lies.
 
-    For every square of an auxiliary grid the table lists the few cells that meet the square. A
+    For every square of an auxiliary grid the table lists the few cells that overlap the square. A
     place is then compared with the edges of these cells.
 
     Parameters

@@ -9,9 +9,10 @@ __all__ = ["fractions", "spans", "squared_fractions"]
 
 
 def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-    """Return the intervals of boxes along x and along y, each of shape (2, q).
+    """Return the ends of boxes along x and along y, each of shape (2, q).
 
-    The unit is the side of the region; parts outside the region are cut off.
+    Lower and upper ends are fractions of the region's side, from 0 to 1. Parts outside the region
+    are cut off.
     """
     side = queries.region.side_m
     x, y = np.stack([queries.x, queries.x1]), np.stack([queries.y, queries.y1])

@@ -77,8 +77,8 @@ class Partition:
         flat = ~((self.x0 < self.x1) & (self.y0 < self.y1))
         if flat.any():
             raise InputError(
-                f"Partition: cell {np.flatnonzero(flat)[0]} (counted from 0) has zero "
-                "width or height; remove it."
+                f"Partition: cell {np.flatnonzero(flat)[0]} (counted from 0) has a width or "
+                "height that is not positive; remove the cell."
             )
         corners = _Corners(self)
         corners.prove_tiling(region.side_m)
@@ -88,8 +88,8 @@ class Partition:
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
         """Return the partition that divides every cell of a grid into equal pieces.
 
-        Cell (i, j) is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces. The pieces of a
-        cell follow each other in the partition, x-major like the grid's cells.
+        Cell (i, j) is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces. The pieces of one
+        cell follow each other in the partition, column by column from the west.
 
         Parameters
         ----------
@@ -194,16 +194,23 @@ class Partition:
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Return corners of cells, shape (p, 2), and the point masses there, shape (p,).
+        """Return the corners of cells at which signed weights do not cancel, and their sums there.
 
-        The step function with the value ``weight[k]`` on cell k, and 0 outside the region, has a
-        mixed second derivative that is a sum of point masses at corners of cells. Corners with a
-        mass of 0 are left out.
+        Every cell adds its weight at its lower-left and upper-right corners, and subtracts it at
+        the other two. The sums are the mixed second differences of the step function that has the
+        value ``weight[k]`` on cell k, and 0 outside the region.
 
         Parameters
         ----------
         weight : ndarray, shape (c,)
             One weight for each cell.
+
+        Returns
+        -------
+        corner : ndarray, shape (p, 2)
+            The corners with a sum other than 0, in metres.
+        total : ndarray, shape (p,)
+            The sum at each corner.
         """
         return self._corners.sums(weight)
 
@@ -232,7 +239,10 @@ class _Corners:
         self.xy = np.stack([x[new], y[new]], axis=1)
 
     def sums(self, weight: NDArray) -> tuple[NDArray[np.float64], NDArray]:
-        """Return the corners at which weights of cells do not cancel, and the signed sums there."""
+        """Return the corners with a sum of signed weights other than 0, and these sums.
+
+        ``Partition.corner_sums`` explains the signs.
+        """
         signed = np.concatenate([weight, -weight, -weight, weight])[self.order]
         total = np.add.reduceat(signed, self.start)
         return self.xy[total != 0], total[total != 0]

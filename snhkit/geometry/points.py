@@ -90,7 +90,9 @@ class Points:
 def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     array = np.asarray(user)
     if array.shape != (n,):
-        raise InputError(f"Points: user must have shape ({n},) like xy's rows, not {array.shape}.")
+        raise InputError(
+            f"Points: user must have shape ({n},), one for each row of xy, not {array.shape}."
+        )
     if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(user):
         raise InputError(
             "Points: user must be whole numbers, one for each person and none missing; convert "
@@ -102,7 +104,9 @@ def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
 def _days(day: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     array = np.asarray(day)
     if array.shape != (n,):
-        raise InputError(f"Points: day must have shape ({n},) like xy's rows, not {array.shape}.")
+        raise InputError(
+            f"Points: day must have shape ({n},), one for each row of xy, not {array.shape}."
+        )
     if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(day):
         raise InputError("Points: day must be whole numbers of days since 1970-01-01.")
     return frozen(array.astype(np.int64))

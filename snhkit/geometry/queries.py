@@ -73,7 +73,10 @@ class RangeQueries:
             if bad.any():
                 row = int(np.flatnonzero(bad)[0])
                 wanted = "a finite number" if name in "xy" else "finite and not negative"
-                raise InputError(f"RangeQueries: box {row}: {name} = {a[row]}, must be {wanted}.")
+                raise InputError(
+                    f"RangeQueries: box {row}: {name} = {a[row]}, must be {wanted} "
+                    "(boxes count from 0)."
+                )
             object.__setattr__(self, name, a)
         object.__setattr__(self, "region", region)
 
@@ -163,9 +166,10 @@ class RangeQueries:
         Parameters
         ----------
         near : Points or Region
-            With points, each square is centred on one of them, chosen uniformly, as in the paper
-            (Sec. 6.1). Squares centred on private records reveal where the records are, so use them
-            for evaluation only. With a region, squares are placed uniformly inside the region.
+            With points, each square is centred on a point that is chosen uniformly, as in the paper
+            (Sec. 6.1). Squares centred on private records reveal where the records are; use such
+            squares for evaluation only. With a region, squares are placed uniformly inside the
+            region.
         count : int
             Number of squares.
         sizes_m : (float, float)
@@ -210,7 +214,7 @@ class RangeQueries:
         InputError
             If a box has south above north, a width over 180 degrees, or an impossible latitude or
             longitude; the message names the first such box. Also if no box reaches the region, but
-            one would if latitude and longitude were exchanged.
+            a box would reach the region with latitude and longitude exchanged.
 
         Warns
         -----
@@ -261,7 +265,8 @@ class RangeQueries:
         Raises
         ------
         InputError
-            If the frame has no CRS, or a shape is not a box in degrees.
+            If the frame has no CRS, or a shape is not a rectangle bounded by two latitudes and two
+            longitudes.
         """
         if frame.crs is None:
             raise InputError(
@@ -271,8 +276,8 @@ class RangeQueries:
         degrees = frame.geometry.to_crs(4326)
         for row in np.flatnonzero(~are_boxes(degrees))[:1]:
             raise InputError(
-                f"box {row}: shape {degrees.iloc[row].geom_type} must be a box in degrees "
-                "(boxes count from 0); release.answer takes polygons as they are."
+                f"row {row} (counted from 0): the {degrees.iloc[row].geom_type} is not a rectangle "
+                "in latitude and longitude; pass polygons to release.answer, without RangeQueries."
             )
         bounds = degrees.bounds
         return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
@@ -315,7 +320,10 @@ def _reaches(region: Region, lat: Float[np.ndarray, " q"], lon: Float[np.ndarray
 
 
 def are_boxes(shapes) -> Bool[np.ndarray, " q"]:
-    """Return whether each shape of a GeoSeries in degrees fills its bounds, shape (q,)."""
+    """Return whether each shape of a GeoSeries in degrees is a rectangle, shape (q,).
+
+    A shape counts as a rectangle if it covers at least 99 % of its bounding box.
+    """
     bounds = shapes.bounds
     spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
     filled = shapes.set_crs(None, allow_override=True).area

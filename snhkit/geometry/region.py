@@ -89,12 +89,12 @@ class Region:
         )
 
     def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> Float[np.ndarray, "*s 2"]:
-        """Return places in degrees as metres from the lower-left corner, shape (..., 2)."""
+        """Convert places in degrees to metres from the lower-left corner, shape (..., 2)."""
         x, y = _transformer(self).transform(np.asarray(lon, float), np.asarray(lat, float))
         return np.stack([x, y], axis=-1) + self.side_m / 2
 
     def to_latlon(self, xy: ArrayLike) -> tuple[Float[np.ndarray, "*s"], Float[np.ndarray, "*s"]]:
-        """Return latitude and longitude in degrees of places in metres, shape (..., 2).
+        """Convert places in metres, shape (..., 2), to latitudes and longitudes in degrees.
 
         Longitudes are within 180 degrees of the centre's longitude, so they do not jump at the
         antimeridian.
@@ -117,7 +117,10 @@ class Region:
     def ring(
         self, points_per_side: int = 16
     ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
-        """Return latitude and longitude along the closed border, anticlockwise."""
+        """Return latitudes and longitudes along the border, anticlockwise from the lower left.
+
+        Each array has shape (4 points_per_side + 1,); the last point is the first one again.
+        """
         t = np.linspace(0, self.side_m, points_per_side, endpoint=False)
         low, high = np.zeros_like(t), np.full_like(t, self.side_m)
         x = np.concatenate([t, high, high - t, low, [0]])

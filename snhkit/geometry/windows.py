@@ -9,16 +9,16 @@ _FIRST_MONDAY = 3  # the days from a Monday to 1970-01-01, a Thursday
 
 
 def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
-    """Return the number of the window that each day lies in, shape (n,).
+    """Return the number of the window that each day lies in, in the shape of ``day``.
 
-    The windows are counted from a Monday, so windows of 7 days are calendar weeks.
+    Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
 
     Parameters
     ----------
     day : ndarray of int, shape (n,)
-        Days, counted from 1970-01-01.
+        The days of n records, counted from 1970-01-01.
     days : int
-        The number of days of a window.
+        The number of days in a window.
 
     Examples
     --------

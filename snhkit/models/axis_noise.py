@@ -51,7 +51,7 @@ class AxisNoise:
         width, height = queries.width, queries.height
         along_x = self._table.sums(RangeQueries(queries.region, x, x, width, width))
         along_y = self._table.sums(RangeQueries(queries.region, y, y, height, height))
-        # Where terms cancel, rounding may leave negative numbers, whose product is positive.
+        # Where terms cancel, rounding may leave two negative numbers with a positive product.
         return np.maximum(along_x, 0) * np.maximum(along_y, 0)
 
     def separate(self, grid: Grid) -> bool:
@@ -79,7 +79,7 @@ class AxisNoise:
         """
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
-                f"noise along axes has one array, 'covariance', of shape ({grid.m}, {grid.m}); "
+                f"the noise must have one array, 'covariance', of shape ({grid.m}, {grid.m}), "
                 f"not {sorted((name, array.shape) for name, array in arrays.items())}."
             )
         return cls(grid, arrays["covariance"])

@@ -79,14 +79,12 @@ class CellNoise:
                 f"the variance of noise must be a finite number of at least 0, not {variance}."
             )
         if coarse is not None and not (coarse.ndim == 2 and 0 < len(coarse) == coarse.shape[1]):
-            raise InputError(
-                f"the array 'coarse' of the noise must be square, not of shape {coarse.shape}."
-            )
+            raise InputError(f"the array 'noise' must be square, not of shape {coarse.shape}.")
         return cls(variance, coarse)
 
 
 def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " q"]:
-    """Return the sums of the squared fractions of cells that boxes cover, shape (q,)."""
+    """Return the sum of the squared fractions of the cells that each box covers, shape (q,)."""
     (x0, x1), (y0, y1) = (span * cells.region.side_m for span in spans(queries))
     column, row = (np.round(span.mean(axis=0) * _TILES) for span in spans(queries))
     order = np.lexsort((row, column))
@@ -105,7 +103,11 @@ def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarr
 
 
 def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
-    """Return the fraction of each cell, ``low`` to ``high``, that intervals cover, shape (q, c)."""
+    """Return the fraction of c cells along an axis that each of q intervals covers, shape (q, c).
+
+    The intervals are from ``low`` to ``high``, shape (q, 1), and the cells from ``start`` to
+    ``end``, shape (c,).
+    """
     shared = np.minimum(high, end)
     shared -= np.maximum(low, start)
     np.maximum(shared, 0, out=shared)

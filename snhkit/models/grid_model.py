@@ -85,7 +85,7 @@ class GridModel:
         return self.noise_model is not None and self.noise_model.separate(self.grid)
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the counts, in 32 bits where they fit, and the arrays of the noise."""
+        """Return the counts, as 32-bit integers if they fit, and the arrays of the noise."""
         whole = np.issubdtype(self.values.dtype, np.integer)
         fits = whole and -(2**31) < self.values.min(initial=0) <= self.values.max(initial=0) < 2**31
         values = self.values.astype(np.int32) if fits else self.values
@@ -108,14 +108,15 @@ class GridModel:
             )
         values = arrays["values"]
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
-            raise InputError(f"the array of a grid must be square, not {values.shape}.")
+            raise InputError(f"the array of a grid must be square, not of shape {values.shape}.")
         grid = Grid(region, len(values))
         others = {name: array for name, array in arrays.items() if name != "values"}
         told = settings.get("noise")
         if told is None:
             if others:
                 raise InputError(
-                    f"a grid without noise has one array, 'values'; remove {sorted(others)}."
+                    "the settings describe no noise, so 'values' must be the only array; remove "
+                    f"{sorted(others)}."
                 )
             return cls(grid, values)
         if not isinstance(told, dict):

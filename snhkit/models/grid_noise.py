@@ -65,9 +65,10 @@ class BlockNoise:
     Parameters
     ----------
     blocks : tuple of int
-        Numbers of blocks; each divides the grid's m.
+        Numbers of equal blocks along an axis; each number divides the grid's m.
     weights : tuple of tuple of float
-        A square matrix: rows for x, columns for y.
+        A square matrix with one row and one column for each of ``blocks``, in squared records. Rows
+        are for the x axis, columns for the y axis.
 
     Examples
     --------
@@ -113,7 +114,7 @@ class BlockNoise:
         sides : sequence of int
             The number of cells per side of each grid, from the coarsest; each divides the next.
         assumed : array_like, shape (l,)
-            The variances that least squares assumed, in any unit, one for each grid.
+            The variances that least squares assumed, in any unit, one for each of l grids.
         variances : array_like, shape (l,)
             The variances of the counts, in squared records, one for each grid.
 

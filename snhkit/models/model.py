@@ -36,7 +36,7 @@ class Model(Protocol):
         ...
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the noise variance of each answer, shape (q,); nan where no theory gives one."""
+        """Return the noise variance of each answer, shape (q,); nan where it is unknown."""
         ...
 
     @property

@@ -13,14 +13,14 @@ from snhkit.geometry import Grid, RangeQueries
 __all__ = ["BAND", "MOST", "PackedCounts"]
 
 MOST = 2**53
-"""The largest sum of all counts: floating point is exact for whole numbers up to this one."""
+"""The largest sum of all counts; 64-bit floats are exact for whole numbers up to 2**53."""
 
 BAND = 64
 """Number of rows of cells that are compressed together."""
 
 _CHUNK = 65_536  # boxes at a time
 _HELD = 2**23  # the most unpacked numbers to keep for the next answer
-_BITS = 20  # bits of the fraction of a cell below a box's edge
+_BITS = 20  # edges of boxes are rounded to 2^-20 of a cell's width
 _AREA = 2 ** (2 * _BITS)  # units of area in a cell
 
 
@@ -73,14 +73,18 @@ class PackedCounts:
         self.grid, self.size, self.packed, self.ends = grid, size, packed, ends
         self._edges = edges
         self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
-        # Sums over all cells of the columns below each band, as the first row of a band's table.
+        # For each band, the sums of all earlier bands up to each column: the band's first row in
+        # ``_table``.
         self._below = np.zeros((bands + 1, grid.m + 1), np.int64)
         total = 0.0
         for band in range(bands):
             rows = self._rows(band)
             total += rows.sum(dtype=float)
             if total > MOST:
-                raise InputError("the counts add up to more than 2**53 units.")
+                raise InputError(
+                    "the counts add up to more than 2**53 units; the file is damaged or was "
+                    "changed."
+                )
             np.cumsum(rows.sum(axis=0, dtype=np.int64), out=self._below[band + 1, 1:])
             self._below[band + 1] += self._below[band]
 
@@ -92,7 +96,7 @@ class PackedCounts:
 
     @classmethod
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
-        """Return packed counts from bands of rows, whose numbers are at most ``largest``."""
+        """Return packed counts from bands of rows; ``largest`` is the largest count in them."""
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
         ends = np.cumsum([len(part) for part in packed])
@@ -100,7 +104,7 @@ class PackedCounts:
 
     @property
     def total(self) -> int:
-        """Return the sum of all counts."""
+        """The sum of all counts."""
         return int(self._below[-1, -1])
 
     def counts(self) -> NDArray:
@@ -140,7 +144,10 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the cell at each end of intervals, and the units below in it, each (2, q)."""
+        """Return the cell at each end of q intervals, and the position of the end in this cell.
+
+        Both arrays have shape (2, q). Positions are whole multiples of 2^-20 of a cell's width.
+        """
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)
@@ -148,7 +155,10 @@ class PackedCounts:
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
     def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums below and left of the corners of cells (i, j), shape (4, 2, 2, q)."""
+        """Return the sums of counts below and left of the four corners of each cell (i, j).
+
+        The shape is (4, 2, 2, q): the corners of the cells at the four corners of q boxes.
+        """
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
         for k in np.unique(band):
@@ -187,7 +197,7 @@ def _packed(rows: NDArray) -> bytes:
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """Return numbers of ``size`` bytes, unpacked; InputError if there are more or fewer bytes."""
+    """Return an array of unpacked numbers; raise InputError if the bytes do not fill the array."""
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:
@@ -203,9 +213,10 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
 
 
 def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
-    """Return sums over boxes, shape (q,), times ``_AREA``, from the sums around their corners.
+    """Return sums over boxes, shape (q,), times ``_AREA``.
 
-    ``around`` has shape (4, 2, 2, q).
+    ``around`` is the result of ``_around``; ``u`` and ``v`` are the positions of the boxes' edges
+    along x and y, as ``_steps`` returns them.
     """
     one = u.dtype.type(2**_BITS)
     low = around[0] * (one - v) + around[1] * v

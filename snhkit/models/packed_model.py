@@ -14,7 +14,7 @@ from snhkit.models.unknown_noise import UnknownNoise
 
 __all__ = ["PackedGridModel"]
 
-_UNITS = 16  # per noise scale, so that rounding is far below the noise
+_UNITS = 16  # units in one noise scale, so that rounding errors are far below the noise
 _WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay finite
 
 
@@ -56,7 +56,8 @@ class PackedGridModel(UnknownNoise):
             Estimated counts, not negative. They are scaled to the total; if all are 0, the total is
             spread evenly.
         noise_scale : float
-            The scale of the noise of a cell, in records. The unit is about a sixteenth of it.
+            The scale of the noise of a cell, in records. The unit is about a sixteenth of the
+            scale.
         total : int
             The sum of all counts, in records; not negative.
         """
@@ -75,7 +76,7 @@ class PackedGridModel(UnknownNoise):
 
     @property
     def grid(self) -> Grid:
-        """Return the cells of the model."""
+        """The cells of the model."""
         return self.counts.grid
 
     def cells(self) -> Grid:
@@ -109,9 +110,8 @@ class PackedGridModel(UnknownNoise):
         told = {name: (a.dtype.name, a.ndim) for name, a in arrays.items()}
         if told != {"counts": ("uint8", 1), "ends": ("int64", 1)}:
             raise InputError(
-                "a denoised grid has 'counts', a row of bytes, and 'ends', a row of 64-bit whole "
-                "numbers, and nothing else; release the records again if an earlier snhkit "
-                "wrote the file."
+                "a denoised grid must have two arrays, 'counts' of bytes and 'ends' of 64-bit "
+                "whole numbers. If an earlier snhkit wrote the file, release the records again."
             )
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
         if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
@@ -127,7 +127,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
-        # Values are divided before they are multiplied, because a factor might overflow.
+        # Values are divided before they are multiplied, because their products might overflow.
         ends = np.rint(running / whole * many)
         counts = np.diff(ends, prepend=upto)
         upto = float(ends[-1])

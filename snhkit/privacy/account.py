@@ -1,4 +1,4 @@
-"""The public account of a build: the price that it may spend, and what it has spent."""
+"""The public account of a build: how much epsilon or rho it may spend, and what it has spent."""
 
 from fractions import Fraction
 
@@ -17,12 +17,12 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The public part of ``Measurements``: the terms, the price that is left and the spends.
+    """The public part of ``Measurements``: the terms, what is left to spend, and the costs so far.
 
     Parameters
     ----------
     terms : Terms
-        The public terms, with the largest price that may be spent.
+        The public terms, with the largest epsilon or rho that may be spent.
     entropy : Entropy
         The source of the noise.
     """
@@ -43,23 +43,23 @@ class Account:
 
     @property
     def left(self) -> Fraction:
-        """The price that is left to be spent: an epsilon, or with Gaussian noise a rho."""
+        """The epsilon, or with Gaussian noise the rho, that can still be spent."""
         return self._allowance.left
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon that is left, for methods that have Laplace noise only."""
+        """The epsilon that can still be spent; with Gaussian noise, an InputError is raised."""
         self._refuse_gaussian("this method")
         return self.left
 
     @property
     def record_epsilon(self) -> float:
-        """The epsilon left per record, the inverse of a count's noise scale (as in ``Terms``)."""
+        """The inverse of the noise scale of a count that costs all that is left (see ``Terms``)."""
         return self.inverse_scale(self.left)
 
     @property
     def exponent(self) -> int:
-        """The exponent of ``Terms``: 2 for Laplace noise, 1 for Gaussian noise."""
+        """The exponent by which a count's variance depends on its cost, as ``Terms.exponent``."""
         return self._terms.exponent
 
     @property
@@ -69,17 +69,17 @@ class Account:
 
     @property
     def spends(self) -> tuple[Spend, ...]:
-        """The costs of the measurements, in their order."""
+        """The costs of the measurements, in the order of the measurements."""
         return self._allowance.spends
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of all measurements together; with Gaussian noise, the terms' epsilon."""
+        """The epsilon of all measurements; with Gaussian noise, the epsilon of the terms."""
         return self._terms.epsilon if self._terms.rho else self._allowance.spent
 
     @property
     def delta(self) -> Fraction:
-        """The delta of all measurements together; with Gaussian noise, the terms' delta."""
+        """The delta of all measurements; with Gaussian noise, the delta of the terms."""
         return self._terms.delta if self._terms.rho else total_delta(self.spends)
 
     def inverse_scale(self, price: Fraction) -> float:
@@ -104,4 +104,4 @@ class Account:
 
     def _refuse_gaussian(self, what: str) -> None:
         if self._terms.rho:
-            raise InputError(f"{what}: there is no discrete Gaussian noise for this measurement.")
+            raise InputError(f"{what}: works with Laplace noise only; release without a delta.")

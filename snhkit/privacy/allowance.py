@@ -1,4 +1,4 @@
-"""The epsilon that a build may still spend, and the spends of its measurements."""
+"""The epsilon or rho that a build may still spend, and the costs of its measurements."""
 
 import threading
 from fractions import Fraction
@@ -11,12 +11,12 @@ __all__ = ["Allowance"]
 
 
 class Allowance:
-    """The epsilon that the measurements of one build may still spend; it never grows.
+    """The epsilon or rho that the measurements of one build may still spend.
 
     Parameters
     ----------
     epsilon : Fraction
-        The largest epsilon of all measurements together.
+        The largest epsilon, or with Gaussian noise the largest rho, of all measurements together.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class Allowance:
 
     @property
     def left(self) -> Fraction:
-        """The epsilon that can still be taken."""
+        """The epsilon or rho that can still be taken."""
         return self._left
 
     @property
     def spends(self) -> tuple[Spend, ...]:
-        """The costs of the measurements, in their order."""
+        """The costs of the measurements, in the order of the measurements."""
         return tuple(self._spends)
 
     @property
@@ -79,7 +79,7 @@ class Allowance:
         return asked
 
     def record(self, spend: Spend) -> None:
-        """Record the cost of a measurement whose epsilon was taken."""
+        """Add the cost of a measurement to ``spends``; ``take`` must have reserved the cost."""
         self._spends.append(spend)
 
     def close(self) -> None:

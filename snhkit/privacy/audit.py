@@ -30,7 +30,8 @@ class Audit:
     promised : float
         The epsilon that is claimed.
     shown : mapping of str to float
-        A lower bound on epsilon for each pair of neighbours, by the name of the pair.
+        The lower bound on the mechanism's real epsilon that each pair of neighbours gives. The
+        keys are the names of the pairs.
     runs : int
         The number of runs on each input.
     confidence : float
@@ -82,8 +83,8 @@ def audit_mechanism(
     mechanism : callable
         A function of one input that returns an array of published numbers, of a fixed length.
     pairs : mapping of str to (any, any)
-        Pairs of inputs that differ in one unit of privacy, by name. Choose worst cases, since an
-        error in the mechanism may show on few inputs only.
+        Named pairs of inputs that differ in one unit of privacy. Choose extreme inputs, since an
+        error in the mechanism may have an effect on few inputs only.
     promised : float
         The epsilon that is claimed.
     runs : int
@@ -241,8 +242,8 @@ def epsilon_lower_bound(
     Parameters
     ----------
     hits : (array, array)
-        The number of runs in which each event occurred, for the first and for the second input,
-        shapes (e,). Each event is taken to be more probable for the first input.
+        The number of runs in which each of e events occurred, for the first and for the second
+        input, each of shape (e,). Every event is assumed to be more probable for the first input.
     runs : (int, int)
         The number of runs on each input.
     confidence : float
@@ -263,8 +264,8 @@ def epsilon_lower_bound(
     Notes
     -----
     The bound is log((p - delta) / q), where p and q are Clopper-Pearson limits of the two
-    probabilities ("The use of confidence or fiducial limits", Biometrika 1934), each with half of
-    the error.
+    probabilities ("The use of confidence or fiducial limits", Biometrika 1934). Each limit holds
+    with a probability of (1 + ``confidence``) / 2.
     """
     from scipy.special import betaincinv
 
@@ -276,7 +277,10 @@ def epsilon_lower_bound(
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return thresholds halfway between neighbouring values, so that rounding cannot matter."""
+    """Return thresholds halfway between neighbouring values, fewer than 400 of them.
+
+    A rounding error of a value is too small to move the value to the other side of a threshold.
+    """
     values = np.unique(values)
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
     return middles[:: max(len(middles) // _MAX_THRESHOLDS, 1)]
@@ -289,11 +293,11 @@ def _bounds(
     confidence: float,
     delta: float,
 ) -> NDArray[np.float64]:
-    """Return lower bounds on epsilon from the events above and below each threshold, shape (4, t).
+    """Return lower bounds on epsilon from the events above and below t thresholds, shape (4, t).
 
-    The first two rows are for numbers above the threshold: row 0 takes this event to be more
-    probable for ``a``, and row 1 for ``b``. The last two rows are the same for numbers that are not
-    above the threshold.
+    The first two rows are for the event that a number is above the threshold. Row 0 assumes that
+    this event is more probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the
+    event that a number is not above the threshold.
     """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]

@@ -21,13 +21,13 @@ def kept_records(
     Parameters
     ----------
     person : ndarray of int, shape (n,)
-        A number for the person, or the person and the window of time, that each record belongs to.
+        The number of the person, or of the person and window of days, that each record belongs to.
     xy : ndarray, shape (n, 2)
         Places in metres.
     most : int
         The largest number of records to keep of each person.
     key : ndarray of uint64, shape (2,)
-        Secret random words.
+        Two secret random 64-bit integers.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def _rank(new: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashed words, shape (n,); each bit of a hash depends on all bits of the input word.
+    """Return the hash of each 64-bit integer; every bit of a hash depends on all bits of the input.
 
     The function is the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable
     pseudorandom number generators", OOPSLA 2014).

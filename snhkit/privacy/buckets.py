@@ -25,13 +25,14 @@ class BucketCosts:
     """The costs by which ``noisy_buckets`` compares partitions, as integers.
 
     Costs are integer multiples of a unit, which is a fraction of one record, so sums are exact.
+    ``noisy_buckets`` defines blocks, buckets and the deviation of a bucket.
 
     Parameters
     ----------
     units_per_record : int
         The number of units that make one record.
     bucket_cost : int
-        The fixed cost of each bucket, which is added to the bucket's deviation, in units.
+        The fixed cost of each bucket, which is added to twice the bucket's deviation, in units.
     scale : Fraction
         The scale of the noise on deviations, in records.
     block_cost : int
@@ -57,7 +58,7 @@ class BucketCosts:
         sensitivity: int,
         block_price: Fraction = Fraction(0),
     ) -> "BucketCosts":
-        """Return costs in the smallest unit, at least 2^-20 records, in which no sum can overflow.
+        """Return costs in the smallest unit, at least 2^-20 records, in which sums cannot overflow.
 
         Parameters
         ----------
@@ -112,10 +113,11 @@ def noisy_buckets(
 ) -> tuple[NDArray[np.int64], Spend]:
     """Return a private partition of a line of cells into buckets of least total noisy cost.
 
-    The cost of a bucket is its price plus twice its deviation, which is the sum over its cells of
-    abs(count - median). Noise is added to the deviations. The line is divided into blocks, and each
-    block into buckets of equal length. The length of a bucket is a power of two, and the length of
-    a block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
+    A bucket is a run of consecutive cells with similar counts. The deviation of a bucket is the sum
+    over its cells of abs(count - median). The cost of a bucket is ``price`` plus twice its
+    deviation, and noise is added to the deviations. The line is divided into blocks, and each block
+    into buckets of equal length. The length of a bucket is a power of two, and the length of a
+    block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
     length.
 
     Parameters
@@ -137,9 +139,9 @@ def noisy_buckets(
     entropy : Entropy
         The source of randomness.
     block_price : Fraction
-        The cost of a block in addition to those of its buckets, in records. Some of many candidate
-        blocks have low noise by chance; a price of several noise scales keeps the partition from
-        following this noise.
+        The cost of a block in addition to those of its buckets, in records. Among many candidate
+        blocks, some look cheap because their noise is low by chance. A price of several noise
+        scales keeps the partition from choosing these blocks.
 
     Returns
     -------
@@ -202,7 +204,7 @@ def noisy_buckets(
 
 
 def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]:
-    """Return the deviations of all blocks that a partition may use, for each bucket length.
+    """Return the total deviation of every block that a partition may use, for each bucket length.
 
     A block has four times as many cells as the next smaller one.
 
@@ -215,9 +217,9 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
 
     Returns
     -------
-    list of ndarray, shape (levels, blocks)
-        One array for each length of block: ``block``, 4 ``block``, ... cells. Row k is for buckets
-        of 2^k cells.
+    list of ndarray, shape (bucket lengths, blocks)
+        One array for each length of block: ``block``, 4 ``block``, ... cells. Row k holds, for each
+        block, the sum of the deviations of its buckets if each bucket has 2^k cells.
 
     Examples
     --------
@@ -229,7 +231,8 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
     while True:
         length = ordered.shape[1]
         ordered = np.sort(ordered, axis=1)
-        # Half of a bucket's cells lie above the median, and half below.
+        # The deviation from the median is the sum of the larger half of the counts minus the sum of
+        # the smaller half.
         high, low = ordered[:, length - length // 2 :], ordered[:, : length // 2]
         sums = np.vstack([sums, high.sum(axis=1) - low.sum(axis=1)])
         if length >= block and (length // block).bit_length() % 2:
@@ -245,7 +248,7 @@ def least_cost(noisy: Sequence[NDArray[np.int64]], costs: BucketCosts) -> NDArra
 
     Parameters
     ----------
-    noisy : sequence of ndarray, shape (levels, blocks)
+    noisy : sequence of ndarray, shape (bucket lengths, blocks)
         The deviations that ``candidates`` returns, with noise.
     costs : BucketCosts
         The costs to compare.

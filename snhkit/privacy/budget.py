@@ -115,7 +115,7 @@ def _from_decimal(value: Decimal, given: object) -> Fraction:
     """Return a decimal as a fraction; error messages quote ``given``, the user's value."""
     if not value.is_finite():
         raise InputError(f"epsilon must be finite, not {_short(given)}.")
-    # Checked on the decimal: as a fraction, 1e999999999 would fill the memory.
+    # The size is checked before the conversion, since 1e999999999 would fill the memory.
     if value and abs(value.adjusted()) > _MAX_EXPONENT:
         raise _too_many_digits(given)
     return Fraction(value)

@@ -23,14 +23,14 @@ def contributions(
 ) -> "pd.DataFrame":
     """Return the share of dropped records and the noise for each choice of ``max_per_user``.
 
-    A small number drops records, which makes every count too small; a large one makes more noise.
-    Only public or invented points with users may be used: the private records would reveal how many
-    records people have.
+    A small ``max_per_user`` drops records, so counts are too small. A large one needs more noise.
+    Use public or invented points only: a table of private records would reveal how many records
+    people have.
 
     Parameters
     ----------
     public : Points
-        Public points with users, and with days for units of windows.
+        Public points with users, and with days if ``kind`` is a window of days.
     kind : str
         The unit of privacy, as for ``PrivacyUnit``; not "record".
     epsilon : int, float, str, Decimal or Fraction
@@ -43,8 +43,8 @@ def contributions(
     pandas.DataFrame
         One row for each power of two, up to the first at which nothing is dropped. The columns are
         ``max_per_user``; ``dropped``, the share of records that are not kept; ``noise``, the
-        standard deviation of a count; and ``error``, the expected error for a box with ``count``
-        records in one cell: ``sqrt((dropped * count)**2 + noise**2)``.
+        standard deviation of the noise of a count; and ``error``, the root mean squared error for a
+        box with ``count`` records in one cell: ``sqrt((dropped * count)**2 + noise**2)``.
 
     Raises
     ------

@@ -17,9 +17,9 @@ __all__ = ["CountSource", "PointSource"]
 class CountSource(Protocol):
     """The interface of private records that can only be counted.
 
-    The records are bounded before a source is made, so no unit of privacy has more records in it
-    than ``PrivacyUnit.sensitivity``. Everything but ``region`` and ``max_depth`` is private, so
-    only ``Measurements`` reads a source.
+    Before a source is made, records beyond ``max_per_user`` are dropped, so no unit of privacy has
+    more than ``PrivacyUnit.sensitivity`` records in it. Everything but ``region`` and ``max_depth``
+    is private, so only ``Measurements`` reads a source.
 
     See Also
     --------
@@ -52,7 +52,7 @@ class CountSource(Protocol):
         Raises
         ------
         InputError
-            If the cells are of another type, whose disjointness was not proven, or lie in another
+            If the cells are of a type that is not proven to have disjoint cells, or lie in another
             region.
         """
         ...
@@ -63,7 +63,7 @@ class CountSource(Protocol):
         Parameters
         ----------
         depth : int
-            The number of times that the region is halved, from 0 to ``max_depth``.
+            The depth, from 0 to ``max_depth``; the region has 2^depth squares along each side.
 
         Returns
         -------
@@ -80,12 +80,12 @@ class CountSource(Protocol):
 
 
 class PointSource:
-    """A source of records in memory.
+    """A source that counts records in memory.
 
     Parameters
     ----------
     points : Points
-        The records, bounded to the unit of privacy.
+        The records, at most ``PrivacyUnit.sensitivity`` of each unit of privacy.
 
     Examples
     --------

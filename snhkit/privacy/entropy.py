@@ -61,7 +61,7 @@ class ReplayableEntropy:
     """Random words that follow from a seed, for research only.
 
     Anyone who knows the seed can subtract the noise, so a release that used this source protects
-    nobody. The release, its file and the ledger say "replayable".
+    nobody. The release, its file and the ledger are marked "replayable".
 
     Parameters
     ----------

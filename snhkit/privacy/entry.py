@@ -19,7 +19,7 @@ class Entry:
     Parameters
     ----------
     number : int
-        The entry's place in the ledger, from 1.
+        The entry's position in the ledger, from 1.
     when : datetime
         The time of the charge, in UTC.
     who : str
@@ -29,9 +29,9 @@ class Entry:
     delta : Fraction
         The delta that was charged; 0 for pure differential privacy.
     rho : Fraction
-        The charge in zCDP, of a ledger whose budget has a delta; else 0.
+        The charge in zCDP if the ledger's budget has a delta; otherwise 0.
     replayable : bool
-        Whether a seed repeats the noise, so that whoever knows the seed can remove the noise.
+        Whether the noise comes from a seed, so that anyone who knows the seed can remove the noise.
     state : "open", "settled" or "failed"
         "open" until the build ends, then "settled" or "failed".
     spends : tuple of Spend

@@ -9,16 +9,17 @@ from snhkit.privacy.entropy import Entropy
 __all__ = ["MAX_ROUNDS", "bernoulli_exp", "broken_entropy", "uniform_below"]
 
 MAX_ROUNDS = 1_000
-"""The largest number of rounds of a loop that draws.
+"""The largest number of rounds of a sampling loop.
 
-Whatever the data, more rounds have a probability under exp(-490), so the source of entropy is then
-called broken."""
+With random words, more rounds have a probability below exp(-490), whatever the data. A loop that
+needs more rounds therefore reports that the source of entropy is broken."""
 
 
 def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> NDArray[np.bool_]:
-    """Return draws that are True with probability exp(-u / t), for 0 <= u <= t (Algorithm 1).
+    """Return draws that are True with probability exp(-u / t), for 0 <= u <= t.
 
-    If several factors (u, t) are given, u / t stands for the product of their quotients.
+    The draws have the shape of u. If several factors (u, t) are given, u / t stands for the product
+    of their quotients. The method is Algorithm 1 of Canonne, Kamath and Steinke (2020).
     """
     size = factors[0][0].size
     accepted, alive = np.empty(size, np.bool_), np.arange(size)
@@ -50,7 +51,7 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     if n == 1:
         return np.zeros(count, np.int64)
     words = entropy.words(count)
-    last = np.uint64(2**64 - 2**64 % n - 1)  # the words 0 .. last split evenly
+    last = np.uint64(2**64 - 2**64 % n - 1)  # 0 .. last have each remainder equally often
     for _ in range(MAX_ROUNDS):
         uneven = np.flatnonzero(words > last)
         if not uneven.size:

@@ -11,14 +11,14 @@ from snhkit.privacy.count_source import CountSource
 __all__ = ["fingerprint", "secret_key"]
 
 _KEY_BYTES = 32
-_DEPTH = 12  # of the squares whose counts are hashed
+_DEPTH = 12  # counts of 2^12 by 2^12 squares are hashed
 
 
 def secret_key(path: Path, *, create: bool) -> bytes:
     """Return the secret key in a file; with ``create``, a missing file is created.
 
-    Call this function only under the lock of the ledger, since two processes must not both create
-    the file.
+    Call this function only while the ledger's file is locked, since two processes must not both
+    create the file.
 
     Parameters
     ----------
@@ -58,7 +58,10 @@ def secret_key(path: Path, *, create: bool) -> bytes:
             "beside the ledger; copy both files together."
         ) from None
     if len(key) != _KEY_BYTES:
-        raise InputError(f"{path}: not the key of a ledger, which has {_KEY_BYTES} bytes.")
+        raise InputError(
+            f"{path}: the key of a ledger has {_KEY_BYTES} bytes, but this file has {len(key):,}; "
+            "restore the file from a copy."
+        )
     return key
 
 

@@ -20,11 +20,11 @@ __all__ = ["NoisyGradients", "clipped_sum", "gradient_noise", "noise_multiplier"
 
 @cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the standard deviation of the noise of Gaussian sums, divided by the sensitivity.
+    """Return the standard deviation of the Gaussian noise that each sum needs, for sensitivity 1.
 
-    With this noise, all sums together are (epsilon, delta)-differentially private, even if each sum
-    is chosen after seeing the previous sums. There is no amplification by subsampling, because
-    every step uses every record.
+    Multiply the number by the sensitivity of a sum. With this noise, all sums together are
+    (epsilon, delta)-differentially private, even if each sum is chosen after seeing the previous
+    sums. There is no amplification by subsampling, because every step uses every record.
 
     Parameters
     ----------
@@ -140,10 +140,9 @@ def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
 def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
     """Return the sum of gradients, each clipped to the L2 norm ``clip``, shape (p,).
 
-    ``gradients`` holds s gradients, shape (s, p).
-
-    One unit of privacy can change each clipped gradient by at most 2 ``clip``, and therefore the
-    sum by at most 2 s ``clip``.
+    ``gradients`` has shape (s, p): s gradients, each with p components. One unit of privacy can
+    change each clipped gradient by at most 2 ``clip``, and therefore the sum by at most
+    2 s ``clip``.
 
     Examples
     --------
@@ -152,7 +151,7 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
     """
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-        # Not min(1, clip / norm): that has no value for a norm of 0.
+        # clip / max(norm, clip) is min(1, clip / norm), without a division by a norm of 0.
         cut = gradients * (np.float32(clip) / np.maximum(norms, np.float32(clip)))
         return np.where(np.isfinite(norms), cut, np.float32(0)).sum(axis=0)
 
@@ -165,7 +164,7 @@ class NoisyGradients:
     Parameters
     ----------
     labels : array, shape (s,)
-        The labels of s training boxes.
+        The labels, which are scaled true counts, of s training boxes.
     noise : ndarray of float32, shape (steps, size)
         The noise of each sum, which accounts for the cost.
     batch : int
@@ -196,7 +195,7 @@ class NoisyGradients:
         Parameters
         ----------
         chosen : ndarray of int, shape (b,)
-            The numbers of the boxes, at most ``batch`` of them, chosen without looking at records.
+            The indices of at most ``batch`` boxes, chosen without looking at records.
         predicted : array, shape (b,)
             The current predictions for these boxes, in units of the labels.
         slopes : array, shape (b, size)
@@ -215,7 +214,9 @@ class NoisyGradients:
             If there are more boxes than ``batch``.
         """
         if len(chosen) > self._batch:
-            raise InputError(f"gradients: at most {self._batch} boxes in a sum, not {len(chosen)}.")
+            raise InputError(
+                f"gradients: a sum can have at most {self._batch} boxes, not {len(chosen)}."
+            )
         noise = next(self._noise, None)
         if noise is None:
             raise BudgetExceeded(

@@ -54,7 +54,7 @@ class Journal:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[list[dict[str, Any]]]:
-        """Return a context manager that locks the file, and yields events since the last lock."""
+        """Return a context manager that locks the file and yields events since the last lock."""
         try:
             import fcntl
         except ImportError:  # Windows has no such lock

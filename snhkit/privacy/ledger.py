@@ -31,18 +31,19 @@ _NONE = Fraction(0)
 class Ledger:
     """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
-    Charges add up (sequential composition), and no charge is ever taken back. Deltas of
-    demonstrations add up and are shown as well, but no budget limits them.
+    Charges add up (sequential composition), and no charge is ever taken back. Demonstrations such
+    as ``DPSGD`` also have a delta. These deltas are added up and shown, but no budget limits them.
 
-    If the budget has a delta, charges add up in zCDP instead: a release with Gaussian noise costs
-    the rho that implies its epsilon and delta, and a release without a delta costs epsilon^2 / 2.
+    If the budget has a delta, costs are measured by the rho of zCDP, and the rhos add up. A release
+    with Gaussian noise costs the rho that implies its epsilon and delta, and a release without a
+    delta costs epsilon^2 / 2.
 
     Parameters
     ----------
     budget : Budget, int, float, str, Decimal or Fraction
         The largest epsilon that all charges together may reach.
     unit : PrivacyUnit, optional
-        The unit of privacy that the charges hide, which the ledger shows.
+        The unit of privacy that the releases hide, which the ledger shows.
     records : callable, optional
         Returns the records that the ledger belongs to, or None if they were deleted;
         ``PrivateDataset`` passes this function.
@@ -79,7 +80,7 @@ class Ledger:
 
     @property
     def unit(self) -> PrivacyUnit | None:
-        """The unit of privacy that the charges hide, if it is known."""
+        """The unit of privacy that the releases hide, if it is known."""
         return self._unit
 
     @property
@@ -160,9 +161,9 @@ class Ledger:
         BudgetExceeded
             If less than epsilon is left. The message names the shortfall, and nothing is charged.
         InputError
-            If epsilon is not a positive, finite number, if delta is outside [0, 1), if ``who``
-            is empty or not printable, or if the budget has no delta and the charge has a rho, or
-            the reverse.
+            If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
+            is empty or not printable. Also if a rho is charged to a budget without a delta, or a
+            delta without a rho to a budget with a delta.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
@@ -188,7 +189,7 @@ class Ledger:
         spends : iterable of Spend
             The costs of the noise that the build drew.
         checksum : str
-            The checksum of the release's file, by which the file is found in the ledger.
+            The checksum of the release's file, with which ``snhkit verify`` finds the entry.
 
         Returns
         -------
@@ -258,17 +259,18 @@ class Ledger:
         return closed
 
     def _rho_of(self, epsilon: Fraction, who: str, delta: Fraction, rho: Fraction) -> Fraction:
-        """Return the cost of a charge in zCDP, or 0 if the budget is pure."""
+        """Return the cost of a charge in zCDP, or 0 if the budget has no delta."""
         if not self._rho:
             if rho:
                 raise InputError(
-                    f"{who}: Gaussian noise needs a budget with a delta, and this one has none: "
+                    f"{who}: Gaussian noise needs a budget with a delta, such as "
                     "Budget(1, delta=1e-6), or --budget 1 --budget-delta 1e-6. Nothing was spent."
                 )
             return rho
         if delta and not rho:
             raise InputError(
-                f"{who}: its noise has no cost in zCDP, so a budget with a delta cannot pay for it."
+                f"{who}: the cost of its noise in zCDP is unknown, so a budget with a delta cannot "
+                "be charged; use a budget without a delta. Nothing was spent."
             )
         return rho or pure_rho(epsilon)
 
@@ -290,14 +292,14 @@ class Ledger:
         """Return a context manager that locks the ledger against other threads and processes."""
         if self._process != os.getpid():
             raise InputError(
-                "the ledger is in the memory of the process that forked this one, and would not "
-                "know of the charge; keep it in a file (ledger=...). Nothing was spent."
+                "the ledger is in the memory of the parent process, which would not see a charge "
+                "of this process; keep the ledger in a file (ledger=...). Nothing was spent."
             )
         with self._lock:
             yield
 
     def _store(self, entry: Entry) -> None:
-        """Make an entry durable before the entry takes effect; in memory, nothing is stored."""
+        """Store an entry before the entry takes effect; a ledger in memory does nothing here."""
 
     @property
     def summary(self) -> str:

@@ -79,11 +79,11 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
-    """Return one line of text that says which unit of privacy each entry hides."""
+    """Return one line of text with the unit of privacy that each entry hides."""
     if unit.n_public and budget.delta:
-        return f"n is public, so at the epsilon on its card each entry hides {unit.sentence}"
+        return f"n is public: each entry hides {unit.sentence}, at the epsilon on its card"
     if unit.n_public:
-        return f"n is public, so at twice its epsilon each entry hides {unit.sentence}"
+        return f"n is public: each entry hides {unit.sentence}, at twice its epsilon"
     return f"Each entry hides {unit.sentence_for_any_bound}"
 
 

@@ -24,7 +24,7 @@ from snhkit.privacy.zcdp import Rho
 __all__ = ["N_SHARE", "Measurements"]
 
 N_SHARE = Fraction(1, 20)
-"""The share of the price that is spent on the number of records if the number is not public."""
+"""The default share of the remaining epsilon or rho that a noisy number of records costs."""
 
 
 class Measurements(Account):
@@ -83,12 +83,15 @@ class Measurements(Account):
         return self._n
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the number of records: the public one, or a noisy one that the first call buys.
+        """Return the number of records, which is exact if it is public, and noisy otherwise.
+
+        The first call spends a share of ``left`` on a noisy number; later calls return the same
+        number.
 
         Parameters
         ----------
         share : Fraction
-            The share of the remaining price that a noisy number costs.
+            The share of ``left`` that a noisy number costs.
 
         Returns
         -------
@@ -120,7 +123,7 @@ class Measurements(Account):
         Raises
         ------
         InputError
-            If the cells are of another type, whose disjointness was not proven.
+            If the cells are of a type that is not proven to have disjoint cells.
         """
         paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
         noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
@@ -182,13 +185,13 @@ class Measurements(Account):
     def splits(
         self, max_depth: int, max_squares: int, epsilon: Epsilon
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the leaf squares of a private quadtree, PrivTree (see ``noisy_splits``).
+        """Return the leaf squares of a private quadtree (see ``noisy_splits``).
 
         Parameters
         ----------
         max_depth : int
-            The depth at which squares are no longer split. The ``max_depth`` of the source of
-            records may be lower, and then holds instead.
+            The depth at which squares are no longer split. If the ``max_depth`` of the source of
+            records is lower, the lower depth is used.
         max_squares : int
             The largest number of leaf squares.
         epsilon : int, float, str, Decimal or Fraction
@@ -216,7 +219,7 @@ class Measurements(Account):
         epsilon: Epsilon,
         block_price: Fraction = Fraction(0),
     ) -> NDArray[np.int64]:
-        """Return a private partition of a line of cells into buckets, DAWA (see ``noisy_buckets``).
+        """Return a private partition of a line of cells into buckets (see ``noisy_buckets``).
 
         Parameters
         ----------
@@ -257,9 +260,9 @@ class Measurements(Account):
         clip: float,
         epsilon: Epsilon,
     ) -> NoisyGradients:
-        """Return noisy sums of the gradients of squared errors of counts, for a demonstration.
+        """Return noisy sums of the gradients of squared errors of counts, for demonstrations only.
 
-        All sums together cost the given epsilon, and the whole delta of the terms.
+        All sums together cost ``epsilon`` and the whole delta of the build.
 
         Parameters
         ----------
@@ -296,7 +299,10 @@ class Measurements(Account):
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts; the last ones are kept for a later call that merges their cells."""
+        """Return exact counts, which are kept until other cells are counted.
+
+        If a later call merges the same cells, the records are not counted again.
+        """
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)
         if self._counted is None or self._counted.partition != cells:

@@ -1,4 +1,4 @@
-"""Membership inference: how accurately an attacker tells whether a unit is in the records."""
+"""Membership inference: how often an attacker correctly guesses whether a unit is in the data."""
 
 import math
 from collections.abc import Callable

@@ -28,7 +28,7 @@ __all__ = [
     "noisy_histogram",
 ]
 
-_MAX_SCALE = 2**50  # so that the noise cannot overflow
+_MAX_SCALE = 2**50  # so that the noise cannot overflow 64-bit integers
 _CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
 
 
@@ -46,7 +46,7 @@ def noisy_histogram(
     histogram : Histogram
         The true counts, made by ``Grid.count`` or ``Partition.count``.
     price : int, float, str, Decimal, Fraction or Rho
-        The cost of the whole histogram: an epsilon buys Laplace noise, a Rho Gaussian noise.
+        The cost of the whole histogram: an epsilon for Laplace noise, a Rho for Gaussian noise.
     sensitivity : int
         The largest change of all counts in total when one unit of privacy is added or removed.
     entropy : Entropy
@@ -98,7 +98,7 @@ def noisy_count(
     count : int
         The true count.
     price : int, float, str, Decimal, Fraction or Rho
-        The cost of the count: an epsilon buys Laplace noise, a Rho Gaussian noise.
+        The cost of the count: an epsilon for Laplace noise, a Rho for Gaussian noise.
     sensitivity : int
         The largest change of the count when one unit of privacy is added or removed.
     entropy : Entropy
@@ -132,7 +132,7 @@ def noisy_count(
 def _noise(
     shape: int | tuple[int, ...], price: Epsilon | Rho, sensitivity: int, entropy: Entropy
 ) -> NDArray[np.int64]:
-    """Return the noise that a price buys: Laplace noise for an epsilon, Gaussian for a Rho."""
+    """Return noise of a given price: Laplace noise for an epsilon, Gaussian noise for a Rho."""
     if isinstance(price, Rho):
         return discrete_gaussian(shape, gaussian_scale(price, sensitivity), entropy)
     return discrete_laplace(shape, noise_scale(epsilon_share(price), sensitivity), entropy)
@@ -230,7 +230,10 @@ def discrete_gaussian(
     """
     scale = Fraction(scale)
     if scale.numerator >= 2 * _MAX_SCALE:
-        raise InputError("discrete_gaussian: scale must have a numerator below 2**51.")
+        raise InputError(
+            f"discrete_gaussian: scale must have a numerator below 2**51, not {scale.numerator:,}. "
+            "Give a larger epsilon, or a smaller max_per_user."
+        )
 
     def draw(count: int) -> NDArray[np.int64]:
         draws = discrete_laplace(count, scale, entropy)
@@ -242,7 +245,10 @@ def discrete_gaussian(
 def _filled(
     shape: int | tuple[int, ...], draw: Callable[[int], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Return an array of accepted draws, made from as many candidates as needed."""
+    """Return an array filled with accepted draws; ``draw`` is called until the array is full.
+
+    ``draw`` tries a number of candidates, and returns those that it accepts.
+    """
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
@@ -254,11 +260,11 @@ def _filled(
 
 
 def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
-    """Return the draws that Algorithm 2 accepts among ``count`` candidates."""
+    """Return the draws that Algorithm 2 of Canonne et al. accepts among ``count`` candidates."""
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
     u = u[bernoulli_exp(entropy, (u, t))]
-    # (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
+    # A draw is (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
     quotient, remainder = np.divmod(u, s)
     alive = np.arange(u.size)
     for _ in range(MAX_ROUNDS):

@@ -37,7 +37,7 @@ def open_ledger(
     unit: PrivacyUnit,
     budget: Budget | Epsilon | None,
 ) -> Ledger:
-    """Return the ledger that a dataset's arguments describe, after a check of its records.
+    """Return the ledger of a dataset, after a check that the ledger belongs to the records.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ def open_ledger(
         A file, or the ledger of another dataset of the same records; by default a new ledger in
         memory.
     records : callable
-        Returns the records before they are bounded to the unit, or None if they were deleted.
+        A function that returns all records, including those beyond ``max_per_user``, or None if
+        the records were deleted.
     unit : PrivacyUnit
         The unit of privacy.
     budget : Budget, int, float, str, Decimal or Fraction, optional
@@ -54,8 +55,8 @@ def open_ledger(
     Raises
     ------
     InputError
-        If the ledger belongs to other records, another unit or another budget, if a new one is
-        given no budget, or if ``ledger`` is something else.
+        If the ledger belongs to other records, another unit or another budget, if a new ledger is
+        given no budget, or if ``ledger`` is neither a path nor a Ledger.
     """
     if isinstance(ledger, StoredLedger):
         ledger = ledger.path
@@ -82,8 +83,14 @@ def _refuse_other(
 ) -> None:
     """Raise InputError if a ledger in memory is for another unit, budget or other records."""
     if ledger.unit is None or not ledger.unit.has_neighbours_of(unit):
-        hidden = "no unit" if ledger.unit is None else ledger.unit.sentence
-        raise InputError(f"ledger: its unit of privacy is {hidden}; give the same unit.")
+        if ledger.unit is None:
+            raise InputError(
+                "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
+                "(data.ledger)."
+            )
+        raise InputError(
+            f"ledger: its unit of privacy is {ledger.unit.sentence}; give the same unit."
+        )
     if budget is not None and Budget.of(budget) != ledger.budget:
         raise InputError(
             f"ledger: its budget is {ledger.budget}, and cannot be changed to {Budget.of(budget)}; "
@@ -93,7 +100,7 @@ def _refuse_other(
         raise InputError(
             "ledger: it belongs to other records, to these records in another region, or to "
             "records that are no longer in memory. Keep the records in a variable, or name a file "
-            "as the ledger. For people who are in both datasets, the spent budgets add up."
+            "as the ledger. For people who are in both datasets, the epsilons of both add up."
         )
 
 

@@ -1,4 +1,4 @@
-"""A noisy quantile of the number of records per person, which buys ``max_per_user``."""
+"""A noisy quantile of the number of records per person, from which ``max_per_user`` is chosen."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +39,7 @@ class NoisyQuantile:
     quantile : float
         The share of people whose records are all kept, above 0 and at most 1.
     epsilon : int, float, str, Decimal or Fraction
-        The price.
+        The cost of the choice.
     most : int
         The largest bound that can be chosen, a public number. The candidates are the powers of two
         below ``most``, and ``most`` itself.
@@ -65,9 +65,9 @@ class NoisyQuantile:
     The histogram of people by their number of records has one bin for each candidate, and one for
     people with more records. A person is in one bin, so adding or removing a person with any number
     of records changes one count by 1. Each count gets discrete Laplace noise of scale ``1 /
-    epsilon``. The bound is the smallest candidate that, by the noisy counts, at most a share ``1 -
-    quantile`` of all people exceed. The noise changes the number of these people by about ``2 /
-    epsilon`` for every doubling of ``most``, so there should be many more people than that.
+    epsilon``. The bound is the smallest candidate that at most a share ``1 - quantile`` of all
+    people exceed, according to the noisy counts. The noise changes the number of these people by
+    about ``2 / epsilon`` for every doubling of ``most``, so there should be many more people.
     """
 
     quantile: float
@@ -88,10 +88,13 @@ class NoisyQuantile:
     def ranges(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the true number of people in each range of numbers of records, shape (k + 1,).
 
+        The first range is up to the first of the k candidates, and each further range reaches from
+        above one candidate up to the next. The last range is above all candidates.
+
         Parameters
         ----------
         records : ndarray of int, shape (p,)
-            The number of records of each person, at least 1.
+            The number of records of each of p people, at least 1.
         """
         at = np.searchsorted(self.candidates, records)
         return np.bincount(at, minlength=self.candidates.size + 1)
@@ -127,7 +130,7 @@ class NoisyContributions:
         The noisy number of people in each range of numbers of records. A range reaches from above
         one candidate up to the next; the last range is above all candidates.
     epsilon : Fraction
-        The price of these numbers.
+        The cost of these numbers.
 
     Examples
     --------
@@ -153,9 +156,9 @@ class NoisyContributions:
     def table(self, epsilon: Epsilon, count: float) -> "pd.DataFrame":
         """Return the estimated bias and the noise for each choice of ``max_per_user``.
 
-        The table is computed from the noisy numbers only. People in a range are assumed to have as
-        many records as the middle of the range, and people above all candidates one and a half
-        times the largest candidate.
+        The table is computed from the noisy numbers only. Each person in a range is assumed to have
+        as many records as the middle of the range. Each person above all candidates is assumed to
+        have one and a half times the largest candidate.
 
         Parameters
         ----------
@@ -168,8 +171,8 @@ class NoisyContributions:
         -------
         pandas.DataFrame
             One row for each candidate. The columns are those of ``contributions``, and ``cut``, the
-            noisy number of people with more records, and ``dropped_std``, the standard deviation
-            that noise gives to ``dropped``.
+            noisy number of people with more records, and ``dropped_std``, the standard deviation of
+            ``dropped`` due to noise.
 
         Raises
         ------
@@ -196,23 +199,23 @@ class NoisyContributions:
 
     @property
     def _cut(self) -> NDArray[np.int64]:
-        """The noisy number of people who have more records than a candidate limit, shape (k,)."""
+        """The noisy number of people with more records than each candidate, shape (k,)."""
         return np.cumsum(self.people[:0:-1])[::-1]
 
 
 def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) -> PrivacyUnit:
-    """Return the unit that a dataset's arguments describe.
+    """Return the unit of privacy that a dataset's arguments describe.
 
-    If ``max_per_user`` has not been bought yet, the unit has the largest number that can be bought.
+    A ``NoisyQuantile`` has not chosen ``max_per_user`` yet, so its largest candidate is used.
 
     Parameters
     ----------
     kind : str
         The kind of unit, as for ``PrivacyUnit``.
     most : int, NoisyQuantile or None
-        The number of records to keep of each person, or the quantile that buys this number.
+        The number of records to keep of each person, or the quantile that chooses this number.
     whose : str
-        The word for the party that one user id identifies.
+        The word for what one user id identifies, such as "household".
     n : "public" or "private"
         Whether the number of records may be published.
 
@@ -227,28 +230,28 @@ def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) 
         return PrivacyUnit(kind, most, whose, n == "public")
     if n == "public":
         raise InputError(
-            "max_per_user cannot be bought if n is public, since n is the number of records that "
-            "are kept; give max_per_user as a number, or n='private'."
+            "max_per_user cannot be a NoisyQuantile if n is public, since n is the number of "
+            "records that are kept; give max_per_user as a number, or n='private'."
         )
     return PrivacyUnit(kind, most.most, whose)
 
 
 def buy(bound: NoisyQuantile, records: NDArray[np.int64], ledger: Ledger) -> NoisyContributions:
-    """Return noisy numbers of people by their number of records, after a charge to a ledger.
+    """Charge a ledger for noisy numbers of people by their number of records, and return them.
 
     Parameters
     ----------
     bound : NoisyQuantile
-        The price and the ranges.
+        The cost and the ranges.
     records : ndarray of int, shape (p,)
-        The number of records of each person.
+        The number of records of each of p people.
     ledger : Ledger
         The ledger of the records.
 
     Raises
     ------
     BudgetExceeded
-        If the price exceeds the budget that is left.
+        If the cost exceeds the budget that is left.
     """
     entry = ledger.charge(bound.epsilon, type(bound).__name__)
     try:

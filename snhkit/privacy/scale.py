@@ -35,7 +35,11 @@ def gaussian_scale(price: Rho, sensitivity: int) -> Fraction:
 
 
 def inverse_scale(price: Fraction | Rho, sensitivity: int) -> float:
-    """Return the inverse scale of Laplace noise with the variance that a price buys."""
+    """Return the inverse noise scale of a count with a given price.
+
+    For a Rho, the result is the inverse scale of Laplace noise with the variance of the Gaussian
+    noise.
+    """
     if isinstance(price, Rho):
         return 2 * math.sqrt(price.value) / sensitivity
     return float(price / sensitivity)

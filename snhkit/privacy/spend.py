@@ -23,8 +23,8 @@ class Spend:
     what : str
         A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
-        "parallel" if each record is in one of the noisy numbers only, so that all of them cost
-        epsilon once. Only ``noisy_histogram`` sets "parallel".
+        "parallel" if each record is counted in one of the noisy numbers only, so that all of them
+        together cost epsilon once. Only ``noisy_histogram`` sets "parallel".
     delta : Fraction
         The delta of the call: above 0 for the Gaussian noise of demonstrations.
     rho : Fraction
@@ -33,8 +33,8 @@ class Spend:
     Raises
     ------
     InputError
-        If epsilon or rho is not a Fraction, not exactly one of the two is positive, delta is not a
-        Fraction in [0, 1), or composition is another word.
+        If epsilon or rho is not a Fraction, if both or neither of them are positive, if delta is
+        not a Fraction in [0, 1), or if composition is another word.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Spend:
         what: str,
         composition: Literal["sequential", "parallel"] = "sequential",
     ) -> "Spend":
-        """Return the spend of a price: an epsilon for Laplace noise, a Rho for Gaussian noise."""
+        """Return a Spend of a price: an epsilon for Laplace noise, or a Rho for Gaussian noise."""
         if isinstance(price, Rho):
             return cls(Fraction(0), what, composition, rho=price.value)
         return cls(epsilon_share(price), what, composition)

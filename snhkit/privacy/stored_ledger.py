@@ -20,7 +20,7 @@ from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["StoredLedger", "read_ledger"]
 
-_FORMATS = {False: 1, True: 2}  # format 2 has a delta; earlier versions cannot read it
+_FORMATS = {False: 1, True: 2}  # key: whether the budget has a delta, which format 1 cannot hold
 
 
 class StoredLedger(Ledger):
@@ -35,8 +35,8 @@ class StoredLedger(Ledger):
         The file, which is created if it is missing. A second file, with ``.key`` added to its name,
         holds the secret key of the records' fingerprint. Keep both with the private records.
     records : CountSource
-        The private records, before they are bounded to the unit. A ledger that was made for other
-        records is refused.
+        All private records, including those beyond ``max_per_user``. A ledger that was made for
+        other records is refused.
     unit : PrivacyUnit
         The unit of privacy, the same at every opening. Only ``max_per_user`` may differ between
         openings, and only if the number of records is private: ``max_per_user`` then has no effect
@@ -132,7 +132,7 @@ class StoredLedger(Ledger):
             raise InputError(
                 f"{path}: the ledger belongs to other records, or to these records in another "
                 "region. Use another file for these records. For people who are in both datasets, "
-                "the spent budgets add up."
+                "the epsilons of both add up."
             )
         known = PrivacyUnit.restore(found["unit"])
         if not known.has_neighbours_of(unit):
@@ -184,8 +184,8 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     """
     if not Path(path).is_file():
         raise InputError(
-            f"{path}: there is no ledger. Give the path that was named as ledger=... or --ledger; "
-            "unless named, it is the path of --data with .ledger added."
+            f"{path}: there is no ledger. Give the path that was named as ledger=... or --ledger. "
+            "By default, the commands add .ledger to the path of --data."
         )
     with Journal(path).locked() as events:
         if not events:
@@ -199,7 +199,7 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
 
 
 def _described(budget: Budget) -> dict[str, Any]:
-    """Return the budget as JSON values of a ledger's first event."""
+    """Return the format and the budget as JSON values, for the first event of a ledger's file."""
     told = {"format": _FORMATS[bool(budget.delta)], "budget": str(budget.epsilon)}
     return told | ({"delta": str(budget.delta)} if budget.delta else {})
 

@@ -10,7 +10,7 @@ from snhkit.privacy.zcdp import epsilon_of, rounded
 
 __all__ = ["remaining", "spent"]
 
-_BELOW = 1 - 1e-8  # so that a charge of all that remains is not refused
+_BELOW = 1 - 1e-8  # rounds down, so that a charge of the whole remaining epsilon is not refused
 
 
 def spent(budget: Budget, entries: Iterable[Entry]) -> Fraction:
@@ -28,9 +28,9 @@ def remaining(budget: Budget, rho: Fraction, entries: Iterable[Entry]) -> Fracti
     budget : Budget
         The budget.
     rho : Fraction
-        The budget in zCDP.
+        The rho of the budget. Callers keep this number, since ``budget.rho`` computes it slowly.
     entries : iterable of Entry
-        The entries.
+        The entries of the ledger.
     """
     if not budget.delta:
         return budget.epsilon - spent(budget, entries)

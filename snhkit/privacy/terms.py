@@ -15,8 +15,8 @@ __all__ = ["Terms"]
 class Terms:
     """The public terms under which a method may measure private records.
 
-    ``PrivateDataset.release`` makes them. Nothing in them depends on private records, except a
-    number of records that was declared public.
+    ``PrivateDataset.release`` makes this object for each build. No value in it depends on private
+    records, except a number of records that was declared public.
 
     Parameters
     ----------
@@ -65,5 +65,5 @@ class Terms:
         return 1 if self.rho else 2
 
     def price(self, amount: Fraction) -> Fraction | Rho:
-        """Return an amount as the price of a measurement: a Rho if noise is Gaussian."""
+        """Return an amount of epsilon or rho as a price: a Rho if the noise is Gaussian."""
         return Rho(amount) if self.rho else amount

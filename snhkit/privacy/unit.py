@@ -122,7 +122,7 @@ class PrivacyUnit:
         """Return the unit that ``to_dict`` wrote to a file; untrusted values are checked."""
         unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
         if unknown or "kind" not in values:
-            wrong = f"has an unknown {unknown[0]!r}" if unknown else "has no 'kind'"
+            wrong = f"has an unknown key {unknown[0]!r}" if unknown else "has no 'kind'"
             raise InputError(f"the unit of privacy {wrong}.")
         return cls(**values)
 
@@ -137,7 +137,7 @@ class PrivacyUnit:
 
     @property
     def window_days(self) -> int | None:
-        """The number of days of a window; None if all records of a person are one unit."""
+        """The number of days of a window; None for the units "record" and "user"."""
         return None if self.kind == "record" else _days(self.kind)
 
     @property
@@ -160,7 +160,7 @@ class PrivacyUnit:
 
     @property
     def sentence_for_any_bound(self) -> str:
-        """The description in a ledger, whose releases may keep different numbers of records."""
+        """A description of the unit for a ledger, whose datasets may differ in ``max_per_user``."""
         if self.max_per_user is None or self.n_public:
             return self.sentence
         return f"all records of {self._one}"
@@ -204,7 +204,7 @@ class PrivacyUnit:
         return epsilon if rho else self.factor * epsilon
 
     def promise(self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE) -> str:
-        """Return a sentence with epsilon for neighbouring datasets and the unit that it hides.
+        """Return a sentence with the epsilon for neighbouring datasets and the unit that is hidden.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class PrivacyUnit:
         elif self.n_public:
             told += f" (2 x {written(epsilon)})"
         if delta and not rho:
-            # Group privacy: docs/privacy.md.
+            # The factor of delta follows from group privacy: see docs/privacy.md.
             more = f" x (1 + e^{written(epsilon)})" if self.n_public else ""
             told += f", delta = {written(delta)}{more}"
         return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"
@@ -288,7 +288,7 @@ class PrivacyUnit:
 
 
 def _days(kind: object) -> int | None:
-    """Return the number of days in a window for a kind of unit; None if the unit has all days."""
+    """Return the number of days in a window for a kind of unit; None for "user"."""
     if kind == "user":
         return None
     if isinstance(kind, str) and kind in _NAMED:

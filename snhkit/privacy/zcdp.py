@@ -152,12 +152,12 @@ def pure_rho(epsilon: Fraction) -> Fraction:
 
 
 def _offset(alpha: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
-    """Return the part of epsilon that does not depend on rho, for each order."""
+    """Return the terms of epsilon in the formula of ``rho_of`` that do not depend on rho."""
     return np.log1p(-1 / alpha) - (np.log(alpha) + np.log(float(delta))) / (alpha - 1)
 
 
 def _best_order(loss) -> NDArray[np.float64]:
-    """Return orders close to the one with the smallest loss."""
+    """Return three orders alpha close to the order with the smallest ``loss(alpha)``."""
     low, high = -12.0, 40.0  # logarithms of alpha - 1
     for _ in range(6):
         logs = np.linspace(low, high, 401)

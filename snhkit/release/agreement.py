@@ -7,7 +7,10 @@ __all__ = ["disagreement"]
 
 
 def disagreement(release: Release, private: Measurements) -> str:
-    """Return how a release differs from its measurements; an empty text if it agrees."""
+    """Return how a release differs from the measurements, or an empty text if it does not.
+
+    The text completes a sentence that begins with "build returned".
+    """
     if not isinstance(release, Release):
         return f"a {type(release).__name__}, not a Release."
     measured = {

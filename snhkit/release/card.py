@@ -10,7 +10,7 @@ __all__ = ["card_json", "card_markdown"]
 
 
 def card_json(release: Release) -> str:
-    """Return the card of a release as a JSON object: the description in its file, and more.
+    """Return the card of a release as the text of a JSON object.
 
     Parameters
     ----------
@@ -20,10 +20,11 @@ def card_json(release: Release) -> str:
     Returns
     -------
     str
-        The description of the file (docs/file_format.md) without the settings of the model; and
-        ``delta``, ``rho`` (0 without Gaussian noise), ``neighbours`` (what the release hides) and
-        ``epsilon_of_neighbours`` (at which epsilon), ``public`` (what the release does not hide),
-        ``warning`` and ``checksum`` (SHA-256 of the file).
+        The description in the release's file (docs/file_format.md) without the settings of the
+        model, and these further fields: ``delta``; ``rho``, 0 without Gaussian noise;
+        ``neighbours``, the change of the records that the release hides; ``epsilon_of_neighbours``,
+        the epsilon for this change; ``public``, what the release does not hide; ``warning``; and
+        ``checksum``, the SHA-256 of the file.
 
     Examples
     --------

@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 FORMAT = 1
-# No count or variance is larger, and up to this number all computed answers are finite.
+# The largest number in a file. Counts and variances are smaller, and answers that are computed from
+# numbers up to this one are finite.
 _LARGEST = 2**128
 _MOST_ARRAYS = 1_000
 # The limit on lists, objects and values, which take up to thirty times the memory of their text.
@@ -125,7 +126,7 @@ def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
     arrays : mapping of str to ndarray
         The arrays of the file.
     also_dtype : str or None
-        A further array type that the kind of model may hold.
+        A further array type that this kind of model may have.
     """
     for name, array in arrays.items():
         if array.dtype.name not in {*_DTYPES, also_dtype}:
@@ -151,7 +152,7 @@ def check_numbers(value: Any) -> None:
 
 
 def encoded_spend(spend: Spend) -> list[str]:
-    """Return a spend as texts: epsilon, what was bought and the composition, delta, and rho.
+    """Return a spend as a list of texts: epsilon, description, composition, delta and rho.
 
     Delta is left out if delta and rho are 0, and rho is left out if it is 0. Earlier versions of
     snhkit, which do not know delta or rho, refuse a spend that has these texts.
@@ -176,8 +177,10 @@ def decoded_spend(
 
 
 def fraction(name: str, text: str) -> Fraction:
-    """Return the fraction that a file writes as text; raise InputError if the text is not one."""
+    """Return the fraction that a text p or p/q stands for; raise InputError for other texts."""
     # Fraction("1e999999999") would take unbounded time and memory.
     if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
-        raise InputError(f"{name} must be written as p or p/q with at most 60 digits each.")
+        raise InputError(
+            f"{name} must be written as p or p/q with at most 60 digits each, not {text[:40]!r}."
+        )
     return Fraction(text)

@@ -30,16 +30,16 @@ __all__ = [
 ]
 
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
-"""Probabilities of the quantiles that the table holds."""
+"""The probabilities of the quantiles of errors in ``interval_table.json``."""
 
 CELLS = (0.1, 0.5, 2.0, 8.0, 40.0)
-"""Boundaries of the bins of the number of cells in a box."""
+"""Boundaries of the table's bins for the number of cells in a query."""
 
 ANSWERS = (-2.0, 0.5, 2.0, 6.0, 20.0, 60.0, 200.0, 1000.0)
-"""Boundaries of the bins of the answer times epsilon."""
+"""Boundaries of the table's bins for the answer times epsilon."""
 
 SIDES_M = (100.0, 300.0, 1_000.0)
-"""Boundaries of the bins of the side, in metres, of a square with the query's area."""
+"""Boundaries of the table's bins for the side, in metres, of a square with the query's area."""
 
 SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
 _ANY = "any"  # for methods that the table does not name
@@ -53,14 +53,14 @@ class Asked:
     answers : ndarray, shape (q,)
         Released counts.
     variance : ndarray, shape (q,)
-        Variance of the noise in records; nan where unknown.
+        Variance of the noise, in squared records; nan where unknown.
     area : ndarray, shape (q,)
         Area inside the region, in square metres.
     cells : ndarray, shape (q,)
         Number of the release's cells that the query covers; a partly covered cell counts as the
         covered fraction.
     epsilon : float
-        Epsilon per record.
+        The ``record_epsilon`` of the release.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Asked:
 
 
 def asked(release: "Release", queries: Any) -> Asked:
-    """Return the public properties of queries that choose the calibrated errors of their answers.
+    """Return the public properties of queries from which their intervals are computed.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
 
 
 def scales(asked: Asked) -> NDArray[np.float64]:
-    """Return the unit of errors of each query, in records, shape (q,).
+    """Return for each query the unit, in records, in which the table states errors, shape (q,).
 
     The unit is the square root of a sum of three terms: the variance of the noise, where it is
     known; the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the
@@ -180,13 +180,16 @@ def unmeasured(release: "Release") -> str:
     if release.method in _table()["quantiles"] or np.isfinite(release.standard_error(whole)[0]):
         return ""
     return (
-        f"The interval of {release.method} is not known: no theory gives the error of its counts, "
-        "and its errors on public cities are not in the table behind the intervals."
+        f"The interval of {release.method} is not known: there is no formula for the error of its "
+        "counts, and its errors on public cities were not measured."
     )
 
 
 def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return the number of a model's cells in each box, shape (q,), with fractions of cells."""
+    """Return the number of a model's cells in each box, shape (q,); partly covered cells count too.
+
+    A partly covered cell counts as the covered fraction of its area.
+    """
     cells = model.cells()
     inside = boxes.clipped()
     if isinstance(cells, Grid):

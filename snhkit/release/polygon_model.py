@@ -30,7 +30,7 @@ class PolygonModel:
     values : ndarray of int, shape (c + 1,)
         Noisy count of each district; the last is the count outside all districts.
     variance : float
-        Variance of the noise of each count.
+        Variance of the noise of each count, in squared records.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
     Returns
     -------
     ndarray
-        Variances in squared records; nan where no theory gives them.
+        Variances in squared records; nan where there is no formula for them.
     """
     cells = parts.cells()
     noise = getattr(parts, "noise_model", None)
@@ -44,7 +44,10 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _of_partition(cells: Partition, noise: CellNoise, shapes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return variances for an adaptive grid: noise of cells, and shared noise of coarse cells."""
+    """Return the variances of counts of polygons, shape (q,), from cells with ``CellNoise``.
+
+    Each variance is the sum of a part for the noise of cells and a part for coarse cells.
+    """
     owner, _, share = cover(cells, shapes)
     found = noise.variance * np.bincount(owner, share**2, len(shapes))
     coarse = noise.coarse
@@ -72,7 +75,10 @@ def _of_grid(
 
 
 def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -> float:
-    """Return the sum of weights times squared lengths of projections onto averages over blocks."""
+    """Return the noise variance of the count of a polygon (the formula is in ``BlockNoise``).
+
+    The polygon covers the fraction ``w`` of each cell from the column and row ``corner`` on.
+    """
     total = 0.0
     for row, b in zip(noise.weights, noise.blocks, strict=True):
         if any(row):
@@ -94,7 +100,7 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _grid_weights(
     grid: Grid, shapes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], list[tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Return the polygons that reach the grid, with the share of each cell that each covers."""
+    """Return the polygons that overlap the grid, and for each the result of ``_weights``."""
     owner, boxes, share = cover(grid, shapes)
     reached = np.unique(owner)
     return reached, [_weights(grid, boxes[owner == i], share[owner == i]) for i in reached]
@@ -103,7 +109,11 @@ def _grid_weights(
 def _weights(
     grid: Grid, boxes: RangeQueries, share: NDArray[np.float64]
 ) -> tuple[tuple[int, int], NDArray[np.float64]]:
-    """Return the first column and row of the cells under boxes, and the cells' shares."""
+    """Return the share of each cell that a polygon covers, from the boxes of ``cover``.
+
+    The result is the first column and row that the polygon reaches, and an array of shares whose
+    first entry belongs to this column and row.
+    """
     low = np.rint(np.stack([boxes.x, boxes.y]) / grid.cell_m).astype(np.int64)
     high = np.rint(np.stack([boxes.x1, boxes.y1]) / grid.cell_m).astype(np.int64)
     first, end = low.min(axis=1), high.max(axis=1)

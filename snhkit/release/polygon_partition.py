@@ -1,5 +1,6 @@
 """Declared polygons as a partition: each record is in one polygon, or outside all of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,8 @@ __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 OVERLAP_TOLERANCE = 1e-3
 """The largest allowed overlap of two polygons, as a share of the smaller one's area."""
 
-_SAME, _ROUNDING = 1e-4, 1e-6  # shares of an area that count as equal shapes, and as rounding
+_SAME = 1e-4  # shapes whose areas differ by a smaller share count as equal
+_ROUNDING = 1e-6  # areas that are a smaller share of the whole count as 0
 _RECORDS, _SHAPES = 65_536, 256  # records and shapes that are looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
@@ -28,8 +30,8 @@ class PolygonPartition:
     """Disjoint polygons in a region, and the cell "outside" for all other places.
 
     Every record belongs to exactly one cell: the first polygon, by order, that contains the record
-    or has the record on its border; "outside" if there is no such polygon. So one record changes
-    one count, and one epsilon pays for all counts.
+    or has the record on its border; "outside" if there is no such polygon. Therefore one record
+    changes only one count, and noise in all counts costs epsilon once.
 
     Parameters
     ----------
@@ -79,7 +81,8 @@ class PolygonPartition:
         if not 1 <= len(shapes) <= MAX_POLYGONS:
             raise InputError(f"there must be 1 to {MAX_POLYGONS:,} districts, not {len(shapes):,}.")
         if len(set(self.labels)) < len(self.labels):
-            raise InputError("a label of the districts occurs twice.")
+            twice = Counter(self.labels).most_common(1)[0][0]
+            raise InputError(f"the label {twice!r} occurs twice; give each district its own.")
         self.shapes = _multipolygons(shapes)
         shapely.prepare(self.shapes)
         areas = shapely.area(self.shapes)
@@ -95,9 +98,7 @@ class PolygonPartition:
 
     @classmethod
     def of(cls, region: Region, polygons: Polygons) -> "PolygonPartition":
-        """Cut declared polygons to a region.
-
-        Polygons are cut at the region's border; polygons outside the region are left out.
+        """Return the parts of declared polygons inside a region; other polygons are left out.
 
         Raises
         ------
@@ -163,7 +164,7 @@ class PolygonPartition:
         Returns
         -------
         shape, cell : ndarray of int, shape (p,)
-            The number of the shape and of the cell in each pair; cell c is "outside".
+            The number of the shape and of the cell in each of p pairs; cell c is "outside".
         share : ndarray, shape (p,)
             The share of the cell's area that lies in the shape. A shape that equals a polygon, up
             to a ten-thousandth of its area, covers exactly that polygon.
@@ -334,7 +335,7 @@ def _refuse_others(
     low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
     inside = (low_x >= 0) & (low_y >= 0) & (high_x <= region.side_m) & (high_y <= region.side_m)
     for wrong, told in (
-        (~inside, "reaches out of the region"),
+        (~inside, "extends beyond the region"),
         (~shapely.is_valid(shapes), "is not a valid polygon"),
         (~(areas > 0), "has no area"),
     ):

@@ -46,12 +46,12 @@ class Release:
     unit : PrivacyUnit
         The unit of privacy.
     n : int or None
-        The number of records: exact if it was declared public, noisy if it was bought, and None if
-        it was not needed.
+        The number of records: exact if the number is public, noisy if the method measured the
+        number, and None if the number is private and the method did not need it.
     replayable : bool
         Whether the noise came from a seed, in which case the release protects nobody.
     spends : tuple of Spend
-        The spends that make up epsilon.
+        The costs of the measurements, which add up to epsilon.
     model : Model
         The model that answers queries.
     versions : mapping
@@ -70,7 +70,7 @@ class Release:
 
     Notes
     -----
-    The paper's theta together with f-hat (Sec. 2.2).
+    A release is the paper's theta together with f-hat (Sec. 2.2).
     """
 
     method: str
@@ -113,8 +113,9 @@ class Release:
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
         inside it; a cell on the edge contributes the share of its area that is inside. The counts
-        of disjoint polygons therefore add up. SNH answers polygons from its trained map of cells;
-        with the paper's network, from blocks of its noisy grid.
+        of disjoint polygons therefore add up. ``SNH`` answers polygons from the cells of its
+        trained map. With the paper's network, there is no such map, and polygons are answered from
+        blocks of the noisy grid.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class Release:
         ------
         InputError
             If the boxes are given in another region, a shape is not a valid polygon, or no shape
-            reaches the region because of its coordinates.
+            reaches the region because coordinates are swapped or the CRS is wrong.
 
         Warns
         -----
@@ -161,7 +162,7 @@ class Release:
         Returns
         -------
         ndarray
-            Standard deviations; nan where no theory gives them, as for networks.
+            Standard deviations; nan where there is no formula for them, as for networks.
 
         Raises
         ------
@@ -320,7 +321,7 @@ class Release:
         return f"sha256:{hashlib.sha256(self.to_bytes()).hexdigest()}"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the release to one safetensors file, which contains no code."""
+        """Write the release to one safetensors file, which contains no code; return the path."""
         return write_whole(path, self.to_bytes())
 
     def card(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ __all__ = ["outside", "polygons_in"]
 
 _LONGEST_EDGE_M = 1_000  # the middle of such an edge moves by centimetres under a projection
 _AREAL = 2  # shapely's dimension of polygons
-_SLACK = 1.01  # coordinates may be beyond the globe's by this factor, from rounding
+_SLACK = 1.01  # rounding may leave degrees above 90 or 180 by up to this factor
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
@@ -101,7 +101,7 @@ def _checked(frame: object) -> tuple[NDArray[Any], "CRS"]:
     for row in np.flatnonzero(mixed):
         parts = shapely.get_parts(shapely.get_parts(shapes[row]))
         polygons = parts[shapely.get_dimensions(parts) == _AREAL]
-        if polygons.size:  # else it is refused as a collection
+        if polygons.size:  # a collection without polygons is refused below
             shapes[row] = shapely.union_all(polygons)
     _refuse_other_shapes(shapes)
     return shapes, frame.crs
@@ -149,7 +149,10 @@ def _refuse_long_way_round(shapes: NDArray[Any], turn: float) -> None:
 def _refuse_misplaced(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float, crs: "CRS"
 ) -> None:
-    """Raise InputError if shapes miss the region because of their coordinates."""
+    """Raise InputError if shapes miss the region because coordinates are swapped or not in degrees.
+
+    ``nearby`` is the box in degrees around the region, and ``turn`` is 360 degrees.
+    """
     there = shapes[~shapely.is_empty(shapes)]
     if not there.size:
         return

@@ -30,7 +30,8 @@ def new_key(path: Path) -> Path:
     Parameters
     ----------
     path : Path
-        The file of the private key, in PEM; only its owner can read it. It must not exist.
+        The file of the private key, in PEM, which only its owner can read. The file must not exist
+        yet.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
     except (ValueError, TypeError):  # not PEM, or protected by a password
         key = None
     if not isinstance(key, kind):
-        raise InputError(f"{path}: not a private key as snhkit keygen writes it.")
+        raise InputError(f"{path}: not a private key that snhkit keygen wrote.")
     return key
 
 
@@ -166,7 +167,7 @@ def _public(path: Path) -> "Ed25519PublicKey":
     except ValueError:
         key = None
     if not isinstance(key, kind):
-        raise InputError(f"{path}: not a public key as snhkit keygen writes it (KEY.pub).")
+        raise InputError(f"{path}: not a public key (KEY.pub) that snhkit keygen wrote.")
     return key
 
 

@@ -156,7 +156,7 @@ def test_the_registered_method_uses_the_sizes():
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"ratio": 1}, "ratio must be below 1"),
+        ({"ratio": 1}, "ratio is a share of epsilon and must be below 1"),
         ({"ratio": 0}, "ratio must be a positive"),
         ({"order": 12}, "order must be a whole number from 0 to 11"),
         ({"order": -1}, "order must be a whole"),

@@ -83,7 +83,7 @@ REFUSED = {
     ),
     "release of a demonstration": (
         ["release", "--data", "t.csv", *WHERE, "--method", "dpsgd", "--epsilon", "1", "--out", "x"],
-        "a demonstration, not to publish",
+        "a demonstration and must not be published",
     ),
     "users without bound": (
         ["release", "--data", "t.csv", *WHERE, "--method", "ug", "--epsilon", "1", "--out", "x",

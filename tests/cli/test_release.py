@@ -115,8 +115,9 @@ def test_a_release_that_cannot_be_written_tells_what_was_spent(run, trips, tmp_p
     code, out, err = run(*words, "--out", "/dev/full")
     told = " ".join(err.split())
     assert (code, out) == (2, "")
-    assert "No space left on device). Its epsilon is spent, and the release is lost." in told
+    lost = "The epsilon of the release is spent, and the release is lost."
+    assert f"No space left on device). {lost}" in told
     assert "Ledger t.csv.ledger: Privacy budget: epsilon 9, spent 1, left 8" in told
     code, _, err = run(*words, "--out", "a.snh", "--page", "/dev/full")
     assert (code, (tmp_path / "a.snh").exists()) == (2, True)
-    assert "Its epsilon is spent, and a.snh was written." in " ".join(err.split())
+    assert "The epsilon of the release is spent, and a.snh was written." in " ".join(err.split())

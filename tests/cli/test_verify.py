@@ -83,8 +83,8 @@ def test_an_entry_that_says_something_else_is_refused(run, tmp_path, monkeypatch
     run(RELEASE + "a.snh")
     ledger = privacy.read_ledger(tmp_path / "t.csv.ledger")
     for change, told in (
-        ({"epsilon": ledger.entries[0].epsilon / 2}, "epsilon is 1/2, but entry 1"),
-        ({"who": "UniformGrid"}, "method is Identity, but entry 1 of the ledger says UniformGrid"),
+        ({"epsilon": ledger.entries[0].epsilon / 2}, "epsilon is 1/2, but 1/4 in entry 1"),
+        ({"who": "UniformGrid"}, "method is Identity, but UniformGrid in entry 1 of the ledger"),
         ({"replayable": True}, "replayable is False"),
     ):
         changed = privacy.read_ledger(tmp_path / "t.csv.ledger")

@@ -24,9 +24,9 @@ def test_boxes_are_those_of_the_published_entropies():
 
 
 def test_a_misspelling_is_met_with_what_is_near():
-    with pytest.raises(InputError, match=r"did you mean san_francisco\? There are: fargo, "):
+    with pytest.raises(InputError, match=r"did you mean san_francisco\? The cities are: fargo, "):
         city("san fransisco")
-    with pytest.raises(InputError, match=r"'x{60}'\. There are: "):
+    with pytest.raises(InputError, match=r"'x{60}'\. The cities are: "):
         city("x" * 10_000)
 
 

@@ -137,7 +137,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path):
     for name, told in (
         ("wards.gpkg", "not a GeoPackage; rename the file"),
         ("wards.geojson", "could not be read as GeoJSON"),
-        ("wards.shp", r"polygons come in a .geojson, .json, .gpkg or .parquet file; geopandas"),
+        ("wards.shp", r"polygons are read from .geojson, .json, .gpkg or .parquet files"),
     ):
         path = tmp_path / name
         path.write_text('<OGRVRTDataSource><OGRVRTLayer name="x"/></OGRVRTDataSource>')

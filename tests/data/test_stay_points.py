@@ -69,7 +69,7 @@ def test_distances_are_those_of_the_ground():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"lat": [1, None]}, "row 1: lat is missing"),
+        ({"lat": [1, None]}, "row 1 .counted from 0.: lat is missing"),
         ({"time": ["noon", "one"]}, "pandas.to_datetime"),
     ],
 )

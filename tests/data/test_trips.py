@@ -37,7 +37,7 @@ def test_bad_input_is_named(trace):
         trip_points(trace, at="middle")  # pyright: ignore
     trace = trace.reset_index(drop=True)
     trace.loc[3, "occupied"] = 7
-    with pytest.raises(InputError, match="row 3: occupied must be 0 or 1"):
+    with pytest.raises(InputError, match=r"row 3 .counted from 0.: occupied must be 0 or 1"):
         trip_points(trace)
 
 

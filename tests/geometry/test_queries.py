@@ -218,5 +218,5 @@ class TestGeoDataFrame:
     def test_a_shape_that_is_no_box_is_named(self):
         triangle = Polygon([(-122.44, 37.76), (-122.43, 37.76), (-122.43, 37.77)])
         shapes = [box(-122.44, 37.76, -122.43, 37.77), triangle]
-        with pytest.raises(InputError, match=r"box 1: shape .* must be a box"):
+        with pytest.raises(InputError, match=r"row 1 .counted from 0.: the .* is not a rect"):
             RangeQueries.from_geodataframe(CITY, gpd.GeoDataFrame(geometry=shapes, crs=4326))

@@ -56,5 +56,5 @@ class TestFile:
         ids=str,
     )
     def test_what_is_wrong_is_refused(self, arrays):
-        with pytest.raises(InputError, match="noise along axes has one array"):
+        with pytest.raises(InputError, match="noise must have one array"):
             GridModel.restore(CITY, {"values": np.ones((8, 8))} | arrays, self.model.settings())

@@ -76,7 +76,7 @@ class TestFile:
     @pytest.mark.parametrize("coarse", [np.ones(3), np.ones((2, 3)), np.ones((0, 0))])
     def test_wrong_weights_are_refused(self, coarse):
         arrays = self.model.arrays() | {"noise": coarse}
-        with pytest.raises(InputError, match="of the noise must be square"):
+        with pytest.raises(InputError, match="array 'noise' must be square"):
             PartitionModel.restore(CITY, arrays, self.model.settings())
 
     def test_arrays_that_nothing_asks_for_are_refused(self):

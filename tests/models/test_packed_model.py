@@ -228,7 +228,7 @@ class TestFile:
         ids=lambda a: "-".join(f"{k}{v.shape}{v.dtype}" for k, v in a.items()),
     )
     def test_other_arrays(self, arrays, tmp_path):
-        assert "'counts', a row of bytes" in refusal(written(tmp_path, arrays=arrays))
+        assert "'counts' of bytes" in refusal(written(tmp_path, arrays=arrays))
 
     @pytest.mark.parametrize("kind", ["int8", "uint16", "uint64", "bool"])
     def test_types_no_release_uses(self, kind, tmp_path):
@@ -280,5 +280,5 @@ class TestFile:
             tracemalloc.stop()
 
     def test_restoring_says_no_in_its_own_words(self):
-        with pytest.raises(InputError, match="a row of bytes"):
+        with pytest.raises(InputError, match="'counts' of bytes"):
             PackedGridModel.restore(CITY, {}, {"m": 2, "bytes": 2, "unit": 1.0})

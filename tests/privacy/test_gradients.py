@@ -141,7 +141,7 @@ def test_the_gradient_is_that_of_the_squared_error():
 
 def test_each_sum_is_paid_for_and_has_at_most_a_batch():
     gradients = NoisyGradients([5, 9, 1], np.zeros((1, 2)), batch=2, clip=1)
-    with pytest.raises(InputError, match="at most 2 boxes in a sum, not 3"):
+    with pytest.raises(InputError, match="at most 2 boxes, not 3"):
         gradients.sum(np.arange(3), np.zeros(3), np.zeros((3, 2)))
     gradients.sum(np.arange(2), np.zeros(2), np.zeros((2, 2)))
     with pytest.raises(BudgetExceeded, match="used up"):

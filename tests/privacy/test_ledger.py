@@ -197,5 +197,5 @@ def test_a_forked_child_cannot_charge_a_ledger_in_memory():
     command = [sys.executable, "-c", FORKED]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     refused, parent = found.splitlines()
-    assert refused.endswith("keep it in a file (ledger=...). Nothing was spent. 0")
+    assert refused.endswith("keep the ledger in a file (ledger=...). Nothing was spent. 0")
     assert parent == "3/5"

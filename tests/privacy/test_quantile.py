@@ -188,7 +188,7 @@ class TestDataset:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"n": "public"}, "cannot be bought if n is public"),
+            ({"n": "public"}, "cannot be a NoisyQuantile if n is public"),
             ({"unit": "record"}, "takes no max_per_user"),
             ({"unit": "user-day"}, "needs the time of each record"),
             ({"n": "secret"}, "n must be 'public' or 'private'"),

@@ -228,7 +228,7 @@ class TestFile:
             ({"coordinates": np.zeros((10, 3))}, "coordinates must be 64-bit floats"),
             ({"coordinates": np.zeros((10, 2), np.float32)}, "coordinates must be 64-bit floats"),
             ({"coordinates": np.zeros((10, 2))}, "valid polygon|has no area"),
-            ({"coordinates": np.full((10, 2), 1e9)}, "reaches out|valid"),
+            ({"coordinates": np.full((10, 2), 1e9)}, "extends beyond|valid"),
             ({"more": np.zeros(1)}, "districts have the arrays coordinates, rings"),
         ],
         ids=lambda value: str(value)[:60],
@@ -245,5 +245,5 @@ class TestFile:
             PolygonPartition.restore(CITY, ["a", "b"], arrays)
 
     def test_labels_must_differ(self):
-        with pytest.raises(InputError, match="label of the districts occurs twice"):
+        with pytest.raises(InputError, match="the label 'a' occurs twice"):
             PolygonPartition.restore(CITY, ["a", "a"], of(*TWO).arrays())

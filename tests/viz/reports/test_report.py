@@ -195,7 +195,7 @@ def test_the_longest_title_and_large_numbers_fit_into_80_columns(found):
 def test_the_ledger_is_shown(parsed):
     budget, neighbours = parsed.of("caption")
     assert budget == "Privacy budget: epsilon 2.2, spent 2.2, left 0"
-    assert "n is public, so at twice its epsilon" in neighbours
+    assert "one record replaced by another, at twice its epsilon" in neighbours
     assert parsed.cells[4 * 9 :].count("UniformGrid") == 2
 
 
