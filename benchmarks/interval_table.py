@@ -35,6 +35,7 @@ WIDTHS = {"identity": (0.5, 1, 2, 4), "hb2d": (1, 3)}
 
 QUICK = ("ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm", "dawa")
 SLOW = ("pgm", "denoised", "snh")
+ONE_SIZE = ("pgm", "denoised")  # measured on whole data sets only
 BOXES = 250
 LEAST = 120  # boxes of a bin
 ANY = ("ug", "identity", "ag", "privtree", "hb2d")  # stand for methods that were not measured
@@ -45,7 +46,7 @@ def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
 
     The releases are made by joblib, in the processes or on the cluster that the caller chose.
     """
-    sizes = SIZES[:1] if name in SLOW else SIZES
+    sizes = SIZES[:1] if name in ONE_SIZE else SIZES
     jobs = [
         (place, town, n, epsilon, factor)
         for (town, place), n, epsilon in itertools.product(towns.items(), sizes, EPSILONS)

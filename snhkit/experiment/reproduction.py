@@ -103,9 +103,7 @@ _COMPARED = ("ug", "ag", "privtree", "dawa", "identity", "snh", "denoised")
 
 
 def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
-    lines = {
-        title(key): (METHODS[key].builder(), effort) for key in (*_COMPARED, *effort.further)
-    }
+    lines = {title(key): (METHODS[key].builder(), effort) for key in (*_COMPARED, *effort.further)}
     lines[PAPERS_NETWORK] = (_paper(effort), effort.with_one_seed())
     return [
         Job(name, line, float(e), e, lambda p=place, b=builder, e=e, f=by: _error(p, b, e, f))
