@@ -16,6 +16,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SMALL = 12_000
 """The most records that a lecture has in the tests that are not slow."""
+QUICK = ("01_explore", "07_reproduce_the_paper")
 CHANGES = [("kansas_city", 0.05), ("miami", 0.4), ("kansas_city", 1.5)]
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -151,7 +152,11 @@ def test_every_exercise_is_in_a_lecture():
 
 
 @sockets
-@every_notebook
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=() if p.stem in QUICK else pytest.mark.slow) for p in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs_with_its_solutions_at_their_place(path, tmp_path):
     fewer = min(int(parameters(path).get("N", SMALL)), SMALL)
     notebook = changed(path, N=fewer, METHODS=("ug", "identity"), STEPS=250)
@@ -161,7 +166,7 @@ def test_a_notebook_runs_with_its_solutions_at_their_place(path, tmp_path):
         explorer_shows_what_code_did({cell.id: cell for cell in code(notebook)})
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @sockets
 @every_notebook
 def test_a_notebook_runs_as_it_is_with_nothing_filled_in(path, tmp_path):
@@ -171,7 +176,7 @@ def test_a_notebook_runs_as_it_is_with_nothing_filled_in(path, tmp_path):
     assert set(not_right(notebook)) == {cell.id for cell in checks}
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @sockets
 @pytest.mark.parametrize(("city", "epsilon"), CHANGES)
 @every_notebook

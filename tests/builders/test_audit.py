@@ -5,6 +5,7 @@ methods and the pairs of neighbours, and audits at length.
 """
 
 import runpy
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ TERMS: dict[str, Any] = BENCH["terms"]()
 WHOLE = ["UG", "Identity", "HB2D", "PGM", "HDMM", "Tessellation"]
 # Epsilon is shared among levels or with the structure, so one answer shows less.
 SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, blocks of 4", "DAWA, 16 blocks", "Privelet"]
+QUICK = ("UG", "Identity", "QuadTree")
+
+
+def quick_first(names: Iterable[str]) -> list[Any]:
+    """Return the names as parameters; only the quick ones are not marked slow."""
+    return [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in names]
 
 
 def audited(name: str, terms: str, pairs: list[str], epsilon: float, runs: int, **other) -> Audit:
@@ -28,7 +35,7 @@ def audited(name: str, terms: str, pairs: list[str], epsilon: float, runs: int, 
     return BENCH["audits"](name, some, epsilon, runs, **other)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", quick_first(METHODS))
 def test_no_more_than_promised(name):
     found = audited(name, "record, n bought", ["one or none", "two equal spots"], 1, 400)
     assert not found.refuted, found
@@ -39,14 +46,14 @@ def test_no_more_than_promised(name):
     assert not found.refuted, found
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", quick_first(WHOLE))
 def test_a_third_of_the_noise_would_be_caught(name):
     """The release is built for epsilon 3, while epsilon 1 is claimed."""
     runs = 400 * BENCH["SLOW"].get(name, 1)
     assert audited(name, "record, n bought", ["one or none"], 1, runs, built_for=3).refuted
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("name", quick_first(SHARED))
 def test_a_tenth_of_the_noise_would_be_caught(name):
     runs = 300 * BENCH["SLOW"].get(name, 1)
     assert audited(name, "record, n bought", ["one or none"], 1, runs, built_for=10).refuted
@@ -57,7 +64,7 @@ def test_users_who_get_the_noise_of_one_record_would_be_caught():
     assert audited("Identity", "user, n bought", ["three in one spot"], 1, 400, built_for=3).refuted
 
 
-@pytest.mark.parametrize("name", ["Identity", "AG", "PrivTree", "DAWA, blocks of 4"])
+@pytest.mark.parametrize("name", quick_first(["Identity", "AG", "PrivTree", "DAWA, blocks of 4"]))
 def test_an_attacker_knows_no_better_than_epsilon_allows_who_was_in_a_tiny_city(name):
     right, least = BENCH["attacks"](name, 1, 400)
     assert least <= largest_accuracy(1)

@@ -69,6 +69,7 @@ def plain_leaves(xy, side, epsilon, rng, depth=0):
     return sum(plain_leaves(quarter, half, epsilon, rng, depth + 1) for quarter in quarters)
 
 
+@pytest.mark.slow
 def test_trees_are_as_large_as_those_of_a_direct_implementation(records):
     """Welch's test at 1e-6; the four quarters of the region are the roots of the paper's trees."""
     rng = np.random.default_rng(5)

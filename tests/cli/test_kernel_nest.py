@@ -44,6 +44,7 @@ def ended(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_two_visitors_have_a_kernel_and_a_budget_each(tmp_path, monkeypatch):
     with nest(tmp_path) as folder:
         monkeypatch.setenv("JUPYTER_PATH", str(folder))
@@ -73,6 +74,7 @@ def test_two_visitors_have_a_kernel_and_a_budget_each(tmp_path, monkeypatch):
     assert ended(parent)
 
 
+@pytest.mark.slow
 def test_a_learned_release_is_built_without_jax_in_the_visitors_kernel(tmp_path, monkeypatch):
     with nest(tmp_path) as folder:
         monkeypatch.setenv("JUPYTER_PATH", str(folder))

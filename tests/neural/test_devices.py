@@ -35,6 +35,7 @@ np.savez(sys.argv[1], **found)
 """
 
 
+@pytest.mark.slow
 def test_the_work_is_shared_and_comes_to_the_same(tmp_path):
     """Two devices for each of two networks, halves of each batch on either."""
     assert mesh_shape(4, k=2, batch=64) == (2, 2)

@@ -84,6 +84,7 @@ def test_whole_blocks_are_nearly_exact(release, hills):
     np.testing.assert_allclose(release.answer(boxes), exact_counts(hills, boxes), rtol=5e-3)
 
 
+@pytest.mark.slow
 def test_the_papers_way_of_scaling_is_worse_far_from_trained_sizes(hills):
     """Below l it counts too many: a square of 10 m as 10 / 34 of one of 34 m, not its square."""
     small = rectangles(10, 10)
@@ -95,6 +96,7 @@ def test_the_papers_way_of_scaling_is_worse_far_from_trained_sizes(hills):
     np.testing.assert_allclose(ratio, 34.375 / 10, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "most"), [(26, 0.015), (60, 0.012), (99, 0.02), (10, 0.05)])
 def test_one_network_that_is_told_sizes_does_for_all(one, hills, width, most):
     assert error(one, hills, rectangles(width, width)) < most

@@ -19,6 +19,7 @@ import pytest
 import snhkit as snh
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(os.name == "nt", reason="Ctrl-C goes to a process group"),
     # Playwright's pipes and sockets are closed when its garbage is collected.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -255,6 +256,7 @@ def test_a_reload_offers_to_go_on(app, window):
 
 
 def test_ctrl_c_ends_the_app_and_its_kernels(app):
+    app.get(app.url.removeprefix(app.home))  # a visitor, for whom a kernel is started
     kernels = app.kernels()
     assert kernels
     assert app.interrupted() == 0

@@ -9,6 +9,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.browser,
     # Playwright's and the kernel client's sockets are closed when their garbage is collected.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

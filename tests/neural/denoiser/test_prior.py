@@ -198,6 +198,7 @@ class TestTurns:
         one, other = (prior._by_tiles(a, TOLD, 1, 2)[0] for a in (seen, turned))
         assert np.abs(np.asarray(prior._turned_back(jnp.asarray(other), turn)) - one).max() > 0.01
 
+    @pytest.mark.slow
     def test_the_mean_of_all(self):
         seen = planes(32)
 
