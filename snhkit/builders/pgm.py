@@ -32,7 +32,7 @@ class PGM:
     """The non-negative counts with sum n that fit a noisy grid and the sums of its blocks best.
 
     Noisy counts may be negative and need not add up to n. Fitting a probability distribution over
-    the cells to the noisy counts removes both faults, and thereby some of the noise. The fit is
+    the cells to the noisy counts removes both faults, and also some of the noise. The fit is
     post-processing, so it costs no epsilon. The sums of blocks of cells are fitted as well, because
     raising negative cells to zero would otherwise move counts from dense districts to empty ones.
 

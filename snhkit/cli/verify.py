@@ -18,7 +18,7 @@ __all__ = ["verify"]
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
-@click.option("--key", type=INPUT_FILE, help="Public key of whoever signed the release.")
+@click.option("--key", type=INPUT_FILE, help="Public key of the signer of the release.")
 @click.option("--signature", type=INPUT_FILE, help="Signature of the file [default: FILE.sig].")
 @click.option(
     "--ledger", type=INPUT_FILE, help="Ledger of the records; only the owner of the records has it."

@@ -71,7 +71,7 @@ class Polygons:
         InputError
             If ``frame`` is not a frame, has no coordinate reference system or no rows, lacks the
             column, has a label twice, or holds a shape that is not a valid polygon. The message
-            names the first such row and says how to mend the frame.
+            names the first such row and a way to repair the frame.
         """
         _refuse_other_frames(frame)
         shapes = shapely.force_2d(frame.geometry.to_numpy())
@@ -206,7 +206,7 @@ def _refuse_other_shapes(shapes: np.ndarray) -> None:
         raise InputError(
             f"row {row} (counted from 0) is not a valid polygon "
             f"({shapely.is_valid_reason(shapes[row])}); "
-            "frame.set_geometry(frame.make_valid()) mends the frame."
+            "frame.set_geometry(frame.make_valid()) repairs the shapes."
         )
 
 
@@ -227,10 +227,10 @@ def _labels(frame: PolygonFrame, label: str | None) -> tuple[str, ...]:
     labels = tuple(map(str, names))
     twice, times = Counter(labels).most_common(1)[0]
     if times > 1:
-        mend = (
+        repair = (
             "frame.reset_index(drop=True) numbers the rows"
             if label is None
             else f"frame.dissolve(by={label!r}, as_index=False) joins the rows of a label"
         )
-        raise InputError(f"the label {twice!r} occurs {times} times; {mend}.")
+        raise InputError(f"the label {twice!r} occurs {times} times; {repair}.")
     return labels

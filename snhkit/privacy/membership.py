@@ -20,7 +20,7 @@ def membership_accuracy(
     *,
     confidence: float = 0.99,
 ) -> tuple[float, float]:
-    """Return how often an attacker tells two inputs apart, and a lower bound on that probability.
+    """Return how often an attacker distinguishes two inputs, and a lower bound on the probability.
 
     The attacker knows both inputs, sees the output for one of them, and guesses which input it was.
     Each input is used in half of the cases. ``largest_accuracy`` returns the largest accuracy that

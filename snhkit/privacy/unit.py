@@ -147,7 +147,7 @@ class PrivacyUnit:
 
     @property
     def factor(self) -> int:
-        """The number by which epsilon is multiplied for neighbours: 2 if n is public, else 1."""
+        """The factor of epsilon for neighbouring datasets: 2 if n is public, otherwise 1."""
         return 2 if self.n_public else 1
 
     @property

@@ -25,8 +25,8 @@ def card_lines(release: "Release") -> dict[str, str]:
     } | getattr(release.model, "remarks", dict)()
     if release.epsilon > _LARGE_EPSILON:
         lines["Caution"] = (
-            f"epsilon = {written(release.epsilon)} hides next to nothing: a result may be "
-            f"e^{written(release.epsilon)} times as probable with somebody's record as without "
+            f"epsilon = {written(release.epsilon)} protects almost nothing: a result may be "
+            f"e^{written(release.epsilon)} times as probable with a person's record as without "
             "it. Usual values are 0.1 to 1."
         )
     # The warning belongs to the kind of model, so a file cannot leave it out.

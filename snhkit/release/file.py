@@ -155,7 +155,7 @@ def encoded_spend(spend: Spend) -> list[str]:
     """Return a spend as a list of texts: epsilon, description, composition, delta and rho.
 
     Delta is left out if delta and rho are 0, and rho is left out if it is 0. Earlier versions of
-    snhkit, which do not know delta or rho, refuse a spend that has these texts.
+    snhkit cannot read delta or rho, and refuse a spend that has these texts.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
     if spend.rho:

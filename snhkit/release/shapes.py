@@ -66,7 +66,7 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     nearby = west - pad_x, south - pad_y, east + pad_x, north + pad_y
     turn = _full_turn(crs)
     if turn:
-        _refuse_long_way_round(shapes, turn)
+        _refuse_wide_edges(shapes, turn)
     cut = _cut(shapes, nearby, turn)
     longest = _LONGEST_EDGE_M / region.side_m * max(east - west, north - south)
     near = gpd.GeoSeries(cut, crs=crs)
@@ -127,7 +127,7 @@ def _cut(
     return found
 
 
-def _refuse_long_way_round(shapes: NDArray[Any], turn: float) -> None:
+def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
     """Raise InputError if an edge spans more than 180 degrees of longitude.
 
     Such an edge was probably meant to cross the antimeridian, but runs the other way round.

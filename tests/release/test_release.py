@@ -69,7 +69,9 @@ class TestCard:
         card = told(city, epsilon=price, spends=(Spend(price, "cells"),)).card().get("Caution", "")
         assert bool(card) == cautioned
         if cautioned:
-            assert card.startswith(f"epsilon = {epsilon} hides next to nothing: a result may be e^")
+            assert card.startswith(
+                f"epsilon = {epsilon} protects almost nothing: a result may be e^"
+            )
 
     def test_html_is_escaped(self, city):
         evil = "<script>alert('1')</script>"
