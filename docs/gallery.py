@@ -2,11 +2,10 @@
 
     python docs/gallery.py [notebook ...]
 
-runs each notebook in Voila, photographs that cell's output in Chromium, and writes
-docs/gallery/NAME.png (below 200 kB) and the README's table of them, with the caption that stands
-in the cell's metadata. It wants Chromium (on the path
-or in SNHKIT_CHROMIUM) and the extra "test", and ends with an error that names every notebook
-without a picture.
+runs each notebook in Voila, takes a picture of that cell's output in Chromium, and writes
+docs/gallery/NAME.png (below 200 kB) and the README's table of pictures, with the caption in the
+cell's metadata. The command needs Chromium (on the path or in SNHKIT_CHROMIUM) and the extra
+"test". It ends with an error that names every notebook without a picture.
 """
 
 import io

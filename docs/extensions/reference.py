@@ -1,8 +1,8 @@
 """Sphinx extension that writes the API reference: a page for each public module.
 
-The names of ``snhkit`` itself stand in the order of ``snhkit/__init__.pyi``, under the room that
-each comes from; the pages of the other modules have what only they export. So the reference lists
-every public name, and no list of names is kept by hand.
+The names of ``snhkit`` itself are in the order of ``snhkit/__init__.pyi``, by the subpackage that
+each comes from. The pages of the other modules have the names that only they export. The reference
+thus lists every public name, and no list of names is maintained by hand.
 """
 
 import ast
@@ -28,14 +28,14 @@ HOMES = (
     "snhkit.widgets",
     "snhkit.teaching",
 )
-"""Modules whose names are public, beside ``snhkit``."""
+"""The modules with public names in addition to ``snhkit``."""
 
 SECTIONS = {
     "Regions and boxes": ("geometry",),
     "Records": ("data", "dataset", "privacy"),
     "Releases": ("release", "loading", "experiment"),
     "Methods": ("builders",),
-    "Methods that learn, and their parts": ("neural", "select"),
+    "Methods with networks, and ParamSelect": ("neural", "select"),
     "Maps and the explorer": ("viz.maps", "widgets"),
     "Exceptions": ("errors",),
 }
@@ -59,10 +59,11 @@ def index() -> str:
     rows = [f"| [{home}]({home}.md) | {sentence(home)} |" for home in ("snhkit", *HOMES)]
     tree = ["```{toctree}", ":hidden:", "", "snhkit", *HOMES, "```"]
     says = (
-        "Everything a user needs is a name of `snhkit` itself. Parts that lectures and experts use"
+        "Most users need only the names of `snhkit` itself. The other modules have names that "
+        "lectures and special uses need."
     )
-    lines = ["# API reference", "", f"{says} have homes of their own.", "", *tree, ""]
-    return "\n".join([*lines, "| module | what it holds |", "|---|---|", *rows, ""])
+    lines = ["# API reference", "", says, "", *tree, ""]
+    return "\n".join([*lines, "| module | content |", "|---|---|", *rows, ""])
 
 
 def front() -> str:
