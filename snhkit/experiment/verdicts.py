@@ -1,4 +1,8 @@
-"""Tests of whether measured figures agree with the paper's findings."""
+"""Functions that test whether a measured figure agrees with a finding of the paper.
+
+Each function takes the points of a figure, a table with the columns ``data``, ``line``, ``x``,
+``epsilon`` and ``value``, and returns whether they agree and a sentence with the numbers.
+"""
 
 from typing import Any
 
@@ -22,13 +26,13 @@ __all__ = [
 
 
 PAPERS_NETWORK = "Paper's network, short training"
-"""The name of the line of SNH with the paper's fully connected network."""
+"""The name of the plotted line of SNH with the paper's fully connected network."""
 
 _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the four other methods, and a sentence with the numbers."""
+    """Return whether SNH's error is below those of UG, AG, PrivTree and DAWA at every point."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
@@ -47,7 +51,7 @@ def _ratio(one, other) -> float:
 
 
 def falls(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls along the axis, and a sentence with the numbers."""
+    """Return whether each line's last value is below its first value, and the numbers."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
     told = ", ".join(f"{k} {a:.3f} to {b:.3f}" for (k, a), b in
@@ -56,7 +60,7 @@ def falls(table: Any) -> tuple[bool, str]:
 
 
 def falls_and_snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls, and SNH is below the paper's other methods."""
+    """Return whether each line falls and SNH is below UG, AG, PrivTree and DAWA everywhere."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     below = wide["SNH"] < wide[_OTHERS].min(axis=1)
     agrees, told = falls(table)
@@ -66,14 +70,17 @@ def falls_and_snh_least(table: Any) -> tuple[bool, str]:
 
 
 def rises(table: Any) -> tuple[bool, str]:
-    """Return whether each line rises along the axis, and a sentence with the numbers."""
+    """Return whether each line's last value is above its first value, and the numbers."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     return bool((ordered.last() > ordered.first()).all()), told
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH is below the others, by less as epsilon grows, and the numbers."""
+    """Return whether SNH has the least error everywhere, with a smaller lead at large epsilon.
+
+    The lead is the ratio of SNH's error to that of ``Identity@ParamSelect``.
+    """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
     told = "; ".join(
@@ -94,7 +101,7 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether ParamSelect's width is better than UG's at each epsilon, and the numbers."""
+    """Return whether SNH has a smaller error with ParamSelect's cell width than with UG's."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at {x:g}" for x, value in ratio.items())
@@ -102,7 +109,10 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the minimum lies inside the axis and near ParamSelect's, and the numbers."""
+    """Return whether the error is smallest at a middle width, and near it at ParamSelect's width.
+
+    Near means at most a tenth above the smallest error.
+    """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
         chosen = part.line.str.startswith("ParamSelect")
@@ -116,7 +126,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether depth helps, with the minimum below the greatest depth, and the numbers."""
+    """Return whether more layers help, but the most layers do not give the least error."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")
@@ -128,7 +138,7 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether SNH costs less than in the paper, and a sentence with the numbers."""
+    """Return whether SNH needs less time and space than in the paper, and the numbers."""
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs a query, "
         f"{part.value.iloc[2]:.2f} MB"

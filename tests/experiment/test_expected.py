@@ -76,10 +76,13 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
-            ({"n": 10**9}, "n epsilon = 200,000,000 is outside the table"),
+            ({"n": 10**9}, "n times epsilon = 200,000,000 is outside the table"),
             ({"epsilon": 0}, "epsilon must be"),
             ({"sizes_m": (1, 2)}, "sizes_m must be"),
-            ({"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)}, "regions of"),
+            (
+                {"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)},
+                "not 900 m",
+            ),
         ],
     )
     def test_what_the_table_does_not_hold_is_refused(self, changes, match):

@@ -128,7 +128,7 @@ def test_what_cannot_be_added_to_is_refused_in_words(two_releases, city):
     assert base_map(city, m=Mine(tiles=None))
     with pytest.raises(InputError, match=r"m must be a folium\.Map, not an object of type str"):
         compare_map(two_releases, m="map")
-    with pytest.raises(InputError, match="leave them out with m="):
+    with pytest.raises(InputError, match="leave them out if you give m"):
         compare_map(two_releases, m=folium.Map(tiles=None), tiles="OpenStreetMap")
     with pytest.raises(InputError, match="has a layer called 'Exact' already"):
         compare_map(two_releases, m=compare_map(two_releases))
