@@ -1,8 +1,8 @@
 """Ctrl-C at many instants of ``snhkit release``: python benchmarks/interrupts.py [--help].
 
-Releases the records of an invented file again and again over the same file, and sends SIGINT at
-instants that are spread evenly over the time that a release takes. Prints, as Markdown, how the
-processes ended, and what was left: files that are not whole, temporary files, and charges that the
+Runs ``snhkit release`` on an invented file many times, always with the same output file, and sends
+SIGINT at instants that are spread evenly over the time that a release takes. Prints, as Markdown,
+how the processes ended, and what was left: incomplete files, temporary files, and charges that the
 ledger has twice or not at all.
 """
 
