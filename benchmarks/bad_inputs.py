@@ -56,12 +56,12 @@ def release(region: snh.Region = CITY) -> snh.Release:
 
 
 def box(west: float, south: float, east: float, north: float) -> shapely.Polygon:
-    """Return a box in degrees."""
+    """Return a polygon with the given bounds in degrees."""
     return shapely.box(west, south, east, north)
 
 
 def districts(*shapes: Any, **columns: Any) -> gpd.GeoDataFrame:
-    """Return districts in degrees."""
+    """Return a frame of polygons given in degrees, with further columns."""
     return gpd.GeoDataFrame(columns, geometry=list(shapes), crs=4326)
 
 

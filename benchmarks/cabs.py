@@ -28,7 +28,7 @@ SMALL_M, LARGE_M = (25.0, 100.0), (1_000.0, 5_000.0)
 
 
 def cabs(folder: Path) -> snh.Points:
-    """Return the private records."""
+    """Return the records of San Francisco's taxis, the private records of this benchmark."""
     return snh.read_points(folder / "sf_cabs.npy", CITY)
 
 

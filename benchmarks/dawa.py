@@ -39,7 +39,7 @@ class Exam:
     epsilon: str
 
     def error(self, builder: snh.DAWA, draws: int) -> float:
-        """Return the mean relative error over draws of the noise."""
+        """Return the mean relative error of the boxes, averaged over several draws of the noise."""
         found = []
         for seed in range(draws):
             release = self.data.release(

@@ -86,7 +86,7 @@ def mean(
     draws: int,
     public: snh.Points | None = None,
 ):
-    """Return the columns of a builder, averaged over several draws of the noise."""
+    """Return the numbers of ``Task.measured`` for a builder, averaged over draws of the noise."""
     releases = (data.release(builder, epsilon=epsilon, public=public) for _ in range(draws))
     return np.mean([task.measured(release) for release in releases], axis=0)
 

@@ -105,7 +105,10 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
 
 
 def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
-    """Print the fitted factor for the default width, with equal weights for all cities."""
+    """Print the fitted coefficients of ``narrowing`` and the errors that they give.
+
+    All cities have equal weights.
+    """
     losses = smoothed(table.to_numpy())
     losses -= losses.min(axis=1, keepdims=True)
     even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T

@@ -50,7 +50,9 @@ PLACES = {
     "chicago_foursquare_checkins.csv.gz": [(41.89, -87.64)],
 }
 SYNTHETIC = ("tulsa", "phoenix", "chicago", "salt_lake", "houston", "miami")
-WEIGHTS = {"synthetic": 150.0, "least": 160.0, "most": 480.0, "checkins": 350.0}  # in the draw
+WEIGHTS = {"synthetic": 150.0, "least": 160.0, "most": 480.0, "checkins": 350.0}
+"""The weights of kinds of cities when a random city is drawn."""
+
 LEAST_RECORDS = 1_200
 BLURRED, BLURRED_CHECKINS = 0.4, 0.15  # shares of crops whose positions are blurred
 BLUR_M = (3.0, 40.0)
@@ -61,7 +63,7 @@ class City(NamedTuple):
     """The points of a public or synthetic city, from which crops are cut."""
 
     xy: NDArray[np.float64]  # metres around the centre, sorted by x
-    weight: float  # in the draw
+    weight: float  # the probability of a draw is in proportion to this weight
     blurred: float  # the share of crops whose positions are blurred
 
 

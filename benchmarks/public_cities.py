@@ -13,7 +13,7 @@ SIDES_M = (13_200.0, 6_600.0)
 
 
 class Source(NamedTuple):
-    """A file of records, the centre of a region, a file of public points, and what rows are."""
+    """A file of records, the centre of a region, a file of public points, and a word for rows."""
 
     file: str
     lat: float

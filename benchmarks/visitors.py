@@ -123,7 +123,7 @@ class Visitor:
 
 
 async def watched(server: psutil.Process, found: list[float]) -> None:
-    """Append the memory of the server every second."""
+    """Append the memory of the server, in MB, to ``found`` every second."""
     while True:
         found.append((await asyncio.to_thread(pss_mb, server))[0])
         await asyncio.sleep(1)

@@ -33,7 +33,7 @@ class Plan:
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
-        The epsilons; each method is built once at each of them.
+        Values of epsilon. Each method is built once at each value.
     sizes_m : (float, float)
         Smallest and largest query size in metres, for methods that prepare for sizes.
     cell_m : float, "bought" or "auto", optional

@@ -42,14 +42,15 @@ class Prior:
     """A convolutional network, trained on public cities, that denoises a grid of counts.
 
     ``benchmarks/train_denoiser.py`` trained the network on public and synthetic cities with noise
-    of many scales. The cities were varied: records were left out at random, and maps were rotated
-    and zoomed. The file of weights comes with snhkit; docs/denoiser.md describes the training data.
+    of many scales. To vary the cities, records were left out at random, and maps were rotated and
+    zoomed. The file of weights comes with snhkit; docs/denoiser.md describes the training data.
 
     Parameters
     ----------
     turns : int
         The number of rotated and mirrored copies of the grid, from 1 to 8, over which results are
-        averaged. If m by m cells times copies exceed 2 * 1,024**2, fewer copies are used.
+        averaged. Large grids are averaged over fewer copies: about 2 * 1,024**2 / m**2 for m by m
+        cells, but at least 1.
 
     Raises
     ------
@@ -158,8 +159,9 @@ def _drawn(
 def _by_tiles(
     planes: Float32[np.ndarray, "m m 5"], told: Float32[np.ndarray, " 8"], turns: int, split: int
 ) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
-    """Return counts, shape (s m, s m) for ``split`` s, and the other outputs, shape (m, m, 3).
+    """Return denoised counts of the parts of cells, and the network's further outputs.
 
+    The shapes are (s * m, s * m), where s is ``split``, and (m, m, 3).
     The network processes the grid in tiles of one shape, so that the memory that the network needs
     does not grow with the grid.
     """

@@ -11,7 +11,7 @@ __all__ = ["projected", "reconciled", "settled"]
 LEAST = 2.5e-4
 """The count, in noise scales, that is added to each cell before a block is scaled to its sum."""
 
-_STEPS, _CLOSE = 30, 1e-6  # iterations at most, and the relative difference at which they end
+_STEPS, _CLOSE = 30, 1e-6  # the most iterations, and the relative difference at which they end
 _CLIP = 8.0  # bound on the logarithms that the network returns for blocks
 _FLOOR = 1e-3  # in noise scales, so that no block is empty
 
@@ -72,7 +72,7 @@ def projected(
 
     These sums minimise the squared differences from the noisy sums, each divided by the variance of
     its noise. To find them, an amount proportional to its variance is subtracted from each sum, and
-    negative results are replaced by 0, repeatedly until the target is met.
+    negative results are replaced by 0. Newton's method finds the amounts that meet the target.
 
     Parameters
     ----------

@@ -114,7 +114,10 @@ class NetworkModel(UnknownNoise):
             raise InputError(f"scale must be positive and finite, not {scale}.")
         network = network_from(settings["network"])
         if not isinstance(network, MLP):
-            raise InputError(f"a {network.name} network cannot answer for squares of all sizes.")
+            raise InputError(
+                f"network must be an {MLP.name!r}, not a {network.name!r}, which cannot answer for "
+                "squares of all sizes."
+            )
         network = network.bound(region.side_m, cells=0)
         refuse_large(network)
         expected = jax.eval_shape(partial(network.init, inputs=INPUTS), jax.random.key(0))

@@ -38,9 +38,9 @@ class Augmentation:
     scale : float
         The number of records that one unit of a network's output stands for.
     smoothing : float
-        psi in records.
+        The paper's psi, the smoothing of relative errors, in records.
     clip : bool
-        Whether negative labels count as 0.
+        Whether negative labels are set to 0.
     """
 
     table: SummedArea

@@ -101,7 +101,10 @@ class SNHModel(UnknownNoise):
         return GridModel(self._block_table.grid, self.blocks)
 
     def remarks(self) -> dict[str, str]:
-        """Return lines for the card of a release: how polygons are answered if there is no map."""
+        """Return further lines for the card of a release.
+
+        Without a map, a line states that polygons are counted with blocks.
+        """
         if self._map_table is not None:
             return {}
         return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}

@@ -89,7 +89,7 @@ class Scattered:
     smoothing : Array
         The psi of relative errors, in units of the output scale.
     clip : bool
-        Whether negative labels count as 0.
+        Whether negative labels are set to 0.
     sized : bool
         Whether the size is an input of the networks.
     """
