@@ -67,7 +67,7 @@ METHODS: dict[str, Any] = {
 DELTA = Fraction(1, 100)
 """The delta of the methods with Gaussian noise; large, so that few runs can show something."""
 SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
-"""How many times fewer runs a method gets."""
+"""The factor by which the number of runs is divided for slow methods."""
 
 
 @dataclass(frozen=True)

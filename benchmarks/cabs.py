@@ -146,7 +146,7 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=list(snh.METHODS), choices=snh.METHODS)
-    parser.add_argument("--table", choices=("small", "large", "cost"), help="one of the three")
+    parser.add_argument("--table", choices=("small", "large", "cost"), help="print this table only")
     parser.add_argument("--cost-of", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cost_of is not None:

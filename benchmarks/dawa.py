@@ -50,7 +50,7 @@ class Exam:
         return float(np.mean(found))
 
     def variant(self, sizes_m: tuple[float, float], change: dict) -> snh.DAWA:
-        """Return DAWA for the sizes, with one choice changed."""
+        """Return DAWA for squares of the given sizes, with one setting changed."""
         if "old" in change:
             return snh.DAWA(order=10, block=256, caution=0, sizes_m=sizes_m)
         usual, side_m = snh.DAWA(sizes_m=sizes_m), self.data.region.side_m

@@ -78,7 +78,7 @@ def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def falling(logs: NDArray[np.float64]) -> list[int]:
-    """Return the index of the width chosen for each epsilon, such that widths never grow with it.
+    """Return the index of the width for each epsilon; widths do not grow with epsilon.
 
     The chosen widths have the least sum of ``logs``, shape (epsilon, width).
     """
@@ -95,7 +95,7 @@ def falling(logs: NDArray[np.float64]) -> list[int]:
 
 
 def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
-    """Return the bought evenness, log(n epsilon), and the logarithm of the default width."""
+    """Return the evenness as ``narrowing`` gets it, log(n epsilon) and log(default width)."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)

@@ -34,7 +34,7 @@ THEIRS = {
 """Names in the file of the authors' errors. Their DAWA also exists with whole counts in cells."""
 
 WORKLOADS = {"small": (1, 8), "large": (16, 96)}
-"""Sides of the boxes in cells, which DAWA and HDMM may know."""
+"""Smallest and largest side of the boxes, in cells, for which DAWA and HDMM are prepared."""
 
 
 def points(counts: np.ndarray, seed: int = 0) -> snh.Points:

@@ -31,7 +31,7 @@ PROGRAM = "from snhkit.cli.main import main; main()"
 
 
 def started(words: list[str], folder: Path) -> subprocess.Popen[str]:
-    """Start the command line in a folder."""
+    """Start a command of snhkit in a folder, and return its process."""
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-W", "ignore", "-c", PROGRAM, *words],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -61,7 +61,7 @@ def measured(
 
 
 def terms(table: Any, towns: dict[str, Place], crowd: dict) -> np.ndarray:
-    """Return the regressors of each row."""
+    """Return the regressors of ``snhkit.experiment.expected`` for each row of a table of errors."""
     return np.concatenate(
         [
             regressors(row.n, row.epsilon, towns[row.city].records.region.side_m, crowd[row.city])

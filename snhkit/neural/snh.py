@@ -136,7 +136,7 @@ class SNH:
             learned_from = SummedArea(grid, counts.astype(float))
         else:
             levels = bought_levels(private, grid, coarse)
-            noise_scale = 0.0  # the prior will have removed most of the noise
+            noise_scale = 0.0  # denoised counts are treated as free of noise
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # The records are not used from here on.

@@ -38,9 +38,9 @@ class Traces:
     Parameters
     ----------
     points : Points
-        The records, with users.
+        The n records, with users.
     hours : array of int, shape (n,)
-        The hour of the week of each record.
+        The hour of the week of each record, from 0 to 167.
     cell_m : float
         The width of the cells to which positions are rounded, in metres.
     hours_wide : int

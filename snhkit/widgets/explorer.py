@@ -62,7 +62,7 @@ class Explorer(w.VBox):
     dataset : PrivateDataset
         The records with their ledger.
     boxes : RangeQueries or None
-        The map's rectangles in the region's metres.
+        The map's rectangles, in metres from the region's lower-left corner.
     building : bool
         True while a build is running.
     """
@@ -139,7 +139,7 @@ class Explorer(w.VBox):
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The map's rectangles in the region's metres; None while there is none."""
+        """The map's rectangles in metres from the region's lower-left corner; None if none."""
         return samples.in_metres(self._session.region, self.map.boxes)
 
     @property

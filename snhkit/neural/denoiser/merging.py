@@ -1,4 +1,4 @@
-"""Groups of cells that are counted together where few records are."""
+"""Division of blocks with few records into groups of cells that are counted together."""
 
 import numpy as np
 from jaxtyping import Float, Int

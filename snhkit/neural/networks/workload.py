@@ -52,5 +52,8 @@ def _reach(
     width: Float[np.ndarray, " q"],
     size: float,
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
-    """Return the start and end (exclusive) of the entries of ``at`` that overlap each interval."""
+    """Return the first and last (exclusive) index of the squares that overlap each interval.
+
+    Along this axis, the squares begin at ``at`` and the intervals at ``low``.
+    """
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)
