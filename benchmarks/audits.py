@@ -146,7 +146,10 @@ def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float =
 
 
 def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
-    """Return how often an attacker is right about one person in a city of three."""
+    """Return how often an attacker is right about the presence of a fourth person in a city.
+
+    The second number is a lower confidence bound.
+    """
     said = {"unit": "user", "max_per_user": 2, "n": "private"}
     three = points(SPOT, MIRROR, (50, 350))
     target = points(SPOT, MIRROR, (50, 350), SPOT, SPOT, users=[0, 1, 2, 9, 9])
@@ -182,7 +185,7 @@ def print_attacks(methods: list[str], epsilon: float, runs: int) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=float, default=0.5)
     parser.add_argument("--runs", type=int, default=4_000)

@@ -296,7 +296,7 @@ def show(kind: str, text: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Print the table."""
+    """Read the options, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, default=CASES, help="a folder, which may be absent")
     parser.add_argument("--only", default="", help="pattern of a kind")

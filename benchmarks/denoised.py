@@ -35,7 +35,7 @@ WAYS = tuple(COLUMNS[:7])
 
 
 class Task:
-    """Squares of all sizes with their true counts."""
+    """Squares of all sizes, around records and anywhere, with their true counts."""
 
     def __init__(self, records: snh.Points) -> None:
         self.n, region = len(records), records.region

@@ -38,7 +38,7 @@ def row(data: snh.PrivateDataset, builder: Builder, epsilon: float, given) -> tu
 
 
 def table(records: snh.Points, side_m: float, epsilon: float, draws: int) -> None:
-    """Print a row for each method."""
+    """Print a table with a row for each method."""
     grid = Grid.of_width(CITY, side_m)
     districts, truth = squares(grid), grid.count(records).counts.ravel()
     builders: dict[str, Builder] = {

@@ -77,7 +77,7 @@ def at_epsilon(theirs: pd.DataFrame, name: str, workload: str, epsilon: float) -
 
 
 def main() -> None:
-    """Print the table."""
+    """Read the options, and print the table."""
     parser = argparse.ArgumentParser(description="Our baselines and their authors' programs.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data/dpbench"))
     parser.add_argument("--histogram", default="cabspottingS_n100000.npz")

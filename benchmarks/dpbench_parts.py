@@ -38,7 +38,7 @@ class AlignedAG(snh.AdaptiveGrid):
     """AG whose edges are edges of a histogram of 256 x 256 cells."""
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """Return 16."""
+        """Return 16, for all n and epsilon."""
         return 16
 
     def pieces(self, noisy: NDArray, epsilon: float) -> NDArray[np.int64]:

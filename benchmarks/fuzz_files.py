@@ -234,7 +234,7 @@ def megabytes() -> float:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)

@@ -55,7 +55,7 @@ def epsilon_of_rho(budget: snh.Budget, releases: int) -> Fraction:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", default="1")
     parser.add_argument("--delta", default="0.000001")

@@ -61,7 +61,7 @@ def write_records(path: Path, rows: int) -> None:
 
 
 def main() -> None:
-    """Print the table."""
+    """Read the options, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instants", type=int, default=40)
     parser.add_argument("--rows", type=int, default=300_000)

@@ -61,7 +61,7 @@ def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
 def errors_at(
     name: str, place: Place, town: str, n: int | None, epsilon: str, factor: float | None, seed: int
 ) -> pd.DataFrame:
-    """Return the rows of one release."""
+    """Build one release, and return its rows of errors."""
     records = place.records if n is None else thinned(place.records, n)
     data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
     usual = default_cell_width(len(records), float(epsilon))

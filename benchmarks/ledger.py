@@ -203,7 +203,7 @@ def printed(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="kills at random instants")
     parser.add_argument("--processes", type=int, default=4)

@@ -52,7 +52,7 @@ def rate(release: snh.Release, boxes: snh.RangeQueries, seconds: float = 2.0) ->
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=1_000_000)
     parser.add_argument("--builds", type=int, default=100)

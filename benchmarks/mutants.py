@@ -64,7 +64,7 @@ class Fault:
 
 
 def faults() -> list[Fault]:
-    """Return the listed faults."""
+    """Return the faults that benchmarks/mutants.toml lists."""
     listed = tomllib.loads((ROOT / "benchmarks" / "mutants.toml").read_text(encoding="utf-8"))
     return [Fault(**entry | {"tests": tuple(entry["tests"])}) for entry in listed["fault"]]
 

@@ -40,7 +40,7 @@ def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:
 
 
 def on_others(labels: pd.DataFrame, other: pd.DataFrame, h: bool) -> float:
-    """Return the mean absolute error in metres on the labels of other cities."""
+    """Return the mean absolute error in metres of cell widths predicted for other cities."""
     trees = fitted(
         features(labels.n, labels.epsilon, labels.entropy if h else None), labels.cell_m.to_numpy()
     )

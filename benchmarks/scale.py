@@ -293,7 +293,7 @@ def by_unit(path: Path) -> Iterator[list[object]]:
 
 
 def main() -> None:
-    """Print all tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
     parser.add_argument("--folder", help="folder for the files [default: a temporary folder]")

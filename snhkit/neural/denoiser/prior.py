@@ -166,7 +166,7 @@ def _by_tiles(
     does not grow with the grid.
     """
     m = len(planes)
-    step = 16 if m + _EDGE <= 64 else 64  # so that few shapes are compiled
+    step = 16 if m + _EDGE <= 64 else 64  # sides are rounded up, so that few shapes are compiled
     padded = -(-(m + 2 * _EDGE) // step) * step
     around = np.zeros((padded, padded, planes.shape[2]), np.float32)
     around[_EDGE : _EDGE + m, _EDGE : _EDGE + m] = planes

@@ -133,7 +133,7 @@ def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return lines with the first column aligned to the left and the others to the right.
 
-    A cell that is the only one in its row is a heading, which does not widen the column.
+    If only the first cell of a row has a text, the cell is a heading and does not widen the column.
     """
     every = [list(columns), *map(list, rows)]
     alone = [not any(row[1:]) for row in every]
