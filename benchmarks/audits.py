@@ -65,7 +65,7 @@ METHODS: dict[str, Any] = {
     "DP-SGD": snh.DPSGD((100, 300), snh.MLP(2, 4), samples=16, steps=3, batch=1, learning_rate=0.1),
 }
 DELTA = Fraction(1, 100)
-"""The delta of the methods with Gaussian noise; large, so that few runs can show something."""
+"""The delta of the methods with Gaussian noise; large, so that few runs can reveal a fault."""
 SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
 """The factor by which the number of runs is divided for slow methods."""
 

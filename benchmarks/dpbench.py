@@ -31,7 +31,7 @@ THEIRS = {
     "Privelet": "Privelet2D",
     "DAWA": "DAWA_float",
 }
-"""Names in the file of the authors' errors. Their DAWA also exists with whole counts in cells."""
+"""The methods' names in the file of the authors' errors, which has two variants of DAWA."""
 
 WORKLOADS = {"small": (1, 8), "large": (16, 96)}
 """Smallest and largest side of the boxes, in cells, for which DAWA and HDMM are prepared."""

@@ -70,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder / "t.csv", given.rows)
-        started(COMMAND, folder).communicate()  # compiles Python's files
+        started(COMMAND, folder).communicate()  # so that bytecode is compiled before
         begun = time.monotonic()
         started(COMMAND, folder).communicate()
         takes = time.monotonic() - begun

@@ -23,7 +23,7 @@ from snhkit.select.regression import fitted, unfitted
 
 FIGURES = Path(__file__).parents[2] / "shared" / "paper" / "paramselect_gowalla.csv"
 SIDE_M = 12_430
-"""Of the boxes that the labels were found in."""
+"""The side, in metres, of the regions in which the labels were found."""
 
 
 def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:

@@ -89,7 +89,7 @@ HELD_OUT = {
 """Data sets that no table of snhkit was measured on, and no network trained on."""
 
 TRAINED_ON = ("Chicago", "London", "Minneapolis", "St Louis", "Houston", "Miami")
-"""Cities that the denoised grid's network was trained on: its errors there prove nothing."""
+"""Cities that the denoised grid's network was trained on, so its errors there do not test it."""
 
 
 def place(source: Source, folder: Path, side_m: float = SIDES_M[0]) -> Place:

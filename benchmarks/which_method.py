@@ -17,7 +17,7 @@ from snhkit.experiment.evaluation import band_name
 from snhkit.experiment.expected import SIDE_M, regressors
 
 CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
-"""Numbers of records and epsilons."""
+"""Pairs of a number of records and an epsilon."""
 
 GROUP = 5
 CLOSE = 1.1

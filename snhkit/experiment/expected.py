@@ -296,8 +296,8 @@ def _expected(
 ) -> dict[str, float] | None:
     """Return the expected errors of a method with their bounds, by name.
 
-    Between two size bands, coefficients' predictions are interpolated. If the method was not
-    measured for squares of these sizes, the result is None.
+    Between the middles of two size bands, the predictions for both bands are interpolated. If the
+    method was not measured for squares of these sizes, the result is None.
     """
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]

@@ -49,7 +49,7 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
         return int(discrete_laplace(1, times * scale, words)[0])
 
     def rounded_up_to_zero(count: int) -> int:
-        return max(count + noise(Fraction(1)), 0)  # post-processing: as private as its noise
+        return max(count + noise(Fraction(1)), 0)  # post-processing keeps the privacy
 
     return {
         "A": lambda count: count + noise(Fraction(1)),

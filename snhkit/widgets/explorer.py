@@ -318,7 +318,7 @@ class Explorer(w.VBox):
         kept, refused = samples.inside(self._session.region, self.map.boxes)
         if refused:
             self._entry.refuse(refused)
-            self.map.boxes = kept  # observed again
+            self.map.boxes = kept  # this calls the function again
             return
         self._show_answers()
         self._remember()

@@ -13,7 +13,7 @@ __all__ = ["in_degrees", "in_metres", "inside", "squares", "window"]
 
 _WINDOW_M = 1_500  # side of the first view, in which streets and squares of 25 m can be seen
 _BLOCK_M = 250  # approximate side of the blocks whose counts determine the first view
-_PER_POINT = 50  # the largest weight of one cell of a release as the centre of squares
+_PER_POINT = 50  # the most repetitions of a cell's centre among the possible centres of squares
 _EVEN = 20  # possible centres per side of the view if no point lies in the view
 _DIGITS = 7  # decimals of degrees, a precision of about 1 cm
 

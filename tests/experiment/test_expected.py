@@ -112,7 +112,7 @@ class TestEpsilonFor:
         assert expected("hb2d", epsilon=epsilon * 0.93, **given)[measure][0] > wanted
 
     def test_an_error_that_no_epsilon_gives_is_refused_with_the_least(self):
-        with pytest.raises(InputError, match=r"UG: no epsilon .* the least is 0\.\d+"):
+        with pytest.raises(InputError, match=r"UG: no epsilon .* the smallest is 0\.\d+"):
             snh.epsilon_for("ug", 0.001, n=5_000)
         with pytest.raises(InputError, match="wanted must be a positive"):
             snh.epsilon_for("ug", 0, n=5_000)

@@ -38,7 +38,8 @@ _SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks: for default siz
 _ENOUGH = 500.0  # the share is reduced if n times epsilon is smaller
 _MANY = 11_000.0  # the share is reduced if n times epsilon is larger
 _SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
-# If n times epsilon is below the first number, cells are not grouped. Groups grow up to the second.
+# If n times epsilon is below the first number, cells are not grouped. From there to the second, the
+# records of a group increase.
 _DIM, _CLEAR = 8_000.0, 40_000.0
 _CROWDED = 0.9  # cells narrower than this many default widths are not grouped
 _PARTS = 1_000  # shares of epsilon are rounded to thousandths

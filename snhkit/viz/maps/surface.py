@@ -30,7 +30,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F
 
 _CELLS_A_SIDE = 150
 _PIXELS_A_CELL, _MAX_PIXELS = 5, 1300  # pixels per side of a cell, and of a picture
-_KNOTS = 64  # intervals per side between which the map projection is interpolated
+_KNOTS = 64  # per side, the map projection is computed at 65 points and interpolated in between
 _SPECK_M = 0.01  # side of a box that is small enough to lie in one cell of a release
 
 
