@@ -95,7 +95,7 @@ def falling(logs: NDArray[np.float64]) -> list[int]:
 
 
 def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
-    """Return the evenness as ``narrowing`` gets it, log(n epsilon) and log(default width)."""
+    """Return the variables of the fit: evenness, log(n epsilon) and log(default width)."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)

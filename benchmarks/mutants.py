@@ -57,9 +57,11 @@ class Fault:
         path = root / self.file
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         if (times := text.count(self.old)) != 1:
-            raise ValueError(f"{self.name}: its text occurs {times} times in {self.file}")
+            raise ValueError(
+                f"{self.name}: the text in old must occur once in {self.file}, not {times} times"
+            )
         if self.old == self.new:
-            raise ValueError(f"{self.name}: changes nothing")
+            raise ValueError(f"{self.name}: old and new are equal, so the fault changes nothing")
         return text.replace(self.old, self.new)
 
 

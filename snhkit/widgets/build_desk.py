@@ -87,7 +87,7 @@ class BuildDesk(w.VBox):
             self.tell(said, error=bool(said))
 
     def stop(self) -> None:
-        """Cancel the running build; epsilon that was charged stays spent."""
+        """Cancel the running build; epsilon that was spent stays spent."""
         if not self.running:
             return
         self._work.cancel()

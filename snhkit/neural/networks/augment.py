@@ -73,7 +73,10 @@ class Augmentation:
         return found / (found.mean() or 1)
 
     def weight(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-        """Return the training weights of squares, given their popularity; the mean weight is 1."""
+        """Return the training weights of squares from the results of ``popularity``.
+
+        The mean weight is 1.
+        """
         return (popularity + self.floor) / (1 + self.floor)
 
 
