@@ -110,7 +110,8 @@ class SizeBand:
         """
         if not len(truth):
             raise InputError(
-                "truth holds no records in the region, so no squares can be centred on records."
+                "truth holds no records in the region, so no squares can be centred on records; "
+                "give records of this region."
             )
         around = RangeQueries.sample(truth, count, sizes_m, seed)
         return cls(sizes_m, Asked.of(truth, around), Asked.of(truth, anywhere(around, seed)))

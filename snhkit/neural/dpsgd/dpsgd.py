@@ -102,8 +102,8 @@ class DPSGD:
         refuse_large(self.network)
         if self.steps * self._size > _MOST_NOISE or self.steps > _MOST_STEPS:
             raise InputError(
-                f"steps: at most {min(_MOST_STEPS, _MOST_NOISE // self._size):,} for this network, "
-                f"not {self.steps:,}."
+                f"steps must be at most {min(_MOST_STEPS, _MOST_NOISE // self._size):,} for this "
+                f"network, not {self.steps:,}."
             )
         try:
             delta = exact(self.delta)

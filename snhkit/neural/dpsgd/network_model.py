@@ -155,5 +155,6 @@ def refuse_large(network: MLP) -> None:
     """Raise InputError if a network's answers could overflow."""
     if network.width > _MOST_WIDTH or network.depth > _MOST_DEPTH:
         raise InputError(
-            f"network: at most {_MOST_DEPTH} layers of {_MOST_WIDTH} here, not {network!r}."
+            f"network must have at most {_MOST_DEPTH} layers of {_MOST_WIDTH} units for DPSGD, not "
+            f"{network!r}."
         )

@@ -119,7 +119,7 @@ class Networks:
             whole("patience", self.patience, least=1)
         if not 0 <= self.workload_floor < np.inf:
             raise InputError(
-                f"workload_floor must be a finite number from 0, not {self.workload_floor!r}."
+                f"workload_floor must be finite and at least 0, not {self.workload_floor!r}."
             )
         for name, words in _WORDS.items():
             if getattr(self, name) not in words:
