@@ -311,10 +311,10 @@ def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     teaching.value = False
     assert figures.options == ("Table", "Counts in the boxes")
     figures.value = "Counts in the boxes"
-    assert "after the first build" in text_of(fargo)
+    assert "Build a release to draw the figure here" in text_of(fargo)
     fargo.build("ug")
     fargo.map.boxes = []
-    assert "after the first box" in text_of(fargo)
+    assert "Draw a box on the map to draw its counts here" in text_of(fargo)
     fargo.map.boxes = [BOX]
     drawn = fargo._plots.picture.value
     assert 'aria-label="Counts in the boxes"' in drawn
@@ -338,7 +338,7 @@ def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
     spent = fargo.dataset.ledger.spent
     find(fargo, ipywidgets.BoundedFloatText, "to").value = 30
     press(fargo, "Build")
-    assert "from small to large, not from 40 to 30 m. Nothing was spent." in text_of(fargo)
+    assert "box size, 40 m, must not exceed the largest, 30 m. Nothing was spent." in text_of(fargo)
     assert fargo.dataset.ledger.spent == spent
 
 
@@ -481,7 +481,7 @@ def test_an_alert_goes_when_its_cause_goes(fargo):
     press(fargo, "Build")
     assert "Nothing was spent" in text_of(fargo)
     low.value = 25
-    assert "small to large" not in text_of(fargo)
+    assert "must not exceed the largest" not in text_of(fargo)
     assert fargo.dataset.ledger.spent == 0
 
 
