@@ -2,10 +2,10 @@
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
 mean relative error of 5,000 squares of 25 to 100 m around records of San Francisco's taxis, and the
-sum of the answers to all 25 m squares over n. All rows of networks see the same noise. The paper's
-networks are reduced, to 10 layers instead of 22, k = 2 and 500 steps, and trained at one epsilon
-only, for about a minute a row on two quiet cores; benchmarks/paper_network.py trains one of full
-depth for an hour.
+sum of the answers to all 25 m squares divided by n. All rows of networks have the same noise. The
+paper's networks are reduced: 10 layers instead of 22, k = 2 and 500 steps. They are trained at one
+epsilon only, for about a minute a row on two idle cores. benchmarks/paper_network.py trains
+networks of full depth for an hour.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def rows(effort: Effort) -> dict[str, Builder]:
 
 
 def sums(builder: Builder, task: Task, seed: int, epsilon: float) -> float:
-    """Return the sum of the answers to all 25 m squares of the region, over n."""
+    """Return the sum of the answers to all 25 m squares of the region, divided by n."""
     release = task.data.release(builder, epsilon=epsilon, public=task.public, seed=seed)
     tiles = Grid.of_width(release.model.region, SMALL_M[0]).boxes()
     return float(release.answer(tiles).sum() / task.data.n)
@@ -102,9 +102,9 @@ def main(folder: Path, effort: Effort, draws: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="What each part of SNH is worth.")
+    parser = argparse.ArgumentParser(description="Errors of SNH without each part.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="only see that it runs")
+    parser.add_argument("--quick", action="store_true", help="few boxes and steps, as a test")
     given = parser.parse_args()
     main(given.folder, QUICK if given.quick else Effort(), given.draws)

@@ -1,8 +1,9 @@
 """Lower bounds on each method's epsilon from audits: python benchmarks/audits.py [--help].
 
-Builds every method again and again on pairs of neighbours that are chosen to be hard to hide, and
-prints, as Markdown, the promised epsilon and the lower bound that the releases have shown; then how
-often an attacker tells whether somebody was in a tiny city, and how often epsilon lets them.
+Builds every method many times on pairs of neighbours whose difference is hard to hide. Prints, as
+Markdown, the guaranteed epsilon and the lower bound on epsilon that follows from the releases. Then
+prints how often an attacker finds out whether a person is in a tiny city, and how often epsilon
+allows this.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from snhkit.privacy import (
 CITY = snh.Region.around(lat=45, lon=7, side_m=400)
 SPOT, MIRROR = (130.0, 130.0), (270.0, 270.0)
 QUARTERS = [(x, y) for x in (0, 200) for y in (0, 200)]
-# Squares around the spot, as wide as the cells of the grids and trees below, and the quarters.
+# Squares around the position in which neighbours differ, as wide as the cells below, and quarters.
 SIDES = np.array([10, 25, 40, 50, 100, 200, 400, *[200] * 4])
 LOW = np.floor(SPOT[0] / SIDES[:7]) * SIDES[:7]
 BOXES = snh.RangeQueries(
@@ -64,9 +65,9 @@ METHODS: dict[str, Any] = {
     "DP-SGD": snh.DPSGD((100, 300), snh.MLP(2, 4), samples=16, steps=3, batch=1, learning_rate=0.1),
 }
 DELTA = Fraction(1, 100)
-"""The delta of the methods with Gaussian noise; large, so that few runs can show something."""
+"""The delta of the methods with Gaussian noise; large, so that few runs can reveal a fault."""
 SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
-"""How many times fewer runs a method gets."""
+"""The factor by which the number of runs is divided for slow methods."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,17 @@ class Terms:
 
     said: dict[str, Any]
     pairs: dict[str, tuple[snh.Points, snh.Points]]
-    factor: int = 1  # times epsilon is what is promised for these neighbours
+    factor: int = 1  # the guarantee for these neighbours is this factor times epsilon
 
 
 def points(*places: tuple[float, float], users: list[int] | None = None) -> snh.Points:
-    """Return records at places; each is of a person of its own, unless users are given."""
+    """Return records at positions; without ``users``, each record is of another person."""
     xy = np.array(places, float).reshape(-1, 2)
     return snh.Points(CITY, xy, np.arange(len(xy)) if users is None else np.array(users, int))
 
 
 def crowd(count: int) -> list[tuple[float, float]]:
-    """Return places spread over the city, which depend on nothing but their number."""
+    """Return ``count`` positions spread over the city; the same count gives the same positions."""
     return [(x, y) for x, y in np.random.default_rng(5).uniform(0, 400, (count, 2))]
 
 
@@ -98,14 +99,14 @@ def terms() -> dict[str, Terms]:
         "two equal spots": (points(*balanced), points(*balanced, SPOT)),
         "in a crowd": (points(*crowd(60)), points(*crowd(60), SPOT)),
     }
-    # All of a person's records in one place, and each in a place of its own.
+    # All records of a person at one position, and all at different positions.
     others, three = crowd(20), list(range(20)) + [99] * 3
     apart = [SPOT, MIRROR, (SPOT[0], MIRROR[1])]
     user = {
         "three in one spot": (points(*others), points(*others, *[SPOT] * 3, users=three)),
         "three spots": (points(*others), points(*others, *apart, users=three)),
     }
-    # Where n is public, a record is replaced by another one.
+    # If n is public, neighbours differ in the position of one record.
     replaced = {
         "another place": (points(SPOT), points(MIRROR)),
         "another place in a crowd": (points(*crowd(60), SPOT), points(*crowd(60), MIRROR)),
@@ -118,7 +119,7 @@ def terms() -> dict[str, Terms]:
 
 
 def published(name: str, epsilon: Any, said: dict[str, Any], records: snh.Points) -> NDArray:
-    """Return the numbers of one release: answers, n, and how its cells lie in the quarters."""
+    """Return the numbers of one release: answers, n, and the numbers of cells in the quarters."""
     delta = DELTA if "Gaussian" in name else 0
     data = snh.PrivateDataset(records, snh.Budget(epsilon, delta), **said)
     release = data.release(METHODS[name], epsilon=epsilon, delta=delta)
@@ -131,7 +132,10 @@ def published(name: str, epsilon: Any, said: dict[str, Any], records: snh.Points
 
 
 def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0) -> Audit:
-    """Return what a method shows on all pairs; it may be built for another epsilon."""
+    """Return the audit of a method on all pairs of neighbours.
+
+    ``built_for`` is the epsilon of the builds, if it is not the claimed ``epsilon``.
+    """
     mechanism = partial(published, name, built_for or epsilon, said.said)
     promised, delta = said.factor * epsilon, float(getattr(METHODS[name], "delta", 0))
     if "Gaussian" in name:
@@ -142,7 +146,10 @@ def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float =
 
 
 def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
-    """Return how often an attacker is right about one person in a city of three."""
+    """Return how often an attacker is right about the presence of a fourth person in a city.
+
+    The second number is a lower confidence bound.
+    """
     said = {"unit": "user", "max_per_user": 2, "n": "private"}
     three = points(SPOT, MIRROR, (50, 350))
     target = points(SPOT, MIRROR, (50, 350), SPOT, SPOT, users=[0, 1, 2, 9, 9])
@@ -151,7 +158,7 @@ def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
 
 
 def print_audits(methods: list[str], epsilon: float, runs: int) -> None:
-    """Print what methods promise, and what their releases have shown."""
+    """Print the guaranteed epsilon of methods, and the lower bounds from their releases."""
     print(
         "| method | unit, n | promised | at least shown | pair | runs |\n|---|---|---|---|---|---|"
     )
@@ -167,18 +174,18 @@ def print_audits(methods: list[str], epsilon: float, runs: int) -> None:
 
 
 def print_attacks(methods: list[str], epsilon: float, runs: int) -> None:
-    """Print how often an attacker is right, and how often epsilon lets them."""
+    """Print how often an attacker is right, and how often epsilon allows this."""
     allowed = largest_accuracy(epsilon)
     print("\n| method | attacker is right | at least | epsilon allows |\n|---|---|---|---|")
     for name in methods:
         if "Gaussian" in name:
-            continue  # what delta allows beside epsilon is not computed
+            continue  # the probability that delta allows is not computed
         right, least = attacks(name, epsilon, runs)
         print(f"| {name} | {right:.1%} | {least:.1%} | {allowed:.1%} |", flush=True)
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=float, default=0.5)
     parser.add_argument("--runs", type=int, default=4_000)

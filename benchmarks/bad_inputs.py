@@ -1,8 +1,8 @@
-"""Bad inputs and what is said about them: python benchmarks/bad_inputs.py [--help].
+"""Bad inputs and the messages that follow: python benchmarks/bad_inputs.py [--help].
 
-Runs a list of inputs that people get wrong, in Python and on the command line, and prints each kind
-with what came of it, as Markdown: the error, the warnings and the value, or the lines that the
-command wrote. With --cases, also runs the Python files of a folder of cases, each in a process.
+Runs a list of common mistakes in Python and on the command line. Prints, as Markdown, each kind of
+mistake with its outcome: the error, or the warnings and the value, or the lines that the command
+wrote. With --cases, also runs each Python file of a folder in a process of its own.
 """
 
 import argparse
@@ -34,34 +34,34 @@ LONGEST = 480  # characters of a message in the table
 
 
 def frame(**columns: Any) -> pd.DataFrame:
-    """Return a frame of three records in the city, with further or other columns."""
+    """Return a frame of three records in the city; ``columns`` adds or replaces columns."""
     return pd.DataFrame({"lat": [37.76, 37.77, 37.75], "lon": [-122.43] * 3} | columns)
 
 
 def points(count: int = 2_000, region: snh.Region = CITY) -> snh.Points:
-    """Return records that are spread over a region."""
+    """Return ``count`` records that are spread over a region."""
     xy = np.random.default_rng(0).uniform(0, region.side_m, (count, 2))
     return snh.Points(region, xy, np.arange(count) // 4)
 
 
 def dataset(count: int = 2_000, region: snh.Region = CITY, **terms: Any) -> snh.PrivateDataset:
-    """Return a dataset of so many records with a budget of 10."""
+    """Return a dataset of ``count`` records with a budget of 10."""
     said = {"budget": 10, "unit": "record", "n": "private"} | terms
     return snh.PrivateDataset(points(count, region), **said)
 
 
 def release(region: snh.Region = CITY) -> snh.Release:
-    """Return a release with little noise."""
+    """Return a release with a large epsilon, and so with little noise."""
     return dataset(region=region).release(snh.Identity(region.side_m / 40), epsilon=5)
 
 
 def box(west: float, south: float, east: float, north: float) -> shapely.Polygon:
-    """Return a box in degrees."""
+    """Return a polygon with the given bounds in degrees."""
     return shapely.box(west, south, east, north)
 
 
 def districts(*shapes: Any, **columns: Any) -> gpd.GeoDataFrame:
-    """Return districts in degrees."""
+    """Return a frame of polygons given in degrees, with further columns."""
     return gpd.GeoDataFrame(columns, geometry=list(shapes), crs=4326)
 
 
@@ -108,7 +108,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "MultiPoint records": lambda: snh.read_points(
         districts(shapely.MultiPoint([(-122.43, 37.76), (-122.44, 37.77)])), CITY
     ),
-    # Who is one person.
+    # Ids of users.
     "ids 1001 and '1001'": lambda: snh.read_points(frame(user=[1001, "1001", "1001"]), CITY),
     "ids '42', '42.0' and '042'": lambda: snh.read_points(frame(user=["42", "42.0", "042"]), CITY),
     "ids 'NULL' and blank": lambda: csv(ROWS.replace(",b\n", ",NULL\n", 3), user="user"),
@@ -146,7 +146,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
         Path("b.ledger").write_text(Path("b.ledger").read_text().replace('"10"', '"99"')),
         dataset(ledger="b.ledger", budget=None),
     ),
-    # Questions.
+    # Boxes and answers.
     "a box elsewhere": lambda: release().answer(
         snh.RangeQueries.from_degrees(CITY, [51.5], [0.1], [51.6], [0.2])
     ),
@@ -232,7 +232,7 @@ os.wait()
 
 
 def said(action: Callable[[], Any]) -> str:
-    """Return what an action says: its error, or its warnings and its value."""
+    """Return the outcome of an action as text: its error, or its warnings and its value."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
@@ -243,13 +243,13 @@ def said(action: Callable[[], Any]) -> str:
                 told = f"answered: {', '.join(f'{x:,.0f}' for x in value)}"
         except snh.SnhkitError as error:
             told = f"{type(error).__name__}: {error}"
-        except Exception as error:  # not wanted: the table shows it
+        except Exception as error:  # any other exception is a fault, which the table shows
             told = f"UNEXPECTED {type(error).__name__}: {error}"
     return "; ".join([*(f"{w.category.__name__}: {w.message}" for w in given), told])
 
 
 def process(words: list[str], **environment: str) -> str:
-    """Return the lines that a program writes, and its exit code unless that is 0."""
+    """Return the lines that a program writes, and its exit code if that is not 0."""
     done = subprocess.run(  # noqa: S603 - our own programs
         [sys.executable, "-W", "ignore", *words], capture_output=True, text=True, check=False,
         env=os.environ | environment, timeout=300, stdin=subprocess.DEVNULL,
@@ -263,14 +263,14 @@ def process(words: list[str], **environment: str) -> str:
 
 
 def command(words: list[str]) -> str:
-    """Return what the command line says."""
+    """Return the lines that ``snhkit`` writes for a command line."""
     program = f"import sys; sys.argv = {['snhkit', *words]!r}; from snhkit.cli.main import main"
     return process(["-c", f"{program}; main()"])
 
 
 @contextlib.contextmanager
 def a_folder() -> Iterator[Path]:
-    """Run the block in a new folder with records, a release of them, and boxes."""
+    """Run a ``with`` block in a new folder that holds records, a release of them, and boxes."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -287,7 +287,7 @@ def a_folder() -> Iterator[Path]:
 
 
 def show(kind: str, text: str, folder: Path) -> None:
-    """Print a row of the table, without the names of temporary folders."""
+    """Print a row of the table; names of temporary folders are left out."""
     text = re.sub(r"<[\w.]+ object at 0x\w+>", "(an object)", text)
     text = " ".join(text.replace(f"{folder}/", "").split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 4] + " ..."
@@ -296,7 +296,7 @@ def show(kind: str, text: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Print the table."""
+    """Read the options, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=Path, default=CASES, help="a folder, which may be absent")
     parser.add_argument("--only", default="", help="pattern of a kind")

@@ -1,8 +1,8 @@
 """Errors and costs of every method on San Francisco's taxis: python benchmarks/cabs.py [--help].
 
 Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Prints, as Markdown, the
-mean relative error of squares of 25 to 100 m on records (the paper's experiment) and of squares of
-1 to 5 km anywhere, and what each method costs in a process of its own.
+mean relative error of squares of 25 to 100 m around records (the paper's experiment) and of squares
+of 1 to 5 km anywhere. Also prints the time and memory of each method, in a process of its own.
 """
 
 import argparse
@@ -28,7 +28,7 @@ SMALL_M, LARGE_M = (25.0, 100.0), (1_000.0, 5_000.0)
 
 
 def cabs(folder: Path) -> snh.Points:
-    """Return the private records."""
+    """Return the records of San Francisco's taxis, the private records of this benchmark."""
     return snh.read_points(folder / "sf_cabs.npy", CITY)
 
 
@@ -43,7 +43,7 @@ class Task:
 
 
 def squares(folder: Path, sizes_m: tuple[float, float], count: int = 5_000) -> Task:
-    """Return a task: squares around records if their size is the paper's, else squares anywhere."""
+    """Return a task with squares around records if the sizes are the paper's, else anywhere."""
     records = cabs(folder)
     public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     near = records if sizes_m == SMALL_M else CITY
@@ -70,7 +70,7 @@ def mean_errors(
 
 
 def errors_table(folder: Path, chosen: list[str], sizes_m: tuple[float, float], draws: int) -> None:
-    """Print a row for each method, and for Identity the best width of a sweep."""
+    """Print a row of errors for each method, and a row for the best cell width of Identity."""
     task = squares(folder, sizes_m)
     rows = {snh.METHODS[key].title: snh.METHODS[key].builder(sizes_m) for key in chosen}
     if "denoised" in chosen and sizes_m == SMALL_M:
@@ -108,7 +108,7 @@ def cost_table(folder: Path, chosen: list[str]) -> None:
 
 
 def cost(folder: Path, key: str) -> None:
-    """Print a method's row of the table of costs; without a method, the cost of reading records."""
+    """Print a method's row of the table of costs; an empty ``key`` gives the cost of reading."""
     start = time.perf_counter()
     records = cabs(folder)
     name = "(reading the file)"
@@ -126,7 +126,7 @@ def cost(folder: Path, key: str) -> None:
 
 
 def warm(release: snh.Release, boxes: snh.RangeQueries) -> str:
-    """Return the columns for the time of one answer, the time of all, and the size of the file."""
+    """Return the table's columns on answers: time for one box, time for all boxes, file size."""
     one, many = (median_seconds(release, part) for part in (boxes[:1], boxes))
     return f" {one * 1e6:.0f} | {many * 1e3:.0f} | {len(release.to_bytes()) / 1e3:,.0f} |"
 
@@ -146,7 +146,7 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--methods", nargs="+", default=list(snh.METHODS), choices=snh.METHODS)
-    parser.add_argument("--table", choices=("small", "large", "cost"), help="one of the three")
+    parser.add_argument("--table", choices=("small", "large", "cost"), help="print this table only")
     parser.add_argument("--cost-of", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cost_of is not None:

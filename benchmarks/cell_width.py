@@ -27,7 +27,7 @@ def plane() -> None:
 
 
 def sweep(name: str, records: snh.Points, epsilon: float) -> list[float]:
-    """Print a row of errors by cell width, and return the logarithms of error / least error."""
+    """Print the errors at several cell widths, and return the logarithms of error / least error."""
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 1_500)
     truth = snh.exact_counts(records, boxes)
@@ -50,5 +50,5 @@ if __name__ == "__main__":
     print("| city | n | epsilon |", " | ".join(f"{f:g} x" for f in FACTORS), "|")
     print("|---" * (3 + len(FACTORS)) + "|")
     lost = [sweep(name, city, epsilon) for name, city in cities.items() for epsilon in EPSILONS]
-    print("\nMean logarithm of what is lost, by factor:", end=" ")
+    print("\nMean logarithm of error / least error, by factor:", end=" ")
     print(dict(zip(FACTORS, np.mean(lost, axis=0).round(3).tolist(), strict=True)))

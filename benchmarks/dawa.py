@@ -1,7 +1,8 @@
-"""The choices of DAWA on public cities: python benchmarks/dawa.py [--help].
+"""Errors of DAWA with other settings, on public cities: python benchmarks/dawa.py [--help].
 
-Needs the folder of public data sets. Prints, as Markdown, mean relative errors for squares of four
-sizes with other cells and other cautions than the default, as ratios to the default's.
+Needs the folder of public data sets. Prints, as Markdown, the mean relative errors of squares of
+four size bands for cells and thresholds other than the defaults, divided by the error with the
+defaults.
 """
 
 import argparse
@@ -29,7 +30,7 @@ CHANGES = {
 
 @dataclass(frozen=True)
 class Exam:
-    """Records, boxes with their true counts, and an epsilon."""
+    """Records, boxes with their true counts, and an epsilon, on which variants are compared."""
 
     data: snh.PrivateDataset
     public: snh.Points | None
@@ -38,7 +39,7 @@ class Exam:
     epsilon: str
 
     def error(self, builder: snh.DAWA, draws: int) -> float:
-        """Return the mean relative error over draws of the noise."""
+        """Return the mean relative error of the boxes, averaged over several draws of the noise."""
         found = []
         for seed in range(draws):
             release = self.data.release(
@@ -49,7 +50,7 @@ class Exam:
         return float(np.mean(found))
 
     def variant(self, sizes_m: tuple[float, float], change: dict) -> snh.DAWA:
-        """Return DAWA for the sizes, with one choice changed."""
+        """Return DAWA for squares of the given sizes, with one setting changed."""
         if "old" in change:
             return snh.DAWA(order=10, block=256, caution=0, sizes_m=sizes_m)
         usual, side_m = snh.DAWA(sizes_m=sizes_m), self.data.region.side_m
@@ -64,7 +65,7 @@ class Exam:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="The choices of DAWA on public cities.")
+    parser = argparse.ArgumentParser(description="Errors of DAWA with other settings.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--n", type=int, nargs="+", default=[100_000, 10_000])
     parser.add_argument("--epsilons", nargs="+", default=["0.05", "0.4"])

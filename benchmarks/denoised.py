@@ -1,9 +1,10 @@
 """Errors of the denoised grid and of other methods: python benchmarks/denoised.py [--help].
 
-Needs the folder of public data sets that ``places.py`` names. Prints, as Markdown: on San
-Francisco's taxis the errors of squares of all sizes, of 508 m tiles, and how tiles add up, for each
-method; the same of the denoised grid for several shares of epsilon that buy counts of blocks (the
-frontier), and for several widths of cells; and two errors on other cities, on records and anywhere.
+Needs the folder of public data sets that ``places.py`` names. Prints four tables as Markdown. The
+first has, for each method on San Francisco's taxis, the errors of squares of all sizes and of 508 m
+tiles, and the sum of the tiles divided by n. The second ("frontier") has the same for the denoised
+grid with several shares of epsilon for counts of blocks, and the third for several cell widths. The
+fourth has errors around records and anywhere on other cities.
 """
 
 import argparse
@@ -34,7 +35,7 @@ WAYS = tuple(COLUMNS[:7])
 
 
 class Task:
-    """Squares of all sizes with their true counts."""
+    """Squares of all sizes, around records and anywhere, with their true counts."""
 
     def __init__(self, records: snh.Points) -> None:
         self.n, region = len(records), records.region
@@ -52,7 +53,7 @@ class Task:
         self.tiles = [Grid.of_width(region, side).boxes() for side in TILES_M]
 
     def measured(self, release: snh.Release) -> list[float]:
-        """Return the mean errors of a release by column, and the sums of its tiles over n."""
+        """Return the mean errors of a release and its sums of tiles / n, one for each column."""
         found = []
         for way, (boxes, truth) in zip(WAYS, self.asked, strict=True):
             answers = release.answer(boxes)
@@ -85,7 +86,7 @@ def mean(
     draws: int,
     public: snh.Points | None = None,
 ):
-    """Return the columns of a builder, averaged over several draws of the noise."""
+    """Return the numbers of ``Task.measured`` for a builder, averaged over draws of the noise."""
     releases = (data.release(builder, epsilon=epsilon, public=public) for _ in range(draws))
     return np.mean([task.measured(release) for release in releases], axis=0)
 
@@ -99,7 +100,7 @@ def cabs_table(folder: Path, draws: int, methods: Sequence[str] = METHODS) -> No
     for epsilon in EPSILONS:
         for key in methods:
             method = snh.METHODS[key]
-            # SNH learns the squares around these public points; the others have no use for them.
+            # SNH is trained on squares around these public points; the other methods ignore them.
             near = public if key == "snh" else None
             row(method.title, epsilon, mean(task, data, method.builder(), epsilon, draws, near))
         if "identity" in methods:
@@ -133,7 +134,7 @@ def widths_table(folder: Path, draws: int) -> None:
 
 
 def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[float, ...]]:
-    """Print a city's rows; return errors of the best other, best Identity and DenoisedGrid."""
+    """Print a city's rows, and return the errors of the best other method, Identity and ours."""
     records = records_of(place, folder)
     n, region = len(records), records.region
     near = snh.RangeQueries.sample(records, 5_000)
@@ -145,7 +146,7 @@ def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[f
         found = []
         for _ in range(draws):
             release = data.release(builder, epsilon=epsilon)
-            # Everyone may cut an answer at 0.
+            # Replacing negative answers by 0 is post-processing, so all methods get it.
             one, two = (np.maximum(release.answer(boxes), 0) for boxes in (near, far))
             found.append(
                 (relative_errors(one, truths[0], n).mean(), np.abs(two - truths[1]).mean())
@@ -191,11 +192,13 @@ TABLES = {
 }
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="The denoised grid beside the others.")
+    parser = argparse.ArgumentParser(description="Errors of the denoised grid and of others.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, help="of cabs")
+    parser.add_argument(
+        "--methods", nargs="+", default=METHODS, choices=METHODS, help="methods of the table cabs"
+    )
     given = parser.parse_args()
     for name in given.tables:
         further = {"methods": given.methods} if name == "cabs" else {}

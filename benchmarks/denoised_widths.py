@@ -1,11 +1,11 @@
 """The best cell widths of the denoised grid: python benchmarks/denoised_widths.py [--help].
 
-Runs ``DenoisedGrid`` at several widths on the public and synthetic cities that its network was
-trained on, whole and thinned. Prints the factor of ``narrowing`` that loses least, for all cities
-and with each city left out; and writes the table from which ``DenoisedGrid(cell_m="auto")`` takes
-its widths, for real cities only. The public points of a city are its check-ins if there are any,
-else the records themselves. The program takes an hour on two cores; after an interruption, the next
-run continues.
+Runs ``DenoisedGrid`` at several cell widths on the public and synthetic cities that its network was
+trained on, with all records and with samples of them. Prints the coefficients of ``narrowing`` that
+give the least errors, and the errors in each city with coefficients fitted to the other cities.
+Writes the table from which ``DenoisedGrid(cell_m="auto")`` takes its widths, for real cities only.
+The public points of a city are its check-ins if there are any, else the records themselves. The
+program takes an hour on two cores; after an interruption, the next run continues.
 """
 
 import argparse
@@ -40,10 +40,10 @@ BLUR_M = 20.0
 
 
 def datasets(folder: Path) -> dict[str, snh.Points]:
-    """Return data sets by name: each city with all records, and thinned.
+    """Return data sets by name: each city with all records, and with samples of them.
 
-    Positions in the real data sets are those of streets or houses; so some data sets are blurred as
-    well, as GPS fixes are.
+    Positions in the real data sets are those of streets or houses, so some data sets are also
+    blurred, as positions from GPS receivers are.
     """
     whole = {}
     for file, centres in PLACES.items():
@@ -71,20 +71,20 @@ def public_of(name: str, cities: dict[str, snh.Points]) -> snh.Points:
 
 
 def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of errors, averaged over neighbouring widths to lessen the noise."""
+    """Return the logarithms of errors, averaged over neighbouring widths to reduce the noise."""
     logs = np.log(errors)
     logs[:, 1:-1] = (logs[:, :-2] + 2 * logs[:, 1:-1] + logs[:, 2:]) / 4
     return logs
 
 
 def falling(logs: NDArray[np.float64]) -> list[int]:
-    """Return the index of the best width for each epsilon, so that widths never grow with epsilon.
+    """Return the index of the width for each epsilon; widths do not grow with epsilon.
 
-    The choice has the least sum of ``logs``, shape (epsilon, width).
+    The chosen widths have the least sum of ``logs``, shape (epsilon, width).
     """
     least, came = logs[0], []
     for row in logs[1:]:
-        # Of what came before at this width or a wider one, the best.
+        # The best choice for the smaller epsilons that ends at this width or a wider one.
         wider = np.array([w + np.argmin(least[w:]) for w in range(len(row))])
         came.append(wider)
         least = least[wider] + row
@@ -95,7 +95,7 @@ def falling(logs: NDArray[np.float64]) -> list[int]:
 
 
 def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
-    """Return the bought evenness, log(n epsilon), and the logarithm of the default width."""
+    """Return the variables of the fit: evenness, log(n epsilon) and log(default width)."""
     n = len(records)
     usual = default_cell_width(n, epsilon)
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
@@ -105,7 +105,10 @@ def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
 
 
 def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
-    """Print the fitted factor for the default width, with equal weights for all cities."""
+    """Print the fitted coefficients of ``narrowing`` and the errors that they give.
+
+    All cities have equal weights.
+    """
     losses = smoothed(table.to_numpy())
     losses -= losses.min(axis=1, keepdims=True)
     even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T

@@ -10,7 +10,7 @@ CELLS = 96
 
 
 class Sums(NamedTuple):
-    """Blocks of a crop's cells, by the number of the block of each column and row."""
+    """Blocks of a crop's cells: the number of the block that each column and row belongs to."""
 
     i: NDArray[np.int64]
     j: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
 
 
 def inside_blocks(small: Sums, large: Sums) -> Sums:
-    """Return the large blocks as blocks of small ones."""
+    """Return the large blocks as blocks whose cells are the small blocks."""
     up_i, up_j = np.zeros(small.many, int), np.zeros(small.many, int)
     up_i[small.i], up_j[small.j] = large.i, large.j
     return Sums(up_i, up_j, large.many)
@@ -42,10 +42,10 @@ def estimated(
     of_small: tuple[NDArray[np.float64], float] | None,
     of_large: tuple[NDArray[np.float64], float] | None,
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return estimated sums of small and large blocks and their variances, as ``estimates`` does.
+    """Return estimated sums over small and large blocks and their variances, as ``estimates`` does.
 
-    A block at the border of the crop counts as the part inside the crop. ``number`` is each cell's
-    part of a noisy count.
+    Of a block at the border of the crop, only the part inside the crop is used. ``number`` holds
+    for each cell 1 divided by the number of cells that were counted together with it.
     """
     sums, variance = _weighed(small.of(noisy), 2.0 * small.of(number), of_small)
     inner = inside_blocks(small, large)
@@ -73,9 +73,9 @@ def noisy_parts(
     group: NDArray[np.int64],
     epsilon: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each cell's part of the noisy count of its group, and its part of a group.
+    """Return each cell's share of the noisy count of its group, and 1 / the cells of its group.
 
-    Both are 0 for cells outside the region. Counts are in units of the noise.
+    Both are 0 for cells outside the region. Counts are in units of the noise scale.
     """
     cells = np.maximum(np.bincount(group.ravel(), inside.ravel()), 1)
     true = np.bincount(group.ravel(), (counts * inside).ravel())
@@ -89,7 +89,7 @@ def held_by_blocks(
     of_small: tuple[NDArray[np.float64], float],
     of_large: tuple[NDArray[np.float64], float],
 ) -> NDArray[np.float64]:
-    """Return estimates of the small blocks' sums from noisy counts of blocks only."""
+    """Return estimates of the sums over small blocks from noisy counts of blocks only."""
     inner = inside_blocks(small, large)
     there = np.zeros((small.many,) * 2)
     there[np.ix_(np.unique(small.i), np.unique(small.j))] = 1

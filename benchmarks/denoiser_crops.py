@@ -31,7 +31,7 @@ GROUPED_FROM, OF_A_GROUP = 1_500.0, (0.2, 1.0)
 """n times epsilon from which cells are counted in groups, which is lower than in a release since
 these cities have fewer records; and the least and the most records of a group, in scales of the
 noise."""
-GROUPS = {  # of boxes; errors are relative unless they are in records
+GROUPS = {  # groups of boxes; errors are relative unless the name states records
     "small squares on records": 288,
     "small squares anywhere, in records": 128,
     "100 to 300 m": 160,
@@ -50,9 +50,11 @@ PLACES = {
     "chicago_foursquare_checkins.csv.gz": [(41.89, -87.64)],
 }
 SYNTHETIC = ("tulsa", "phoenix", "chicago", "salt_lake", "houston", "miami")
-WEIGHTS = {"synthetic": 150.0, "least": 160.0, "most": 480.0, "checkins": 350.0}  # in the draw
+WEIGHTS = {"synthetic": 150.0, "least": 160.0, "most": 480.0, "checkins": 350.0}
+"""The weights of kinds of cities when a random city is drawn."""
+
 LEAST_RECORDS = 1_200
-BLURRED, BLURRED_CHECKINS = 0.4, 0.15  # how often places are blurred, and venues
+BLURRED, BLURRED_CHECKINS = 0.4, 0.15  # shares of crops whose positions are blurred
 BLUR_M = (3.0, 40.0)
 _LOW, _HIGH = np.array([-3.5, -2.0, -2.0, -0.4]), np.array([6.0, 2.8, 2.8, 3.5])
 
@@ -61,12 +63,12 @@ class City(NamedTuple):
     """The points of a public or synthetic city, from which crops are cut."""
 
     xy: NDArray[np.float64]  # metres around the centre, sorted by x
-    weight: float  # in the draw
-    blurred: float  # how often the places are blurred
+    weight: float  # the probability of a draw is in proportion to this weight
+    blurred: float  # the share of crops whose positions are blurred
 
 
 class Crop(NamedTuple):
-    """A training example; lengths in cells, counts in units of the noise of a cell."""
+    """A training example. Lengths are in cells, counts in units of the noise scale of a cell."""
 
     planes: Any  # inputs of each cell
     about: Any
@@ -84,7 +86,7 @@ class Crop(NamedTuple):
 
 
 def cities(folder: Path) -> list[City]:
-    """Return all cities with their weights in the draw."""
+    """Return all cities, with the weights by which a random city is drawn."""
     found = []
     for file, centres in PLACES.items():
         for lat, lon in centres:
@@ -149,7 +151,7 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
     enough = 0.0
     if share and n * left > GROUPED_FROM and cell_m > 0.9 * default_cell_width(n, left):
         enough = np.exp(rng.uniform(*np.log(OF_A_GROUP)))
-        # ``merged_groups`` takes blocks that begin at the same cells along both axes.
+        # ``merged_groups`` expects blocks that begin at the same cells along both axes.
         sj, lj = si, li
     if max(si.max(), sj.max()) >= SMALL or max(li.max(), lj.max()) >= LARGE:
         return None
@@ -197,7 +199,7 @@ def crop(rng: np.random.Generator, place: City) -> Crop | None:
 
 
 def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Generator) -> float:
-    """Return a cell width near the one that "bought" would choose; lengths are in metres."""
+    """Return a random cell width in metres, near the width that "bought" would choose."""
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
     private = Measurements(PointSource(inside_city(xy)), terms, entropy)
@@ -206,13 +208,13 @@ def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Genera
 
 
 def inside_city(xy: NDArray[np.float64]) -> snh.Points:
-    """Return the points inside the city's square; ``xy`` is in metres from its centre."""
+    """Return the points inside the square of the city; ``xy`` is in metres from its centre."""
     kept = xy[np.abs(xy).max(axis=1) < SIDE_M / 2]
     return snh.Points(snh.Region.around(0, 0, SIDE_M), kept + SIDE_M / 2)
 
 
 def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which points lie in the sea beyond a random coast, which is inside the region."""
+    """Return which points lie beyond a random coastline inside the region, and so in the sea."""
     angle = rng.uniform(0, 2 * np.pi)
     out, along = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
     coast = np.full(2, CELLS / 2) @ out + rng.uniform(-0.3, 0.3) * CELLS
@@ -223,7 +225,7 @@ def sea(rng: np.random.Generator, points: NDArray[np.float64]) -> NDArray[np.boo
 def noisy_city(
     rng: np.random.Generator, xy: NDArray[np.float64], cell_m: float, stop: float
 ) -> NDArray[np.int64]:
-    """Return noisy counts of the cells of a city that are not empty."""
+    """Return noisy counts of the cells of a city that hold points."""
     records = inside_city(xy)
     counts = Grid.of_width(records.region, cell_m).count(records).counts
     counts = counts[counts > 0]
@@ -231,7 +233,7 @@ def noisy_city(
 
 
 def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper bounds of the region in the crop; often one side is cut off."""
+    """Return the bounds of the region inside the crop, whose border often crosses the crop."""
     low, high = np.zeros(2), np.full(2, float(CELLS))
     if rng.random() < 0.4:
         axis, beyond = rng.integers(2), rng.integers(1, int(0.4 * CELLS))
@@ -245,7 +247,7 @@ def borders(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.f
 def piece(
     rng: np.random.Generator, city: NDArray[np.float64], cell_m: float, blur_m: float
 ) -> NDArray[np.float64]:
-    """Return the points around a random place in units of cells, randomly turned and zoomed."""
+    """Return the points around a random position in cells, randomly rotated and zoomed."""
     turn = rng.uniform(0, 2 * np.pi) if rng.random() < 0.5 else rng.integers(4) * np.pi / 2
     zoom = np.exp(rng.uniform(-0.3, 0.3)) if rng.random() < 0.2 else 1.0
     reach = 1.2 * CELLS * cell_m / zoom

@@ -1,9 +1,9 @@
 """Counts by district on San Francisco's taxis: python benchmarks/districts.py [--help].
 
 Needs a folder with sf_cabs.npy. Prints, as Markdown, the mean absolute error in records of the
-counts of square districts of one size that cover the region, and the sum of these counts over the
-number of records. The first two methods count the districts themselves; the others do not know the
-districts.
+counts of square districts of one size that cover the region, and the sum of these counts divided by
+the number of records. The first two methods use the districts as cells; the other methods do not
+depend on the districts.
 """
 
 import argparse
@@ -23,7 +23,7 @@ METHODS = ("ug", "ag", "privtree", "identity", "denoised")
 
 
 def squares(grid: Grid) -> gpd.GeoDataFrame:
-    """Return the cells of a grid as polygons in degrees, as an owner would declare them."""
+    """Return the cells of a grid as polygons in degrees."""
     boxes = grid.boxes()
     local = gpd.GeoSeries(shapely.box(boxes.x, boxes.y, boxes.x1, boxes.y1), crs=CITY.crs)
     shapes = local.translate(-CITY.side_m / 2, -CITY.side_m / 2).to_crs(4326)
@@ -31,14 +31,14 @@ def squares(grid: Grid) -> gpd.GeoDataFrame:
 
 
 def row(data: snh.PrivateDataset, builder: Builder, epsilon: float, given) -> tuple[float, float]:
-    """Return the mean absolute error of the districts' counts, and their sum over n."""
+    """Return the mean absolute error of the districts' counts, and their sum divided by n."""
     districts, truth, draws = given
     counts = [data.release(builder, epsilon=epsilon).answer(districts) for _ in range(draws)]
     return float(np.abs(counts - truth).mean()), float(np.mean(np.sum(counts, axis=1)) / data.n)
 
 
 def table(records: snh.Points, side_m: float, epsilon: float, draws: int) -> None:
-    """Print a row for each method."""
+    """Print a table with a row for each method."""
     grid = Grid.of_width(CITY, side_m)
     districts, truth = squares(grid), grid.count(records).counts.ravel()
     builders: dict[str, Builder] = {

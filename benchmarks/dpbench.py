@@ -2,10 +2,12 @@
 
 Needs a folder with DPBench's 256 x 256 histogram of San Francisco cabs, boxes in its cells, and the
 errors of the authors' own programs on them (Hay, Machanavajjhala, Miklau, Chen and Zhang, SIGMOD
-2016). Each record becomes a point somewhere in its cell. Prints, as Markdown, mean relative errors
-of ours and theirs and the ratio; for DAWA also those of the variant that keeps whole counts in
-cells, which turns small counts on empty land into 0. Errors at 0.5 are interpolated between theirs
-at 0.4 and 0.8. ``--histogram`` takes another square histogram of the same form.
+2016). Each record becomes a point at a random position in its cell. Prints, as Markdown, the mean
+relative errors of our methods and of the authors' programs, and their ratio. For DAWA, there are
+errors of two variants of the authors' program: the second rounds the counts of cells to whole
+numbers, so that small counts on empty land become 0. The authors' errors at epsilon 0.5 are
+interpolated between those at 0.4 and 0.8. ``--histogram`` names another square histogram of the
+same form.
 """
 
 import argparse
@@ -29,14 +31,14 @@ THEIRS = {
     "Privelet": "Privelet2D",
     "DAWA": "DAWA_float",
 }
-"""Names in the file of the authors' errors. Their DAWA also exists with whole counts in cells."""
+"""The methods' names in the file of the authors' errors, which has two variants of DAWA."""
 
 WORKLOADS = {"small": (1, 8), "large": (16, 96)}
-"""Sides of the boxes in cells, which DAWA and HDMM may know."""
+"""Smallest and largest side of the boxes, in cells, for which DAWA and HDMM are prepared."""
 
 
 def points(counts: np.ndarray, seed: int = 0) -> snh.Points:
-    """Return points that lie anywhere in the cells of a square histogram, as many as it counts."""
+    """Return random points in the cells of a square histogram: for each cell, its count."""
     region = snh.Region.around(37.7637, -122.4337, CELL_M * len(counts))
     cell = np.repeat(np.arange(counts.size), counts.ravel())
     corner = np.stack([cell // len(counts), cell % len(counts)], axis=1)
@@ -45,13 +47,13 @@ def points(counts: np.ndarray, seed: int = 0) -> snh.Points:
 
 
 def boxes_of(region: snh.Region, cells: np.ndarray) -> snh.RangeQueries:
-    """Return boxes that are given by x0, y0, x1, y1 in cells."""
+    """Return boxes, given their x0, y0, x1 and y1 in units of cells."""
     x0, y0, x1, y1 = cells.T * CELL_M
     return snh.RangeQueries(region, x0, y0, x1 - x0, y1 - y0)
 
 
 def builders(sizes_m: tuple[float, float]) -> dict[str, Builder]:
-    """Return our methods; those with a cell width have the histogram's."""
+    """Return our methods by title; methods with a cell width get that of the histogram."""
     return {
         "UG": snh.UniformGrid(),
         "AG": snh.AdaptiveGrid(),
@@ -66,7 +68,7 @@ def builders(sizes_m: tuple[float, float]) -> dict[str, Builder]:
 
 
 def at_epsilon(theirs: pd.DataFrame, name: str, workload: str, epsilon: float) -> float | None:
-    """Return the authors' error, between two epsilons of theirs by interpolating logarithms."""
+    """Return the error of the authors' program at an epsilon, interpolated in logarithms."""
     rows = theirs.query("algorithm == @name and workload == @workload").sort_values("eps")
     if not len(rows) or not rows.eps.min() <= epsilon <= rows.eps.max():
         return None
@@ -75,8 +77,8 @@ def at_epsilon(theirs: pd.DataFrame, name: str, workload: str, epsilon: float) -
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description="The baselines beside their authors' programs.")
+    """Read the options, and print the table."""
+    parser = argparse.ArgumentParser(description="Our baselines and their authors' programs.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data/dpbench"))
     parser.add_argument("--histogram", default="cabspottingS_n100000.npz")
     parser.add_argument("--seeds", type=int, default=5)

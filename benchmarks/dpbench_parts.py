@@ -1,16 +1,16 @@
-"""What differs between ours and the authors' programs: python benchmarks/dpbench_parts.py [--help].
+"""Differences from the authors' programs, one by one: python benchmarks/dpbench_parts.py [--help].
 
 Needs the folder that dpbench.py needs. Prints, as Markdown, the errors of DAWA and AG on DPBench's
-histogram with one part changed at a time, beside those of the authors' programs:
+histogram with one part of our method changed at a time, and those of the authors' programs:
 
-- AG with 16 x 16 coarse cells, each in 1, 4, 16, 64 or 256 pieces: the edges are those of the
-  histogram's cells, along which the boxes lie, as the edges of the authors' program are;
-- DAWA with another grid: at order 8 its cells are those of the histogram;
-- DAWA that chooses each bucket freely among intervals of 1, 2, 4, ... cells that begin at a
-  multiple of their length: from costs without noise, with noise, and with noise and cut off below
-  at 0, as the authors' program does.
+- AG with 16 x 16 coarse cells, each divided into 1, 4, 16, 64 or 256 pieces. As in the authors'
+  program, all edges are edges of the histogram's cells, on which the edges of the boxes lie too.
+- DAWA with another grid. At order 8, its cells are those of the histogram.
+- DAWA that chooses each bucket among all intervals of 1, 2, 4, ... cells that begin at a multiple
+  of their length. The choice is made from costs without noise, from costs with noise, or, as in the
+  authors' program, from costs with noise of which negative ones are replaced by 0.
 
-Our privacy proof covers none of the free choices; they may be tried because the data are public.
+Our privacy proof does not cover these choices of buckets, but the data are public.
 """
 
 import argparse
@@ -35,20 +35,20 @@ Draw = Callable[[int], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class AlignedAG(snh.AdaptiveGrid):
-    """AG whose edges are those of a histogram of 256 x 256 cells."""
+    """AG whose edges are edges of a histogram of 256 x 256 cells."""
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """Return 16."""
+        """Return 16, for all n and epsilon."""
         return 16
 
     def pieces(self, noisy: NDArray, epsilon: float) -> NDArray[np.int64]:
-        """Return the next power of two above the rule, at most 16."""
+        """Return the smallest power of two that is at least the number by AG's rule, at most 16."""
         wanted = super().pieces(noisy, epsilon)
         return np.minimum(2 ** np.ceil(np.log2(wanted)).astype(np.int64), 16)
 
 
 def deviations(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the deviations from the median of all intervals of 1, 2, 4, ... cells."""
+    """Yield, for intervals of 1, 2, 4, ... cells, the sums of deviations from their medians."""
     length = 1
     while length <= counts.size:
         ordered = np.sort(counts.reshape(-1, length), axis=1)
@@ -57,7 +57,7 @@ def deviations(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def free_buckets(counts: NDArray[np.int64], price: float, noise: Draw, cut: bool) -> NDArray:
-    """Return lengths of the buckets of least noisy cost; each is 1, 2, 4, ... cells long."""
+    """Return the lengths of the buckets with the least noisy cost, each 1, 2, 4, ... cells."""
     best, kept = np.zeros(0), []
     for level, deviation in enumerate(deviations(counts)):
         own = deviation + (noise(deviation.size) if level else 0.0)
@@ -80,12 +80,12 @@ def free_buckets(counts: NDArray[np.int64], price: float, noise: Draw, cut: bool
 
 @contextmanager
 def choosing(records: snh.Points, how: str, seed: int) -> Iterator[None]:
-    """Let DAWA choose its buckets otherwise, without privacy."""
+    """Make DAWA choose its buckets in another way, without privacy, during a ``with`` block."""
     ours = Measurements.buckets
     rng = np.random.default_rng(seed)
 
     def buckets(self, grid, along, block, price, epsilon, block_price):
-        ours(self, grid, along, block, price, epsilon, block_price)  # spends what it would
+        ours(self, grid, along, block, price, epsilon, block_price)  # spends the same epsilon
         counts = grid.count(records).counts.ravel()[along]
         scale = 0 if how == "exact" else 2 / float(epsilon)
         return free_buckets(counts, float(price), lambda k: rng.laplace(0, scale, k), how == "cut")
@@ -99,7 +99,7 @@ def choosing(records: snh.Points, how: str, seed: int) -> Iterator[None]:
 
 
 def variants(sizes_m: tuple[float, float]) -> dict[str, tuple[Builder, str, str]]:
-    """Return builders, how buckets are chosen, and the authors' algorithm, by title."""
+    """Return by title: the builder, the way to choose buckets, and the authors' algorithm."""
     dawa, fine = snh.DAWA(sizes_m=sizes_m), snh.DAWA(order=8, sizes_m=sizes_m)
     return {
         "AG": (snh.AdaptiveGrid(), "ours", "AG"),

@@ -28,7 +28,7 @@ OUT = Path(__file__).parents[1] / "docs" / "figures" / "dpsgd.png"
 BUILDER = snh.DPSGD(sizes_m=(500, 2000))
 SEEDS = range(3)
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
-# By epsilon; colours after Okabe and Ito, and a dash each, for eyes that see colours otherwise.
+# By epsilon: a colour of Okabe and Ito, and a dash pattern, so that colours are not needed.
 LINES = {
     None: ("without noise", "#000000", "-"),
     Fraction(10): ("epsilon = 10", "#0072B2", "--"),
@@ -48,7 +48,7 @@ def city(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
-    """Return the noise of every step and parameter."""
+    """Return the noise of the gradient for every step and parameter, shape (steps, parameters)."""
     shape = (BUILDER.steps, parameter_count(BUILDER.network, INPUTS))
     if epsilon is None:
         return np.zeros(shape, np.float32)
@@ -58,7 +58,10 @@ def noise(epsilon: Fraction | None, seed: int) -> np.ndarray:
 
 
 def losses(epsilon: Fraction | None, rate: float, seed: int) -> np.ndarray:
-    """Return the loss before each step, over that of answering the mean label, shape (steps,)."""
+    """Return the loss before each step, shape (steps,), divided by the loss of a constant answer.
+
+    The constant is the mean label.
+    """
     inputs, labels = city(seed)
     found = []
     predict = jax.jit(

@@ -1,11 +1,12 @@
 """The explorer's response times in a browser: python benchmarks/explorer.py [--help].
 
-Starts the app (Voila) and Chromium with no compiled program kept from before, and measures from
-the address to a page that can be used, and from Build to the first release of each default method.
+Starts the app (Voila) and Chromium without any programs compiled before. Measures the time from
+opening the address to a page that can be used, and from pressing Build to the last release of the
+default methods.
 
-Then starts JupyterLab, builds five methods, and measures on the page's own clock: from letting the
-mouse go, when a box is drawn, to the table with its answers; and from choosing another method to
-its picture of 400 by 400 cells on the map.
+Then starts JupyterLab and builds five methods. Measures, with the clock of the page, the time from
+releasing the mouse button after drawing a box to the table with its answers, and the time from
+choosing another release to its picture of 400 by 400 cells on the map.
 """
 
 import argparse
@@ -52,7 +53,7 @@ LOADED = (
 
 
 def first_visit(browser: Browser, folder: Path) -> None:
-    """Open the app in a browser, build the default methods, and print the seconds of both."""
+    """Open the app in a browser, build the default methods, and print the times of both."""
     homes = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JAX_COMPILATION_CACHE_DIR")
     log = folder / "app.log"
     with log.open("wb") as told:
@@ -113,7 +114,7 @@ def jupyter(folder: Path, port: int, token: str) -> subprocess.Popen:
 
 
 def boxes(window: Page, frame: Frame, count: int) -> list[int]:
-    """Return the milliseconds from the end of drawing a box to its counts, for each box."""
+    """Draw boxes, and return the milliseconds from the end of drawing each to its counts."""
     found = []
     for k in range(count):
         frame.locator(".leaflet-draw-draw-rectangle").click()
@@ -131,7 +132,7 @@ def boxes(window: Page, frame: Frame, count: int) -> list[int]:
 
 
 def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[int]:
-    """Return the milliseconds from choosing a layer to its picture, for each choice."""
+    """Choose layers, and return the milliseconds from choosing each to its picture."""
     menu = explorer.get_by_label("On the map", exact=True)
     names = menu.locator("option").all_inner_texts()[:-1]
     found = []
@@ -146,7 +147,7 @@ def layers(window: Page, frame: Frame, explorer: Locator, count: int) -> list[in
 
 
 def told(what: str, times: list[int]) -> str:
-    """Return a line of the table: the first, the median later and the largest later time."""
+    """Return a line of the table: the first time, and the median and largest of all later times."""
     first, *later = times
     return f"{what:44} {first:6} {statistics.median(later):7.0f} {max(later):6}"
 
@@ -178,9 +179,10 @@ def main(chromium: str, count: int) -> None:
             frame.wait_for_selector(".leaflet-draw-draw-rectangle")
             explorer.get_by_role("button", name="Build", exact=True).click()
             explorer.locator(".snhkit-built", has_text="spent 1, left 4").wait_for()
-            for menu in ("beside it", "and"):  # one map
+            for menu in ("beside it", "and"):  # so that one map is shown
                 explorer.get_by_label(menu, exact=True).select_option("—")
-            explorer.get_by_role("button", name="Clear").press("Enter")  # the first glance's boxes
+            # Remove the boxes that were placed after the first build.
+            explorer.get_by_role("button", name="Clear").press("Enter")
             window.wait_for_timeout(3_000)
             explorer.evaluate(SEEN)
             frame.evaluate(RELEASED)
@@ -196,7 +198,7 @@ def main(chromium: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="How quickly the explorer answers on screen.")
+    parser = argparse.ArgumentParser(description="Response times of the explorer.")
     parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
     parser.add_argument("--count", type=int, default=7)
     main(**vars(parser.parse_args()))

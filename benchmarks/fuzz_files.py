@@ -1,8 +1,8 @@
 """Release files of every kind, changed at random: python benchmarks/fuzz_files.py [--help].
 
-Changes files by bytes, by values of the description and by arrays, and adds files that are small
-but ask for much memory. Each one must load, answer and be written again, or end in
-ReleaseFileError. Prints, as Markdown, how many did what, and how much memory that took.
+Changes bytes, values of the description and arrays of release files, and makes small files whose
+description would need much memory. Each file must either load, answer boxes and be saved again, or
+raise ReleaseFileError. Prints, as Markdown, how many files did which, and how much memory was used.
 """
 
 import argparse
@@ -52,7 +52,7 @@ SIDES_M = (50.0, 100.0)
 
 
 def parameters(network: MLP | FeatureGrid, inputs: int, k: int | None) -> dict[str, NDArray]:
-    """Return parameters to start from as arrays; with k, those of k networks."""
+    """Return the initial parameters of a network as arrays; with ``k``, those of k networks."""
     drawn = {n: np.asarray(a) for n, a in network.init(jax.random.key(0), inputs).items()}
     return drawn if k is None else {name: np.stack([array] * k) for name, array in drawn.items()}
 
@@ -95,7 +95,7 @@ def parts(model: Model) -> tuple[dict[str, Any], dict[str, NDArray]]:
 
 
 def encoded(header: Any, arrays: dict[str, NDArray]) -> bytes:
-    """Return the bytes of a file with any description."""
+    """Return the bytes of a release file with the given description, valid or not."""
     return save(
         {name: np.ascontiguousarray(a) for name, a in arrays.items()},
         metadata={"snhkit": json.dumps(header)},
@@ -105,7 +105,7 @@ def encoded(header: Any, arrays: dict[str, NDArray]) -> bytes:
 def changed(
     header: dict[str, Any], arrays: dict[str, NDArray], draw: random.Random
 ) -> tuple[str, bytes]:
-    """Return a word for the change, and the bytes of a file with a few things changed."""
+    """Return the kind of a random change, and the bytes of the changed file."""
     header, arrays = copy.deepcopy(header), dict(arrays)
     kind = draw.choice(["bytes", "description", "description", "arrays", "both"])
     if kind in ("description", "both"):
@@ -125,7 +125,7 @@ def changed(
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the holder and the key of every value inside JSON values."""
+    """Yield the container and the key of every value inside JSON values."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in inside:
         yield value, key
@@ -174,13 +174,13 @@ def _change_array(arrays: dict[str, NDArray], draw: random.Random) -> None:
 
 
 def write_bombs(folder: Path) -> None:
-    """Write small files whose description asks for much memory."""
+    """Write small files whose description would need much memory."""
     for name, data in bombs():
         (folder / name).write_bytes(data)
 
 
 def bombs() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and the bytes of such files."""
+    """Yield the names and the bytes of small files whose description would need much memory."""
     header, arrays = parts(models()["denoised"])
     for many in (100_000, 3_000_000):
         yield f"{many:,} lists", encoded(header | {"hyperparameters": {"a": [[]] * many}}, arrays)
@@ -214,7 +214,7 @@ def tried(data: bytes, path: Path) -> str:
 
 
 def questions(region: snh.Region) -> snh.RangeQueries:
-    """Return 2,000 boxes of every size, with the whole region and a thin strip among them."""
+    """Return 2,000 boxes of all sizes, among them the whole region and a thin strip."""
     side = region.side_m
     some = snh.RangeQueries.sample(region, 1_996, (side / 9, side / 9))
     x = np.array([0, side / 8, 0.0, side / 2e4])
@@ -228,13 +228,13 @@ def questions(region: snh.Region) -> snh.RangeQueries:
 
 
 def megabytes() -> float:
-    """Return the largest memory that this process has had so far, in megabytes."""
+    """Return the peak memory of this process so far, in megabytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most / 2**20 if sys.platform == "darwin" else most / 2**10
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -243,7 +243,7 @@ def main() -> None:
     found: dict[str, Counter[str]] = {name: Counter() for name in told}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "changed.snh"
-        # In a process of their own, because making them takes memory as well.
+        # The files are made in another process, because making them takes memory too.
         with ProcessPoolExecutor(1, get_context("spawn")) as maker:
             maker.submit(write_bombs, Path(folder)).result()
         small = sorted(Path(folder).iterdir())
@@ -258,7 +258,7 @@ def main() -> None:
             name = list(told)[number % len(told)]
             found[name][tried(changed(*told[name], draw)[1], path)] += 1
             if number % 200 == 0:
-                jax.clear_caches()  # every other network is a program of its own
+                jax.clear_caches()  # a program is compiled for each different network
     print("\n| kind | files | refused | loaded |\n|---|---|---|---|")
     for name, counts in found.items():
         print(f"| {name} | {counts.total():,} | {counts['refused']:,} | {counts['loaded']:,} |")

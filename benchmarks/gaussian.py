@@ -1,8 +1,8 @@
-"""When Gaussian noise pays: python benchmarks/gaussian.py [--help].
+"""When Gaussian noise is smaller than Laplace noise: python benchmarks/gaussian.py [--help].
 
-Prints, as Markdown, the standard deviation of the noise of a cell and of boxes for releases that
-share one budget: pure epsilon with Laplace noise, or (epsilon, delta) with Gaussian noise. Nothing
-is measured on real records; the noise does not depend on records.
+Prints, as Markdown, the standard deviation of the noise of a cell and of boxes, for releases that
+share one budget. With pure epsilon, the noise is Laplace; with (epsilon, delta), Gaussian. The
+noise does not depend on the records, so no real records are used.
 """
 
 import argparse
@@ -25,13 +25,13 @@ SIDES_M = (50, 400, 3_200)
 
 
 def cell_stds(budget: snh.Budget, releases: int) -> tuple[float, float]:
-    """Return the standard deviations of the noise of a cell, Laplace and Gaussian."""
+    """Return the standard deviations of the Laplace and of the Gaussian noise of a cell."""
     laplace = noise_variance(budget.epsilon / releases, 1)
     return math.sqrt(laplace), math.sqrt(noise_variance(Rho(budget.rho / releases), 1))
 
 
 def box_errors(builder: Any, budget: snh.Budget, releases: int) -> np.ndarray:
-    """Return the mean standard error of boxes by side, for Laplace and for Gaussian noise."""
+    """Return the mean standard errors of boxes of each side, for Laplace and Gaussian noise."""
     records = snh.synthetic_points("milwaukee", 20_000)
     pure = snh.PrivateDataset(records, budget.epsilon, unit="record", n="private")
     mixed = snh.PrivateDataset(records, budget, unit="record", n="private")
@@ -55,7 +55,7 @@ def epsilon_of_rho(budget: snh.Budget, releases: int) -> Fraction:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", default="1")
     parser.add_argument("--delta", default="0.000001")

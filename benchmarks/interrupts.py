@@ -1,8 +1,8 @@
 """Ctrl-C at many instants of ``snhkit release``: python benchmarks/interrupts.py [--help].
 
-Releases the records of an invented file again and again over the same file, and sends SIGINT at
-instants that are spread evenly over the time that a release takes. Prints, as Markdown, how the
-processes ended, and what was left: files that are not whole, temporary files, and charges that the
+Runs ``snhkit release`` on an invented file many times, always with the same output file, and sends
+SIGINT at instants that are spread evenly over the time that a release takes. Prints, as Markdown,
+how the processes ended, and what was left: incomplete files, temporary files, and charges that the
 ledger has twice or not at all.
 """
 
@@ -31,7 +31,7 @@ PROGRAM = "from snhkit.cli.main import main; main()"
 
 
 def started(words: list[str], folder: Path) -> subprocess.Popen[str]:
-    """Start the command line in a folder."""
+    """Start a command of snhkit in a folder, and return its process."""
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-W", "ignore", "-c", PROGRAM, *words],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -61,7 +61,7 @@ def write_records(path: Path, rows: int) -> None:
 
 
 def main() -> None:
-    """Print the table."""
+    """Read the options, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instants", type=int, default=40)
     parser.add_argument("--rows", type=int, default=300_000)
@@ -70,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder / "t.csv", given.rows)
-        started(COMMAND, folder).communicate()  # compiles Python's files
+        started(COMMAND, folder).communicate()  # so that bytecode is compiled before
         begun = time.monotonic()
         started(COMMAND, folder).communicate()
         takes = time.monotonic() - begun

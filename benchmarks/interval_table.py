@@ -1,10 +1,10 @@
 """The table behind ``Release.interval``: python benchmarks/interval_table.py [--help].
 
 Needs the folder of public data sets. Measures errors of squares of 25 m to 5 km, around records and
-anywhere, on public cities, whole and thinned; finished methods are kept in files. Writes quantiles
-of the errors by method, side, number of cells and answer with ``--out``; methods that were not
-measured keep those that the file has. Prints, as Markdown, how
-often the intervals of 90 % hold the truth on cities that were held out.
+anywhere, on public cities with all records and with samples of them. Results of finished methods
+are stored in files. With ``--out``, writes quantiles of the errors by method, side, number of cells
+and answer; quantiles of methods that were not measured remain in the file. Prints, as Markdown, how
+often 90 % intervals contain the true count on cities that were not used for the quantiles.
 """
 
 import argparse
@@ -37,14 +37,14 @@ QUICK = ("ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hd
 SLOW = ("pgm", "denoised", "snh")
 ONE_SIZE = ("pgm", "denoised")  # measured on whole data sets only
 BOXES = 250
-LEAST = 120  # boxes of a bin
-ANY = ("ug", "identity", "ag", "privtree", "hb2d")  # stand for methods that were not measured
+LEAST = 120  # the least number of boxes in a bin
+ANY = ("ug", "identity", "ag", "privtree", "hb2d")  # used for methods that were not measured
 
 
 def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
-    """Return a row for each box: its town, kind, band, bin, and error in units of scales.
+    """Return a row for each box: its town, kind, size band, bin, and error in noise scales.
 
-    The releases are made by joblib, in the processes or on the cluster that the caller chose.
+    joblib builds the releases, in the processes or on the cluster that the caller chose.
     """
     sizes = SIZES[:1] if name in ONE_SIZE else SIZES
     jobs = [
@@ -62,7 +62,7 @@ def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
 def errors_at(
     name: str, place: Place, town: str, n: int | None, epsilon: str, factor: float | None, seed: int
 ) -> pd.DataFrame:
-    """Return the rows of one release."""
+    """Build one release, and return its rows of errors."""
     records = place.records if n is None else thinned(place.records, n)
     data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
     usual = default_cell_width(len(records), float(epsilon))
@@ -97,7 +97,7 @@ def errors_at(
 
 
 def quantiles(table: pd.DataFrame) -> dict[str, list[float]]:
-    """Return quantiles of errors by bin; both kinds of boxes count alike in each bin."""
+    """Return quantiles of errors by bin; boxes around records and anywhere have equal weights."""
     found = {}
     for number, part in table.groupby("bin"):
         if len(part) < LEAST:
@@ -107,14 +107,14 @@ def quantiles(table: pd.DataFrame) -> dict[str, list[float]]:
         order = np.argsort(part.z.to_numpy(), kind="stable")
         upto = np.cumsum(weight[order]) / weight.sum()
         z = part.z.to_numpy()[order]
-        # The next error outwards, as in conformal prediction.
+        # As in conformal prediction, the next error farther from the median is taken.
         below = np.searchsorted(upto, LEVELS, side="left") - np.array([p < 0.5 for p in LEVELS])
         found[str(number)] = z[np.clip(below, 0, len(z) - 1)].round(3).tolist()
     return found
 
 
 def covered(table: pd.DataFrame, known: dict[str, list[float]]) -> np.ndarray:
-    """Return whether the interval of 90 % of each row holds the truth."""
+    """Return whether the 90 % interval of each row contains the true count."""
     from snhkit.release.intervals import SHAPE, _filled
 
     full = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)
@@ -122,14 +122,14 @@ def covered(table: pd.DataFrame, known: dict[str, list[float]]) -> np.ndarray:
         full[int(number)] = values
     low, high = _filled(full)[table.bin.to_numpy()][:, [LEVELS.index(0.05), LEVELS.index(0.95)]].T
     z, slack = table.z.to_numpy(), table.slack.to_numpy()
-    # Bounds are cut at a count of 0, where z is -slack.
+    # Lower bounds below a count of 0 are replaced by 0, where z is -slack.
     return (z >= np.maximum(low, -slack) - 1e-9) & (z <= np.maximum(high, -slack) + 1e-9)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The table behind Release.interval.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--files", type=Path, default=Path(), help="folder for finished methods")
+    parser.add_argument("--files", type=Path, default=Path(), help="folder for results of methods")
     parser.add_argument("--methods", nargs="+", default=[*QUICK, *SLOW])
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--scheduler", help="address of a Dask cluster that measures instead")
@@ -176,7 +176,7 @@ if __name__ == "__main__":
             "levels": list(LEVELS),
             "quantiles": before.get("quantiles", {})
             | {classes[name]: kept[name] for name in given.methods}
-            # Of all of ANY, or as before: a part of them would not stand for the rest.
+            # Computed from all methods of ANY, or left unchanged if some were not measured.
             | ({"any": quantiles(pd.concat(pooled))} if len(pooled) == len(ANY) else {}),
         }
         given.out.write_text(json.dumps(told) + "\n")

@@ -1,8 +1,8 @@
 """One ledger with killed processes, threads and forks: python benchmarks/ledger.py [--help].
 
-Kills processes that spend from one ledger in a file, at random instants and at each of their
-system calls; and lets many threads of many processes spend from one budget. Prints, as Markdown,
-what the ledger says afterwards. Linux and macOS only.
+Kills processes that spend from one ledger in a file, at random instants and at each of their system
+calls. Then many threads of many processes spend from one budget. Prints, as Markdown, whether the
+ledger is right afterwards. Linux and macOS only.
 """
 
 import argparse
@@ -32,12 +32,12 @@ CALLS = ("open", "write", "fsync", "close", "replace", "ftruncate", "pread", "fs
 
 
 def ledger(path: Path) -> StoredLedger:
-    """Return the ledger in a file, which is made if it is missing."""
+    """Return the ledger in a file; a missing file is created."""
     return StoredLedger(path, RECORDS, UNIT, BUDGET)
 
 
 def forked(work: Callable[[], None]) -> int:
-    """Run a function in a forked process, and return the number of the process."""
+    """Run a function in a forked process, and return the process id."""
     child = os.fork()
     if not child:
         code = 1
@@ -50,7 +50,7 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def spends(path: Path, report: int, count: int = BUDGET) -> None:
-    """Charge 1 again and again, and report with one byte each charge that took effect."""
+    """Spend 1 ``count`` times, and write a byte to ``report`` after each entry in the ledger."""
     ours = ledger(path)
     for _ in range(count):
         entry = ours.charge(1, "killed")
@@ -59,9 +59,9 @@ def spends(path: Path, report: int, count: int = BUDGET) -> None:
 
 
 def killed(path: Path, seconds: float | None, work: Callable[[int], None]) -> tuple[int, bool]:
-    """Return how many charges a process reported, and whether it was killed.
+    """Return how many charges a process reported, and whether the process was killed.
 
-    The process is killed after so many seconds, or kills itself.
+    The process is killed after ``seconds``; with None, the process kills itself.
     """
     out, report = os.pipe()
     child = forked(lambda: work(report))
@@ -75,7 +75,7 @@ def killed(path: Path, seconds: float | None, work: Callable[[int], None]) -> tu
 
 
 def checked(path: Path, reported: int) -> str:
-    """Return "lost", "doubled" or "" after comparing a ledger with the reported charges."""
+    """Return "lost" or "doubled" if the ledger disagrees with the reported charges, else ""."""
     ours = ledger(path)
     numbers = [entry.number for entry in ours.entries]
     if numbers != list(range(1, len(numbers) + 1)) or ours.spent > reported + 1:
@@ -84,13 +84,14 @@ def checked(path: Path, reported: int) -> str:
 
 
 def random_kills(runs: int, draw: random.Random) -> dict[str, int]:
-    """Kill processes on one ledger after random times; return what was found."""
+    """Kill processes that use one ledger after random times, and return counts of outcomes."""
     found = {"kills": 0, "charges": 0, "lost": 0, "doubled": 0}
     with tempfile.TemporaryDirectory() as folder:
         path, total = Path(folder) / "random.ledger", 0
         for number in trange(runs, desc="random kills", disable=None):
             if number % 20 == 0:
-                path, total = Path(folder) / f"{number}.ledger", 0  # opening is killed as well
+                # A new ledger from time to time, so that its creation is interrupted too.
+                path, total = Path(folder) / f"{number}.ledger", 0
             reported, ended = killed(path, draw.uniform(0, 0.1), lambda out, p=path: spends(p, out))
             wrong = checked(path, total + reported)
             found["kills"] += ended
@@ -103,7 +104,7 @@ def random_kills(runs: int, draw: random.Random) -> dict[str, int]:
 
 @contextlib.contextmanager
 def killing(nth: int, when: str) -> Iterator[None]:
-    """Let this process kill itself before, in the middle of or after its n-th system call."""
+    """Make this process kill itself before, during or after its n-th system call."""
     counted = 0
 
     def wrapped(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,7 +128,10 @@ def killing(nth: int, when: str) -> Iterator[None]:
 
 
 def kills_at_every_call() -> dict[str, int]:
-    """Kill a process at each call of opening a ledger and spending twice; return what was found."""
+    """Kill a process at each system call of opening a ledger and spending twice.
+
+    Return counts of outcomes.
+    """
     found = {"kills": 0, "charges": 0, "lost": 0, "doubled": 0}
     with tempfile.TemporaryDirectory() as folder:
         for when in tqdm(("before", "within", "after"), desc="every call", disable=None):
@@ -155,7 +159,7 @@ def kills_at_every_call() -> dict[str, int]:
 
 
 def crowd(processes: int, threads: int, charges: int) -> dict[str, Any]:
-    """Let all threads request twice the budget in total; return what was granted."""
+    """Let threads request twice the budget in total, and return how much they were granted."""
     price = Fraction(1, processes * threads * charges)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crowd.ledger"
@@ -191,7 +195,7 @@ def crowd(processes: int, threads: int, charges: int) -> dict[str, Any]:
 
 
 def printed(rows: dict[str, dict[str, Any]]) -> None:
-    """Print a table."""
+    """Print counts of outcomes as a table."""
     names = list(next(iter(rows.values())))
     print(f"| | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
     for name, row in rows.items():
@@ -199,12 +203,12 @@ def printed(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=200, help="at random instants")
+    parser.add_argument("--kills", type=int, default=200, help="kills at random instants")
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--charges", type=int, default=4, help="asked for by each thread")
+    parser.add_argument("--charges", type=int, default=4, help="charges requested by each thread")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     printed({

@@ -1,7 +1,7 @@
 """Rates of answers, and memory after repeated builds: python benchmarks/load.py [--help].
 
-Prints, as Markdown, how many boxes a second each kind of model answers, in small and in large
-questions, and how much memory a process gains over many answers and over many builds.
+Prints, as Markdown, how many boxes per second each kind of model answers, one by one and many at
+once, and by how much the memory of a process grows over many answers and over many builds.
 """
 
 import argparse
@@ -27,14 +27,14 @@ PART = 1_000
 
 
 def megabytes() -> float:
-    """Return the memory that this process holds now, in megabytes; 0 where that is unknown."""
+    """Return the present memory of this process in megabytes; 0 if unknown on this system."""
     gc.collect()
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * 4_096 / 1e6 if status.exists() else 0.0
 
 
 def dataset(count: int = 20_000) -> snh.PrivateDataset:
-    """Return records around two places."""
+    """Return a dataset of ``count`` records around two positions."""
     rng = np.random.default_rng(1)
     xy = rng.normal([[4_000, 5_000], [7_000, 2_000]], 800, (count // 2, 2, 2)).reshape(-1, 2)
     records = snh.Points(CITY, xy.clip(0, 9_999))
@@ -52,7 +52,7 @@ def rate(release: snh.Release, boxes: snh.RangeQueries, seconds: float = 2.0) ->
 
 
 def main() -> None:
-    """Print the tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=1_000_000)
     parser.add_argument("--builds", type=int, default=100)

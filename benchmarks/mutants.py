@@ -1,8 +1,9 @@
 """Planted faults that tests must find: python benchmarks/mutants.py [--help].
 
-benchmarks/mutants.toml lists the faults: a file, a text in it that occurs once, the text that takes
-its place, and the tests that must fail. Each fault is planted in a copy of the source tree. Prints,
-as Markdown, how many were caught, and which were not; the exit code is 1 if one was not.
+benchmarks/mutants.toml lists the faults: a file, a text that occurs once in the file, the text that
+replaces it, and tests of which at least one must fail. Each fault is planted in a copy of the
+source tree. Prints, as Markdown, how many faults were found, and which were not. The exit code is 1
+if a fault was not found.
 """
 
 import argparse
@@ -28,18 +29,18 @@ LIMIT_S = 900
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault to plant: a text that occurs once in a file, and the text that takes its place.
+    """A fault to plant: a text that occurs once in a file, and the text that replaces it.
 
     Parameters
     ----------
     name : str
-        What is wrong then.
+        A description of the fault.
     file : str
         The path of the file in the source tree.
     old, new : str
-        The two texts.
+        The text to replace, and its replacement.
     tests : tuple of str
-        Paths or node ids of tests, of which one at least must fail.
+        Paths or node ids of tests, of which at least one must fail.
     """
 
     name: str
@@ -49,24 +50,32 @@ class Fault:
     tests: tuple[str, ...]
 
     def planted(self, root: Path) -> str:
-        """Return the text of the file with the fault; raise ValueError if its place is gone."""
+        """Return the text of the file with the fault.
+
+        ValueError is raised if ``old`` does not occur exactly once.
+        """
         path = root / self.file
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         if (times := text.count(self.old)) != 1:
-            raise ValueError(f"{self.name}: its text occurs {times} times in {self.file}")
+            raise ValueError(
+                f"{self.name}: the text in old must occur once in {self.file}, not {times} times"
+            )
         if self.old == self.new:
-            raise ValueError(f"{self.name}: changes nothing")
+            raise ValueError(f"{self.name}: old and new are equal, so the fault changes nothing")
         return text.replace(self.old, self.new)
 
 
 def faults() -> list[Fault]:
-    """Return the listed faults."""
+    """Return the faults that benchmarks/mutants.toml lists."""
     listed = tomllib.loads((ROOT / "benchmarks" / "mutants.toml").read_text(encoding="utf-8"))
     return [Fault(**entry | {"tests": tuple(entry["tests"])}) for entry in listed["fault"]]
 
 
 def run(tests: tuple[str, ...], root: Path) -> int:
-    """Return the exit code of tests in a copy: 0 passed, 1 failed, others not run."""
+    """Return pytest's exit code for tests in a copy: 0 if all passed, 1 if one failed.
+
+    Other codes mean that the tests were not run.
+    """
     words = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -75,11 +84,11 @@ def run(tests: tuple[str, ...], root: Path) -> int:
             check=False,
         ).returncode  # fmt: skip
     except subprocess.TimeoutExpired:
-        return 1  # a fault that never ends is noticed, too
+        return 1  # tests that do not end count as failed
 
 
 def caught(fault: Fault, root: Path) -> str:
-    """Return "caught", "survived" or what prevented the trial."""
+    """Return "caught" or "survived", or the reason why the fault could not be tried."""
     path = root / fault.file
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     try:

@@ -10,7 +10,7 @@ SCALES = (Fraction(1, 2), Fraction(5), Fraction(20), Fraction(10**12, 7))
 
 
 def main() -> None:
-    """Print a line for each source of entropy and scale."""
+    """Print the rate for each source of entropy and each noise scale."""
     for entropy in (SystemEntropy(), ReplayableEntropy(0)):
         for scale in SCALES:
             start = time.perf_counter()

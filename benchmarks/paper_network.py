@@ -1,11 +1,11 @@
 """Error of the paper's network against training time: python benchmarks/paper_network.py [--help].
 
-Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Trains k networks of the
-paper's kind on one noisy grid of San Francisco's taxis, in cells of the default width, on squares
-anywhere in the region, and follows the mean relative error of 5,000 squares of 25 to 100 m around
-records. The learning rate is the authors', a constant 0.001; with ``--steps`` it falls along a
-cosine from ``--rate``, and training ends after so many steps. The curve is appended to a csv file
-while training goes on; ``--draw`` draws the figure docs/figures/paper_network.png from the file.
+Needs a folder with sf_cabs.npy and san_francisco_gowalla_checkins.csv.gz. Trains k fully connected
+networks on squares anywhere in one noisy grid of San Francisco's taxis, with cells of the default
+width. During training, measures the mean relative error of 5,000 squares of 25 to 100 m around
+records, and appends it to a csv file. The learning rate is the authors', a constant 0.001. With
+``--steps``, the rate falls to 0 along a cosine from ``--rate``, and training ends after that number
+of steps. ``--draw`` draws the figure docs/figures/paper_network.png from the file.
 """
 
 import argparse
@@ -31,8 +31,8 @@ COLUMNS = ("depth", "width", "k", "batch", "rate", "epsilon", "steps", "seconds"
 SEED = 0
 
 
-class Enough(Exception):  # noqa: N818 - it ends the training, and is no error
-    """Raised to end the training when the time is over."""
+class Enough(Exception):  # noqa: N818 - not an error
+    """Raised to end the training after a number of minutes."""
 
 
 def error(release_or_model: snh.Release | SNHModel, task: Task) -> float:
@@ -42,7 +42,7 @@ def error(release_or_model: snh.Release | SNHModel, task: Task) -> float:
 
 
 def follow(folder: Path, networks: Networks, epsilon: float, minutes: float) -> None:
-    """Train, and append a row to the curve after 25, 50, 100, 250, and every 500 steps."""
+    """Train, and append the error to the file after 25, 50, 100, 250, and every 500 steps."""
     task = squares(folder, SMALL_M)
     plain = task.data.release(snh.Identity(), epsilon=epsilon, seed=SEED)
     zero = relative_errors(0 * task.truth, task.truth, task.data.n).mean()
@@ -113,17 +113,17 @@ def draw(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="How fast the paper's network learns a city.")
+    parser = argparse.ArgumentParser(description="Error of the paper's network by time.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--depth", type=int, default=22, help="linear layers")
     parser.add_argument("--width", type=int, default=80)
     parser.add_argument("-k", type=int, default=2)
     parser.add_argument("--batch", type=int, default=4_096)
     parser.add_argument("--rate", type=float, default=0.001)
-    parser.add_argument("--steps", type=int, help="after which the rate is 0; default: constant")
+    parser.add_argument("--steps", type=int, help="end of a falling rate [default: constant rate]")
     parser.add_argument("--epsilon", type=float, default=0.2)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--draw", action="store_true", help="only draw the figure")
+    parser.add_argument("--draw", action="store_true", help="draw the figure, without training")
     given = parser.parse_args()
     if given.draw:
         draw(given.folder)

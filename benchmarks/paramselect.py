@@ -1,12 +1,13 @@
-"""Errors of ParamSelect's cell widths against the best ones.
+"""Differences between ParamSelect's cell widths and the best cell widths.
 
 Usage: python benchmarks/paramselect.py [PARAMSELECT_CSV]
 
-Prints mean absolute errors in metres on the 45 published labels, cross-validated in 3 x 5 folds as
-in the paper, and with whole cities left out. With the paper's published figures (columns dataset,
-n, epsilon, best_cell_width_m, entropy_512_nats; ../shared/paper/paramselect_gowalla.csv if it is
-there) it adds the errors on the labels of the Veraset cities, which ParamSelect never saw. UG's
-rule stands beside them.
+Prints mean absolute differences in metres on the 45 published labels, in five-fold cross-validation
+repeated 3 times as in the paper, and with each city predicted from the others. If there is a file
+of the paper's published figures (by default ../shared/paper/paramselect_gowalla.csv, with the
+columns dataset, n, epsilon, best_cell_width_m and entropy_512_nats), also prints the differences on
+its labels of the Veraset cities, to which ParamSelect was not fitted. For comparison, the same
+numbers are printed for UG's rule.
 """
 
 import sys
@@ -22,11 +23,11 @@ from snhkit.select.regression import fitted, unfitted
 
 FIGURES = Path(__file__).parents[2] / "shared" / "paper" / "paramselect_gowalla.csv"
 SIDE_M = 12_430
-"""Of the boxes that the labels were found in."""
+"""The side, in metres, of the regions in which the labels were found."""
 
 
 def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:
-    """Return mean absolute errors in metres: of 3 x 5 folds of rows, and of left-out cities."""
+    """Return mean absolute errors in metres: of 3 x 5 folds of rows, and of cities left out."""
     phi = features(labels.n, labels.epsilon, labels.entropy if h else None)
     trees = unfitted(labels.cell_m.to_numpy())
     folds = RepeatedKFold(n_splits=5, n_repeats=3, random_state=0)
@@ -39,7 +40,7 @@ def cross_validated(labels: pd.DataFrame, h: bool) -> tuple[float, float]:
 
 
 def on_others(labels: pd.DataFrame, other: pd.DataFrame, h: bool) -> float:
-    """Return the mean absolute error in metres on the labels of other cities."""
+    """Return the mean absolute error in metres of cell widths predicted for other cities."""
     trees = fitted(
         features(labels.n, labels.epsilon, labels.entropy if h else None), labels.cell_m.to_numpy()
     )

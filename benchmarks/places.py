@@ -14,7 +14,7 @@ SIDE_M = 13_200.0
 
 @dataclass(frozen=True)
 class Place:
-    """A file, the centre of a region in it, and the number of records to take."""
+    """A file, the centre of a region, and the largest number of records to use."""
 
     file: str
     lat: float
@@ -39,7 +39,7 @@ OTHER_CITIES = tuple(PLACES)[2:8]
 
 
 def records_of(place: Place, folder: Path) -> snh.Points:
-    """Return the records of a place, or a sample if the place limits their number."""
+    """Return the records of a place; a random sample if the place limits their number."""
     region = snh.Region.around(place.lat, place.lon, SIDE_M)
     points = snh.read_points(folder / place.file, region)
     if place.most is None:
@@ -49,6 +49,6 @@ def records_of(place: Place, folder: Path) -> snh.Points:
 
 
 def sweep(n: int, epsilon: float) -> list[Builder]:
-    """Return Identity at widths around the default."""
+    """Return Identity builders with cell widths around the default width."""
     width = default_cell_width(n, epsilon)
     return [snh.Identity(width * factor) for factor in (0.25, 0.35, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2)]

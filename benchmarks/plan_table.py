@@ -1,10 +1,10 @@
 """The table behind ``expected_error``: python benchmarks/plan_table.py [--help].
 
-Needs the folder of public data sets. Measures methods on public cities, whole and thinned, in a
-sweep that can be interrupted and resumed (about an hour of one core without ``snh`` and ``pgm``);
-fits the errors, and writes the coefficients with ``--out``; methods that were not measured keep
-those that the file has. Prints, as Markdown, how far the expected errors are from those of releases
-on cities that were held out.
+Needs the folder of public data sets. Measures methods on public cities, with all records and with
+samples of them. The sweep can be interrupted and resumed, and takes about an hour of one core
+without ``snh`` and ``pgm``. Then a model is fitted to the errors. With ``--out``, writes the
+coefficients; those of methods that were not measured remain in the file. Prints, as Markdown, how
+far expected errors are from errors of releases on cities that were not used for the fit.
 """
 
 import argparse
@@ -35,7 +35,7 @@ RIDGE = 0.3
 def measured(
     folder: Path, files: Path, methods: list[str], processes: int, client: Client | None
 ) -> Any:
-    """Return the errors of methods on all cities; finished builds are kept in files."""
+    """Return the errors of methods on all cities; results of builds are stored in ``files``."""
     all_sides = places(CALIBRATION, folder, SIDES_M) | places(HELD_OUT, folder)
     one_side = places(CALIBRATION, folder) | places(HELD_OUT, folder)
     tables = []
@@ -61,7 +61,7 @@ def measured(
 
 
 def terms(table: Any, towns: dict[str, Place], crowd: dict) -> np.ndarray:
-    """Return the regressors of each row."""
+    """Return the regressors of ``snhkit.experiment.expected`` for each row of a table of errors."""
     return np.concatenate(
         [
             regressors(row.n, row.epsilon, towns[row.city].records.region.side_m, crowd[row.city])
@@ -71,7 +71,7 @@ def terms(table: Any, towns: dict[str, Place], crowd: dict) -> np.ndarray:
 
 
 def fitted(table: Any, towns: dict[str, Place], crowd: dict) -> dict:
-    """Return coefficients and spread by method, smallest side of the band, and measure."""
+    """Return coefficients and residual spread by method, smallest side of the band, and measure."""
     found: dict = {}
     for (name, low), part in table.groupby(["method", "from_m"]):
         if name == "denoised":
@@ -89,7 +89,7 @@ def fitted(table: Any, towns: dict[str, Place], crowd: dict) -> dict:
 
 
 def left_out(x: np.ndarray, y: np.ndarray, city: np.ndarray, penalty: np.ndarray) -> float:
-    """Return the standard deviation of errors of fits to all cities but the predicted one."""
+    """Return the standard deviation of prediction errors, each city predicted from the others."""
     town = np.array([name.rpartition(", ")[0] for name in city])
     rest = np.zeros(len(y))
     for name in np.unique(town):
@@ -121,7 +121,7 @@ def tested(table: Any, fits: dict, towns: dict[str, Place], crowd: dict) -> None
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The table behind expected_error.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--files", type=Path, default=Path(), help="folder for finished builds")
+    parser.add_argument("--files", type=Path, default=Path(), help="folder for results of builds")
     parser.add_argument("--methods", nargs="+", default=[*QUICK, "dawa", "denoised", *SLOW])
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--scheduler", help="address of a Dask cluster that measures instead")

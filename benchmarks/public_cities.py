@@ -1,6 +1,6 @@
-"""The public data sets on which errors are calibrated, and those that are kept to test it.
+"""The public data sets to which tables of errors are fitted, and those that test the tables.
 
-Nothing to run: ``plan_table.py``, ``interval_table.py``, ``coverage.py`` and others read it.
+This module is imported by ``plan_table.py``, ``interval_table.py`` and others.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ SIDES_M = (13_200.0, 6_600.0)
 
 
 class Source(NamedTuple):
-    """A file, the centre of the region, a file of public points, and what its rows are."""
+    """A file of records, the centre of a region, a file of public points, and a word for rows."""
 
     file: str
     lat: float
@@ -89,11 +89,11 @@ HELD_OUT = {
 """Data sets that no table of snhkit was measured on, and no network trained on."""
 
 TRAINED_ON = ("Chicago", "London", "Minneapolis", "St Louis", "Houston", "Miami")
-"""Cities that the denoised grid's network was trained on: its errors there prove nothing."""
+"""Cities that the denoised grid's network was trained on, so its errors there do not test it."""
 
 
 def place(source: Source, folder: Path, side_m: float = SIDES_M[0]) -> Place:
-    """Return the records of a source, with its public points, in the square around its centre."""
+    """Return the records and public points of a source in a square around its centre."""
     region = snh.Region.around(source.lat, source.lon, side_m)
     public = None
     if source.public is not None:
@@ -111,4 +111,4 @@ def places(sources: dict[str, Source], folder: Path, sides_m=SIDES_M[:1]) -> dic
 
 
 def _quiet(report: object) -> None:
-    """Show nothing about the rows that are left out: these data are public."""
+    """Ignore the report on rows that were left out."""

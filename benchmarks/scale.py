@@ -1,8 +1,9 @@
-"""Time and memory of counting and building at size: ``python benchmarks/scale.py [--help]``.
+"""Time and memory for files of many records: ``python benchmarks/scale.py [--help]``.
 
-Makes files of synthetic points in a temporary folder, which it deletes, and measures each row in a
-process of its own. Prints Markdown. DuckDB, Polars and numpy.histogram2d count squares of degrees,
-since they have no projection; snhkit projects every point and counts squares of metres.
+Makes files of synthetic points in a temporary folder, which is deleted at the end, and measures
+each row in a process of its own. Prints Markdown. DuckDB, Polars and numpy.histogram2d count
+squares in degrees, since they have no projection; snhkit projects every point and counts squares in
+metres.
 """
 
 import argparse
@@ -32,16 +33,16 @@ KEY = np.array([1, 2], np.uint64)
 
 
 def checksum(counts: Any) -> str:
-    """Return eight digits that depend on every count."""
+    """Return a checksum of eight digits that depends on every count."""
     return hashlib.sha256(np.ascontiguousarray(counts, np.int64).tobytes()).hexdigest()[:8]
 
 
 def silent(told: object) -> None:
-    """Ignore a report."""
+    """Ignore a report on the rows that were left out."""
 
 
 def by_snhkit(path: str, m: int) -> Any:
-    """Count a grid, in one pass."""
+    """Count the records in a grid of m by m cells with snhkit, in one pass over the file."""
     from snhkit.data.counting.counters import counter_of
     from snhkit.data.counting.opening import open_source
     from snhkit.data.counting.passes import over
@@ -52,12 +53,12 @@ def by_snhkit(path: str, m: int) -> Any:
 
 
 def in_memory(path: str, m: int) -> Any:
-    """Read all points, and count a grid."""
+    """Read all points into memory, and count them in a grid of m by m cells."""
     return Grid(CITY, m).count(snh.read_points(path, CITY, report=silent)).counts
 
 
 def by_numpy(path: str, m: int) -> Any:
-    """Read all degrees, and count them with numpy.histogram2d."""
+    """Read all coordinates, and count them in squares of degrees with numpy.histogram2d."""
     import pandas as pd
 
     frame = pd.read_parquet(path, columns=["lat", "lon"]).dropna()
@@ -66,7 +67,7 @@ def by_numpy(path: str, m: int) -> Any:
 
 
 def by_duckdb(path: str, m: int) -> Any:
-    """Count squares of degrees in SQL."""
+    """Count the records in squares of degrees with SQL in DuckDB."""
     import duckdb
 
     south, west, north, east = CITY.bounds
@@ -81,7 +82,7 @@ def by_duckdb(path: str, m: int) -> Any:
 
 
 def by_polars(path: str, m: int) -> Any:
-    """Count squares of degrees with Polars' streaming engine."""
+    """Count the records in squares of degrees with the streaming engine of Polars."""
     import polars as pl
 
     south, west, north, east = CITY.bounds
@@ -94,7 +95,10 @@ def by_polars(path: str, m: int) -> Any:
 
 
 def opened(path: str, unit: str, workers: int = 0) -> Any:
-    """Open a file for a unit of privacy, with a fixed choice of records, and count a grid."""
+    """Open a file for a unit of privacy, and count the kept records in a grid.
+
+    The random choice of the records to keep is seeded, so that all ways of counting agree.
+    """
     from snhkit.data.counting.cluster import ClusterPasses
     from snhkit.data.counting.opening import open_source
     from snhkit.data.counting.spill import BoundedRecords
@@ -122,7 +126,7 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
 
 
 def kept_in_memory(path: str, unit: str) -> Any:
-    """Count a grid as ``opened`` does, but with all records in memory."""
+    """Count the kept records in a grid as ``opened`` does, but with all records in memory."""
     import pandas as pd
 
     from snhkit.privacy.bounding import kept_records
@@ -181,7 +185,7 @@ def answers(path: str, queries: int) -> Any:
 
 
 def limited(path: str, limit: int) -> Any:
-    """Release a file in a process that may not have more than ``limit`` bytes of data."""
+    """Build a release of a file in a process whose memory is limited to ``limit`` bytes."""
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
     return data.release(snh.UniformGrid(), epsilon=0.5).n
@@ -217,8 +221,8 @@ def run(task: str, *args: object) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        # RLIMIT_DATA counts what is reserved: a gigabyte of addresses by Arrow's own allocator, and
-        # 8 MB for the stack of each thread.
+        # RLIMIT_DATA counts reserved memory, even if unused. Arrow's allocator reserves a gigabyte,
+        # and each thread 8 MB for its stack.
         env=os.environ | ({"ARROW_DEFAULT_MEMORY_POOL": "system"} if task == "limited" else {}),
         preexec_fn=_small_stacks if task == "limited" else None,
     )
@@ -235,7 +239,7 @@ def child(task: str, args: list[Any]) -> None:
     start, busy = time.perf_counter(), time.process_time()
     found = TASKS[task](*args)
     took, busy = time.perf_counter() - start, time.process_time() - busy
-    # Not that of getrusage, which begins with the memory of the process that started this one.
+    # The peak of getrusage would include the memory of the process that started this one.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     most = int(status.split("VmHWM:")[1].split()[0]) / 1024
     told = found if isinstance(found, str) else checksum(found)
@@ -254,12 +258,12 @@ HEADS = ("s", "processor s", "MB")
 
 
 def numbers(found: dict[str, Any]) -> list[str]:
-    """Return seconds, seconds of all cores together, and peak memory in MB."""
+    """Return seconds, core-seconds and peak memory in MB as texts."""
     return [f"{found['s']:.1f}", f"{found['cpu']:.1f}", f"{found['mb']:.0f}"]
 
 
 def by_size(folder: Path, sizes: tuple[int, ...]) -> Iterator[list[object]]:
-    """Yield seconds, seconds of all cores, and memory of each tool for each number of records."""
+    """Yield seconds, core-seconds and peak memory of each tool, for each number of records."""
     for n in tqdm(sizes, desc="sizes", leave=False):
         path = folder / f"{n}.parquet"
         make(path, n)
@@ -276,7 +280,7 @@ def by_size(folder: Path, sizes: tuple[int, ...]) -> Iterator[list[object]]:
 
 
 def by_unit(path: Path) -> Iterator[list[object]]:
-    """Yield the checksums of every way of counting for each unit of privacy."""
+    """Yield the checksums of all ways of counting, for each unit of privacy."""
     ways = {
         "in memory": ("kept in memory",),
         "streamed": ("opened",),
@@ -289,10 +293,10 @@ def by_unit(path: Path) -> Iterator[list[object]]:
 
 
 def main() -> None:
-    """Print all tables."""
+    """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e8, help="the largest number of records")
-    parser.add_argument("--folder", help="where the files are made [default: temporary files]")
+    parser.add_argument("--folder", help="folder for the files [default: a temporary folder]")
     parser.add_argument("--tables", default="size,csv,cells,unit,method,width,k,queries,limit")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()

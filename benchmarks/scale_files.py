@@ -11,7 +11,10 @@ STEP = 2_000_000
 
 
 def make(path: Path, n: int, seed: int = 1) -> None:
-    """Write n points around 200 places, with users and times, as Parquet or CSV by the name."""
+    """Write n points around 200 positions, with users and times, as Parquet or CSV.
+
+    The suffix of ``path`` determines the format.
+    """
     import pyarrow as pa
     import pyarrow.csv as csv
     import pyarrow.parquet as pq
@@ -30,7 +33,7 @@ def make(path: Path, n: int, seed: int = 1) -> None:
             "time": (1_790_000_000 + 86_400 * day + rng.integers(0, 86_400, k)).astype(np.int64),
         }
         if start == 0:
-            columns["lat"][::1_000] = np.nan  # some rows are always bad
+            columns["lat"][::1_000] = np.nan  # real files have some unusable rows
         table = pa.table(columns)
         if writer is None:
             new = pq.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter

@@ -1,14 +1,17 @@
 """Train the network of ``Prior``: python benchmarks/train_denoiser.py [--help].
 
-Reads public data sets from a folder, takes squares of 13.2 km out of them, and writes the weights
-as safetensors. Each step sees 6 crops of 96 by 96 cells from cities that are thinned, turned,
-mirrored, blurred or zoomed at random, perhaps cut off by a coast; with noise of a random epsilon,
-of which a random share buys counts of blocks. The denoised counts are settled on the sums that are
-known, as ``reconciled`` does, and boxes of all sizes are asked (``denoiser_crops.GROUPS``). What
-falls is the mean logarithm of their errors, by groups, so that no crop outweighs another.
+Reads public data sets from a folder, cuts squares of 13.2 km out of them, and writes the weights of
+the network as safetensors. Each step trains on 6 crops of 96 by 96 cells from cities. The records
+are sampled, rotated, mirrored, blurred or zoomed at random, and a random coast may cut off a part.
+The noise is that of a random epsilon, of which a random share buys counts of blocks. The denoised
+counts are adjusted to the estimated sums over blocks, as by ``reconciled``, and answer boxes of all
+sizes (``denoiser_crops.GROUPS``). The loss is the weighted sum over groups of
+boxes of the logarithm of a group's mean error, averaged over crops; with logarithms, all crops have
+similar weights.
 
-``--start`` takes weights to go on with. The shipped ones began with those of the network that knew
-no blocks; docs/denoiser.md tells the stages. Interrupted, training goes on where it was.
+``--start`` names a file of initial weights. Training of the weights that come with snhkit started
+from those of an earlier network without counts of blocks; docs/denoiser.md describes the stages.
+After an interruption, training continues from the last checkpoint.
 """
 
 import argparse
@@ -33,17 +36,20 @@ from snhkit.neural.denoiser.levels import blocks, estimates
 from snhkit.neural.denoiser.reconcile import LEAST, reconciled
 
 BATCH = 6
-IMPORTANCE = (3.0, 0.2, 0.4, 0.3, 0.3)  # of the groups
-IN_RECORDS = (1, 3)  # groups of which the error is not relative
+IMPORTANCE = (3.0, 0.2, 0.4, 0.3, 0.3)  # weights of the groups in the loss
+IN_RECORDS = (1, 3)  # groups whose errors are in records, not relative
 _ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam(b2=0.99))
-_STEEPEST = 80.0  # a step with a steeper slope is left out
+_STEEPEST = 80.0  # a step with a larger norm of the gradient is skipped
 _NEWTON = 8
-_FLOOR = 1e-3  # scales of the noise, as in a release
+_FLOOR = 1e-3  # in noise scales, as in ``snhkit.neural.denoiser.reconcile``
 _SAVED = 250  # steps between two checkpoints
 
 
 def box_sums(grid: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """Return sums over boxes, shape (q,), of a grid, shape (m, m); corners in its cells."""
+    """Return the sums of a grid, shape (m, m), over boxes, shape (q,).
+
+    ``low`` and ``high`` are opposite corners of the boxes, in units of cells.
+    """
     m = len(grid)
     table = jnp.pad(jnp.cumsum(jnp.cumsum(grid, 0), 1), ((1, 0), (1, 0)))
 
@@ -61,7 +67,7 @@ def box_sums(grid: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
     return corner(high, high) - corner(low, high) - corner(high, low) + corner(low, low)
 
 
-Axes = tuple[jax.Array, jax.Array]  # of blocks: 1 where a column or a row lies in it
+Axes = tuple[jax.Array, jax.Array]  # for each block and column (or row): 1 if it is in the block
 
 
 def summed(x: jax.Array, axes: Axes) -> jax.Array:
@@ -75,7 +81,7 @@ def spread(values: jax.Array, axes: Axes) -> jax.Array:
 
 
 def settled(x: jax.Array, axes: Axes, target: jax.Array, evenness: jax.Array) -> jax.Array:
-    """Return what ``snhkit.neural.denoiser.reconcile.settled`` does, with fewer Newton steps."""
+    """Return the result of ``reconcile.settled`` of the package, with fewer Newton steps."""
     between = target + (1 - evenness) * jnp.maximum(summed(x, axes) - target, 0)
     off = jnp.zeros_like(target)
     for _ in range(_NEWTON):
@@ -91,7 +97,7 @@ def settled(x: jax.Array, axes: Axes, target: jax.Array, evenness: jax.Array) ->
 def projected(
     sums: jax.Array, variance: jax.Array, axes: Axes, target: jax.Array, here: jax.Array
 ) -> jax.Array:
-    """Do what ``snhkit``'s ``projected`` does, with fewer steps, for the blocks that are there."""
+    """Return the result of ``reconcile.projected`` with fewer steps, for the blocks in the crop."""
     sums, variance = sums * here, variance * here
     off = (summed(sums, axes) - target) / jnp.maximum(summed(variance, axes), LEAST)
     for _ in range(_NEWTON):
@@ -103,7 +109,7 @@ def projected(
 
 
 def answered(x: jax.Array, opinion: jax.Array, crop: Crop) -> jax.Array:
-    """Return a crop's counts after the steps of ``reconciled``, without the one on single cells."""
+    """Return a crop's counts after the steps of ``reconciled``, without the step on cells."""
 
     def axes(at: jax.Array, many: int) -> tuple[Axes, Axes, jax.Array]:
         cells = (jax.nn.one_hot(at[0], many, axis=0), jax.nn.one_hot(at[1], many, axis=0))
@@ -134,7 +140,7 @@ def answered(x: jax.Array, opinion: jax.Array, crop: Crop) -> jax.Array:
 
 
 def loss(weights: Weights, batch: Crop) -> tuple[jax.Array, jax.Array]:
-    """Return the weighted mean of the logarithms of errors, and that of each group of boxes."""
+    """Return the loss, and the mean logarithm of the error of each group of boxes."""
     counts, opinion = denoise(weights, batch.planes, batch.about)
     counts = jax.vmap(answered)(counts, opinion, batch)
     found = jax.vmap(box_sums)(counts, SPLIT * batch.low, SPLIT * batch.high)
@@ -152,7 +158,7 @@ def loss(weights: Weights, batch: Crop) -> tuple[jax.Array, jax.Array]:
 
 @jax.jit
 def step(weights, state, mean, rate: jax.Array, keep: jax.Array, batch: Crop):
-    """Return weights, Adam's state, the running mean of the weights and losses after a step."""
+    """Return the weights, Adam's state, the weights' running mean and the losses after a step."""
     (_, groups), slope = jax.value_and_grad(loss, has_aux=True)(weights, batch)
     steep = optax.global_norm(slope)
     good = jnp.isfinite(steep) & (steep < _STEEPEST)
@@ -175,7 +181,8 @@ def batches(places: list[City], seed: int) -> Iterator[Crop]:
 def train(weights: Weights, places: list[City], minutes: float, rate: float, seed: int, kept: Path):
     """Train for a number of minutes, and return the running mean of the weights.
 
-    The next batch is made while a step runs. ``kept`` is a checkpoint that training resumes from.
+    The next batch is made while a step runs. ``kept`` is the path of a checkpoint, from which
+    training resumes if the file exists.
     """
     mean, state, done, used = weights, _ADAM.init(weights), 0, 0.0
     tree = jax.tree.structure((weights, mean, state))
@@ -210,9 +217,9 @@ def train(weights: Weights, places: list[City], minutes: float, rate: float, see
 
 
 def begun(path: Path | None, seed: int) -> Weights:
-    """Return random initial weights, or those of a file.
+    """Return random initial weights, or the weights in a file.
 
-    Weights that an earlier file lacks, because its network had no inputs for blocks, are 0.
+    Weights that the file of an earlier network without counts of blocks lacks are 0.
     """
     weights = jax.tree.map(np.array, start(jax.random.key(seed)))
     if path is None:
@@ -253,7 +260,7 @@ def check() -> None:
     firsts = blocks(grid)
     small, large = ((block_sums(noisy, first) + 3, 60.0) for first in firsts)
     known = estimates(grid, 1.0, noisy, large, small)
-    # Near the noisy cells, so that the step on single cells is left out.
+    # The counts are close to the noisy counts, so that the step on cells changes nothing.
     fine = np.repeat(np.repeat(np.maximum(noisy, 0), 2, 0), 2, 1) / 4
     opinion = rng.normal(size=(96, 96, 3))
     at = [np.repeat(np.arange(len(f)), np.diff(f, append=96)) for f in firsts]
@@ -285,7 +292,7 @@ def write(weights: Weights, path: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Train the network of Prior.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--start", type=Path, help="weights to go on with")
+    parser.add_argument("--start", type=Path, help="file of initial weights")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--rate", type=float, default=6e-4)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,9 +1,9 @@
 """A class on one server: python benchmarks/visitors.py [--help].
 
-Starts ``snhkit explore --app --class`` and opens its page for many visitors at once, as a browser
-does: the page, then the kernel's websocket with its widgets. Each visitor presses Build, for the
-methods that are ticked at first. Prints the times, and the memory of all processes of the server:
-the sum of their proportional set sizes (PSS), in which a shared page counts once.
+Starts ``snhkit explore --app --class``, and opens its page for many visitors at once, as a browser
+does: first the page, then the websocket of the kernel with its widgets. Each visitor builds the
+methods that are ticked initially. Prints the times, and the memory of all processes of the server:
+the sum of their proportional set sizes (PSS), in which memory that processes share counts once.
 """
 
 import argparse
@@ -34,7 +34,7 @@ LOST = "Cancelled|failed|refused"
 
 
 def pss_mb(server: psutil.Process) -> tuple[float, int]:
-    """Return the PSS of a server with all that it started, in MB, and the number of processes."""
+    """Return the PSS in MB of a server and the processes that it started, and their number."""
     found = 0, 0
     for process in [server, *server.children(recursive=True)]:
         try:
@@ -48,7 +48,7 @@ def pss_mb(server: psutil.Process) -> tuple[float, int]:
 
 @dataclass
 class Visitor:
-    """A person's browser: the page, its kernel's websocket, and the widgets on screen."""
+    """The browser of a visitor: the page, the websocket of its kernel, and the widgets' states."""
 
     base: str
     token: str
@@ -59,7 +59,7 @@ class Visitor:
     line: WebSocketClientConnection | None = None
 
     async def open(self) -> None:
-        """Open the page, and get the state of all of its widgets."""
+        """Open the page, and request the state of all its widgets."""
         began = time.perf_counter()
         page = await AsyncHTTPClient().fetch(
             f"{self.base}?token={self.token}", request_timeout=PATIENCE_S, connect_timeout=60
@@ -123,7 +123,7 @@ class Visitor:
 
 
 async def watched(server: psutil.Process, found: list[float]) -> None:
-    """Append the memory of the server every second."""
+    """Append the memory of the server, in MB, to ``found`` every second."""
     while True:
         found.append((await asyncio.to_thread(pss_mb, server))[0])
         await asyncio.sleep(1)
@@ -153,7 +153,7 @@ async def visit(server: psutil.Process, base: str, token: str, count: int) -> No
 
 
 def main(visitors: int) -> None:
-    """Start the server, let visitors come, and end it."""
+    """Start the server, measure with a number of visitors, and end the server."""
     with tempfile.TemporaryDirectory() as place:
         homes = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR")
         log = Path(place) / "log"

@@ -1,10 +1,11 @@
 """The table "which method" of docs/methods.md: python benchmarks/which_method.py [--help].
 
-Needs nothing: it reads the table behind ``expected_error``, which ``plan_table.py`` measures on
-public cities. Prints, as Markdown, the method with the least expected error of squares around
-records, and those within a tenth, by n and epsilon, by how records crowd, and by the sides of the
-squares; then for each method the mean and the largest ratio of its error to the least (DPBench's
-regret), and in how many cases its error is within a tenth of the least.
+Needs no data: the program reads the table behind ``expected_error``, which ``plan_table.py``
+measures on public cities. Prints, as Markdown, the method with the least expected error of squares
+around records, and the methods whose error is at most a tenth larger, by n and epsilon, by how
+clustered the records are, and by the sides of the squares. Then prints, for each method, the mean
+and the largest ratio of its error to the least error (DPBench's regret), and in how many cases this
+ratio is at most 1.1.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from snhkit.experiment.evaluation import band_name
 from snhkit.experiment.expected import SIDE_M, regressors
 
 CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
-"""Numbers of records and epsilons."""
+"""Pairs of a number of records and an epsilon."""
 
 GROUP = 5
 CLOSE = 1.1

@@ -1,10 +1,10 @@
-"""No test fails by chance, but for those that say how rarely; and records that many tests use.
+"""The noise of tests, and fixtures that many tests use.
 
-A test's noise comes from a seed of its own, which its name gives. A test that is about the noise
-itself is marked ``@pytest.mark.chance(rate)``: its noise is fresh, and ``rate`` is the probability
-with which it fails though the program is right. All the rates add up to less than ``MAX_CHANCE``.
-``pytest --chance 100`` repeats these tests and runs no others; ``pytest --noise-seed 7`` gives the
-others other noise.
+The noise of a test is seeded with the name of the test, so no test fails by chance. The exceptions
+are tests of the noise itself, marked ``@pytest.mark.chance(rate)``. Their noise is fresh, and
+``rate`` is the probability with which a test fails although the program is right. All rates add up
+to less than ``MAX_CHANCE``. ``pytest --chance 100`` runs each of these tests 100 times, and no
+others. ``pytest --noise-seed 7`` gives other noise to all tests without the mark.
 """
 
 import os
@@ -23,7 +23,8 @@ import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
 
-# The tests of these rooms switch the check of shapes on; others pass wrong types (see `checked`).
+# In the tests of these packages, shapes in signatures are checked (see `checked`); other tests pass
+# wrong types on purpose.
 CHECKED = ("geometry", "models", "neural")
 _CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 jaxtyping.install_import_hook([f"snhkit.{room}" for room in CHECKED], _CHECKER)
@@ -35,7 +36,7 @@ from snhkit.privacy import SystemEntropy  # noqa: E402
 MAX_CHANCE = 1e-5
 HALF_WRITTEN = "Error reading persistent compilation cache"
 
-# A busy machine is no failure, and what is tried is the same in every run. To try other examples:
+# Slow examples do not fail, and every run tries the same examples. To try others:
 # pytest --hypothesis-profile=explore
 settings.register_profile("snhkit", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
@@ -45,15 +46,15 @@ settings.load_profile("snhkit")
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("noise")
     group.addoption(
-        "--chance", type=int, metavar="N", help="run the tests marked chance, each N times"
+        "--chance", type=int, metavar="N", help="run only the tests marked chance, each N times"
     )
     group.addoption(
-        "--noise-seed", type=int, default=0, metavar="SEED", help="other noise for the other tests"
+        "--noise-seed", type=int, default=0, metavar="SEED", help="seed of the noise of other tests"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Registered here, the hooks are called for the examples in docstrings as well.
+    # Hooks that are registered here are also called for the examples in docstrings.
     noise = Noise(config)
     config.pluginmanager.register(noise, "noise")
     fresh = SystemEntropy.words
@@ -64,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def raise_rank_promotion(config: pytest.Config) -> None:
-    """Arrays of different ranks do not combine: not here, and not in kernels and commands."""
+    """Make JAX raise an error if arrays of different ranks are combined, in all processes."""
     environment = pytest.MonkeyPatch()
     environment.setenv("JAX_NUMPY_RANK_PROMOTION", "raise")
     config.add_cleanup(environment.undo)
@@ -72,13 +73,13 @@ def raise_rank_promotion(config: pytest.Config) -> None:
 
 
 def share_compiled_programs(config: pytest.Config) -> None:
-    """What one process of this run has compiled, no other compiles: workers, kernels, commands."""
+    """Share JAX's compiled programs among all processes of a run: workers, kernels, commands."""
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="snhkit-compiled-", ignore_cleanup_errors=True)
         environment = pytest.MonkeyPatch()
         environment.setenv("JAX_COMPILATION_CACHE_DIR", folder.name)
         environment.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        # A program that another process is just writing is compiled again, without a word.
+        # A program that another process is still writing is compiled again, without a warning.
         environment.setenv("PYTHONWARNINGS", f"ignore:{HALF_WRITTEN}", prepend=",")
         config.add_cleanup(environment.undo)
         config.add_cleanup(folder.cleanup)
@@ -88,7 +89,7 @@ def share_compiled_programs(config: pytest.Config) -> None:
 
 
 class Noise:
-    """Gives every test and every shared fixture its own repeatable noise, or fresh noise."""
+    """The plugin that seeds the noise of every test and shared fixture, or leaves it fresh."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.seed: Any = config.getoption("noise_seed")
@@ -123,7 +124,7 @@ class Noise:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest
     ) -> Generator[None, Any, Any]:
-        """What tests share is the same whichever of them is run first."""
+        """Seed a shared fixture with its own name, so that it does not depend on the first test."""
         if fixturedef.scope == "function":
             return (yield)
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
@@ -134,7 +135,7 @@ class Noise:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
         yield
         if item.get_closest_marker("chance") and not self.drawn_fresh:
-            pytest.fail("is marked chance, but drew no noise")
+            pytest.fail("the test is marked chance, but drew no fresh noise; remove the mark")
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if self.repeats and metafunc.definition.get_closest_marker("chance"):
@@ -149,7 +150,10 @@ class Noise:
         rates = [mark.args[0] for _, mark in marked]
         if any(not 0 < rate < 1 for rate in rates) or sum(rates) / (self.repeats or 1) > MAX_CHANCE:
             told = "".join(f"\n{mark.args[0]:g} {item.nodeid}" for item, mark in marked)
-            raise pytest.UsageError(f"all chances must add up to less than {MAX_CHANCE}:{told}")
+            raise pytest.UsageError(
+                f"each rate of a chance mark must be between 0 and 1, and all must add up to at "
+                f"most {MAX_CHANCE}:{told}"
+            )
         if self.repeats:
             kept = [item for item, _ in marked]
             config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
@@ -157,14 +161,14 @@ class Noise:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests are dealt out to the cores, four at most; some of them stay in this process."""
+    """Return the number of worker processes: up to 4 for the whole suite, 0 for chosen tests."""
     every = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     return min(os.cpu_count() or 1, 4) if every else 0
 
 
 @pytest.fixture(scope="module", autouse=True)
 def checked(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Check the shapes in signatures, in the tests of the rooms whose functions take arrays."""
+    """Check shapes in signatures during the tests of the packages in ``CHECKED``."""
     room = request.path.relative_to(Path(__file__).parent).parts[0]
     jaxtyping.config.update("jaxtyping_disable", room not in CHECKED)
     yield
@@ -173,7 +177,7 @@ def checked(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def unchecked(checked: None) -> Iterator[None]:
-    """Let wrong types and shapes through, for tests of how they are refused."""
+    """Switch the check of shapes off, for tests of the errors that wrong arguments raise."""
     before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
@@ -187,7 +191,7 @@ def city() -> Region:
 
 @pytest.fixture(scope="session")
 def records(city: Region) -> Points:
-    """300 records of 40 people, two thirds of them around two places."""
+    """Return 300 records of 40 users, two thirds of the records around two positions."""
     rng = np.random.default_rng(3)
     near = np.repeat([[100, 130], [310, 290]], 100, axis=0) + rng.normal(0, 20, (200, 2))
     xy = np.concatenate([np.clip(near, 0, 399), rng.uniform(0, 400, (100, 2))])
@@ -196,9 +200,10 @@ def records(city: Region) -> Points:
 
 @pytest.fixture(scope="module")
 def hasty_compiler() -> Iterator[None]:
-    """For programs that run for milliseconds: compiled in a third of the time, not to be quick.
+    """Compile JAX programs in a third of the time, but with slower results.
 
-    Not for the prior: it runs long, and what is compiled stays so for all tests that follow.
+    This is for programs that run for milliseconds. Do not use it for the prior, which runs longer;
+    compiled programs are also used by all later tests.
     """
     jax.config.update("jax_disable_most_optimizations", True)
     yield
@@ -207,13 +212,13 @@ def hasty_compiler() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator:
-    """A real browser that reaches this machine only, from SNHKIT_CHROMIUM or the path.
+    """Start Chromium, from SNHKIT_CHROMIUM or the PATH, with access to this machine only.
 
-    Without one, a skip, but a failure under CI.
+    Without Chromium, the test is skipped, or fails on a CI server.
     """
     found = os.environ.get("SNHKIT_CHROMIUM") or shutil.which("chromium")
     if not found:
-        why = "no Chromium: install Debian's chromium, or name one in SNHKIT_CHROMIUM"
+        why = "no Chromium: install Debian's chromium, or set SNHKIT_CHROMIUM to its path"
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(why)
         pytest.skip(why)

@@ -31,5 +31,5 @@ def test_a_fault_whose_place_is_gone_is_an_error(tmp_path):
     (tmp_path / "a.py").write_text("one two two")
     assert kind("", "a.py", "one", "1", ()).planted(tmp_path) == "1 two two"
     for file, old in (("a.py", "two"), ("a.py", "three"), ("b.py", "one")):
-        with pytest.raises(ValueError, match="its text occurs"):
+        with pytest.raises(ValueError, match="must occur once"):
             kind("", file, old, "", ()).planted(tmp_path)

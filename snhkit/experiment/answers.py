@@ -1,4 +1,4 @@
-"""Counts of boxes by several releases, as a table and as text for a file."""
+"""Counts of boxes from several releases, as a table and as the text of a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ Degrees = Sequence[Sequence[float]]
 def answers_frame(
     degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]
 ) -> "pd.DataFrame":
-    """Return a table of boxes with their bounds, sides and counts by each release.
+    """Return a table of boxes with their bounds, their sides and their counts from each release.
 
     Parameters
     ----------
@@ -30,9 +30,10 @@ def answers_frame(
     boxes : RangeQueries
         The same boxes in metres.
     releases : mapping of name to Release
-        For each release, the table has the columns ``NAME_epsilon``, ``NAME_count``,
-        ``NAME_standard_error`` (of the noise), ``NAME_low`` and ``NAME_high`` (the count's 90 %
-        interval). All but the first are in records, and nan where unknown.
+        The releases that answer the boxes. For each of them, the table has the columns
+        ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the noise), ``NAME_low`` and
+        ``NAME_high`` (bounds of a 90 % interval for the true count). All but the epsilon are in
+        records; the last three are nan if unknown.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str
 
 
 def _polygon(row: dict[str, float]) -> dict:
-    """Return the corners of a row's box as the coordinates of a GeoJSON polygon."""
+    """Remove the bounds of a box from a row, and return them as a GeoJSON polygon."""
     south, west, north, east = (row.pop(side) for side in ("south", "west", "north", "east"))
     ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
     return {"type": "Polygon", "coordinates": [ring]}

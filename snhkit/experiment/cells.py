@@ -1,4 +1,4 @@
-"""The cells of a sweep, each of which is one build whose errors are measured."""
+"""The cells of a sweep. Each cell is one method with settings, whose errors are measured."""
 
 import dataclasses
 import hashlib
@@ -21,19 +21,19 @@ from snhkit.release import Release
 __all__ = ["MEASURES", "Cell", "measured"]
 
 MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")
-"""The measures of each build in each size band."""
+"""The values that are measured for each cell in each size band; see ``measured``."""
 
-_PARTS = {"k": "networks.k", "depth": "networks.network.depth"}
+_PARTS = {"k": "networks.k", "depth": "networks.network.depth"}  # attributes of a builder
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of a sweep: a method, a place and the settings of the build.
+    """One cell of a sweep: a method, a place and the settings of a build.
 
     Parameters
     ----------
     city : str
-        Name of the place.
+        Name of the place whose records are used.
     n : int or None
         The number of records to keep; None keeps all.
     method : str
@@ -45,7 +45,7 @@ class Cell:
     k, depth : int, optional
         The number and the depth of the networks; None takes the method's default.
     seed : int
-        The research seed, which determines the records that are kept, the squares and the noise.
+        The seed of the records that are kept, of the squares and of the noise.
     """
 
     city: str
@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The cell as one line of JSON."""
+        """The cell as one line of JSON, which identifies the cell in a file."""
         return json.dumps(asdict(self))
 
     def builder(self, sizes_m: tuple[float, float]) -> Builder:
@@ -83,7 +83,7 @@ class Cell:
         return builder
 
     def noise_seed(self, sizes_m: tuple[float, float]) -> int:
-        """Return the seed of the noise, which differs between the cells of a sweep."""
+        """Return the seed of the noise, which differs between all cells and size bands."""
         told = f"{self.key} {json.dumps([float(size) for size in sizes_m])}"
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
 
@@ -119,8 +119,8 @@ def measured(
 ) -> list[list[float]]:
     """Build the releases of a cell, and return their errors in each size band.
 
-    A method that prepares for query sizes is built once for each band. Other methods are built
-    once.
+    If the builder depends on query sizes, one release is built for each band; otherwise, one
+    release for all bands.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ _ANEW = """\
 # To keep the same counts, save the release and read it with snh.load."""
 
 _TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
-"""Hyperparameters do not include districts, so the reader replaces the file name."""
+"""Code for a ``Tessellation``. A release does not store the name of the file of districts, so
+readers replace it by their own."""
 
 
 def from_synthetic_city(key: str, n: int) -> str:
@@ -37,7 +38,8 @@ def from_synthetic_city(key: str, n: int) -> str:
 def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
     """Return lines of code that read ``records`` and ``public`` from files.
 
-    The names "records.csv" and "public.csv" are placeholders, which the reader replaces.
+    The names "records.csv" and "public.csv" are placeholders, which readers replace by their own.
+    Without public points, ``public`` is None.
     """
     user = "" if unit.kind == "record" else ', user="user"'
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
@@ -84,7 +86,7 @@ def code(
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
     most += "" if unit.whose == "person" else f", whose={unit.whose!r}"
     account = dataset.ledger
-    # A ledger in a file holds the budget; with a new ledger, past spends would not count.
+    # A ledger in a file holds the budget. With a new ledger, past spends would be ignored.
     budget = (
         f"    ledger={str(account.path)!r},  # continues with the budget that is left"
         if isinstance(account, StoredLedger)
@@ -180,7 +182,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _part(name: str, value: Mapping[str, Any]) -> Any:
-    """Return a default instance of the class whose hyperparameters have these names."""
+    """Return a default instance of the class that a hyperparameter's JSON value describes."""
     if name == "network":
         return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
     return {"networks": Networks(), "prior": Prior()}[name]

@@ -1,4 +1,4 @@
-"""Tables that compare releases with each other and with the truth, for the owner's eyes."""
+"""Tables of the errors of releases, computed from the true records, for their owner only."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["OWNER_ONLY", "compare", "compare_sizes"]
 
 OWNER_ONLY = (
-    "For the owner's eyes: these errors are computed from the true records, "
-    "no privacy was paid for them, and they must not be published."
+    "For the owner of the records only: these errors were computed from the true records without "
+    "privacy, and must not be published."
 )
-"""The warning that every table of errors carries."""
+"""The warning that comes with every table of errors."""
 
 _COLUMNS = (
     "method",
@@ -53,8 +53,8 @@ def compare(
 ) -> "pd.DataFrame":
     """Return a table of the errors, the additivity, the speed and the file size of releases.
 
-    The table is computed from the true records without privacy: it is for their owner only, and
-    must not be published.
+    The table is computed from the true records without privacy. It is for the owner of the records
+    only, and must not be published.
 
     Parameters
     ----------
@@ -75,9 +75,10 @@ def compare(
         - ``abs_error``, their mean absolute error in records;
         - ``abs_error_anywhere``, the mean absolute error in records of boxes of the same sizes
           placed uniformly in the region, most of which hold few records;
-        - ``adds_up``, the sum of the answers to all tiles of 100 m over the number of records:
-          1 up to noise for a method whose answers add up;
-        - ``query_us``, microseconds for each query, asked together;
+        - ``adds_up``, the sum of the answers for squares of about 100 m that cover the region,
+          divided by the number of records; 1, up to noise, if answers add up;
+        - ``query_us``, the time for a query in microseconds, the mean over all q queries in one
+          call;
         - ``bytes``, the size of the saved file.
 
     Raises
@@ -118,8 +119,8 @@ def compare_sizes(
 ) -> "pd.DataFrame":
     """Return a table of the errors of releases for small and for large squares.
 
-    The table is computed from the true records without privacy: it is for their owner only, and
-    must not be published.
+    The table is computed from the true records without privacy. It is for the owner of the records
+    only, and must not be published.
 
     Parameters
     ----------

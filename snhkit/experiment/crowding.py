@@ -1,4 +1,4 @@
-"""Measures of how crowded points are, which do not depend on the number of points."""
+"""A measure of how crowded points are, which does not depend on the number of points."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,14 @@ __all__ = ["CROWDING_M", "crowding"]
 CROWDING_M = (50.0, 200.0, 800.0)
 """The cell widths, in metres, for which ``crowding`` is computed."""
 
-_LEAST = 100
+_LEAST = 100  # points
 _FLOOR = 0.5  # the number of pairs that is assumed if no two points share a cell
 
 
 def crowding(points: Points) -> NDArray[np.float64]:
-    """Return the logarithms of the probability that two points lie in the same cell, shape (3,).
+    """Return the logarithm of the probability that two random points lie in the same square cell.
 
-    The estimate of the probability is unbiased for samples of any size.
+    The estimate of the probability is unbiased, whatever the number of points.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def crowding(points: Points) -> NDArray[np.float64]:
 
     Returns
     -------
-    ndarray
-        Natural logarithms for square cells of 50, 200 and 800 m.
+    ndarray, shape (3,)
+        Natural logarithms for cells 50, 200 and 800 m wide.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A file of finished cells, written in whole lines, so that a sweep can be resumed."""
+"""A file of finished cells, to which whole lines are added, so that a sweep can be resumed."""
 
 import json
 import math
@@ -17,14 +17,15 @@ _MAX_BYTES = 2**28
 
 @dataclass(frozen=True)
 class DoneCells:
-    """The rows of finished cells, in memory and, if there is a path, in a file of JSON lines.
+    """The results of finished cells, in memory and, if a path is given, in a file of JSON lines.
 
     Parameters
     ----------
     path : Path or None
         The file. Its first line holds the settings that all cells share.
     rows : dict
-        The measures of each finished cell, by the cell's key and the digest of its place.
+        For each finished cell, by the cell's key and the digest of its place, a row of measures for
+        each size band.
     """
 
     path: Path | None
@@ -48,14 +49,16 @@ class DoneCells:
             write_whole(target, first + "\n")
             return cls(target, {})
         if target.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{target.name}: it is larger than {_MAX_BYTES:,} bytes.")
+            raise InputError(
+                f"{target.name}: the file is larger than {_MAX_BYTES:,} bytes; name another file."
+            )
         data = target.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         lines = whole.decode(errors="replace").splitlines()
         if not lines or lines[0] != first:
             there = lines[0][:300] if lines else "nothing"
             raise InputError(
-                f"{target.name}: it was begun with other settings; name another file. "
+                f"{target.name}: the file was begun with other settings; name another file. "
                 f"There: {there}. Now: {first}."
             )
         width = len(settings["bands_m"]), len(settings["measures"])

@@ -1,4 +1,4 @@
-"""The number of measurements for a figure of the paper's evaluation."""
+"""How much is measured for a figure of the paper's evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ class Effort:
     epsilons : sequence of str
         Values of epsilon.
     seeds : sequence of int
-        Research seeds.
+        The seeds over which errors are averaged.
     queries : int
         The number of squares in each measurement.
     most : int
-        The largest number of records of a data set; larger data sets are thinned.
+        The largest number of records of a data set. Of a larger data set, a random sample is used.
     steps, batch : int
         The number of training steps of the paper's fully connected network, and the number of
         squares in each step. The paper's authors train for 10,000 epochs on a GPU.
@@ -38,7 +38,7 @@ class Effort:
 
     @classmethod
     def of(cls, quick: bool) -> "Effort":
-        """Return the effort of a quick or of a full run."""
+        """Return the settings of a quick or of a full measurement."""
         if quick:
             return cls((), ("0.05", "0.2", "0.8"), (0,), 1_500, 60_000, 200, 2_048)
         further = ("quadtree", "hb2d", "privelet", "hdmm")

@@ -26,14 +26,14 @@ SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000
 """Smallest and largest side in metres of the squares of each size band."""
 
 TILE_M = 100.0
-"""The side, in metres, of the tiles whose answers are added up."""
+"""The approximate side, in metres, of the squares whose answers ``adds_up`` adds up."""
 
 _CHUNK = 65_536  # tiles that are answered at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Asked:
-    """Boxes with their true counts, with which answers are compared.
+    """Boxes with their true counts, which are compared with the answers of releases.
 
     Parameters
     ----------
@@ -110,22 +110,23 @@ class SizeBand:
         """
         if not len(truth):
             raise InputError(
-                "truth holds no records in the region, so no squares can be centred on records."
+                "truth holds no records in the region, so no squares can be centred on records; "
+                "give records of this region."
             )
         around = RangeQueries.sample(truth, count, sizes_m, seed)
         return cls(sizes_m, Asked.of(truth, around), Asked.of(truth, anywhere(around, seed)))
 
 
 def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
-    """Return boxes of the same sizes as others, placed uniformly inside the region.
+    """Return boxes of the same sizes as the given boxes, placed uniformly inside the region.
 
     Parameters
     ----------
     queries : RangeQueries
-        q boxes; only their sizes are used. A side longer than the region's side is shortened to
-        that.
+        q boxes, of which only the sizes are used. A side longer than the region's side is shortened
+        to the region's side.
     seed : int
-        A public seed; the same seed places boxes at the same positions.
+        A public seed; the same seed gives the same positions.
 
     Returns
     -------
@@ -147,10 +148,10 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 
 
 def adds_up(release: Release, n: int) -> float:
-    """Return the sum of the answers to tiles that cover the region, divided by ``n``.
+    """Return the sum of the answers for squares that cover the region, divided by ``n``.
 
-    The tiles are squares of about 100 m that do not overlap, so the correct value is 1, up to
-    noise. If 100 m does not divide the side of the region, the number of tiles per side is rounded.
+    The squares are about 100 m wide and do not overlap, so the correct value is 1, up to noise. A
+    whole number of equal squares covers each side of the region.
 
     Parameters
     ----------

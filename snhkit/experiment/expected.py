@@ -1,4 +1,4 @@
-"""The expected errors of methods, computed before any epsilon is spent."""
+"""The expected errors of methods, computed from public numbers before any epsilon is spent."""
 
 import json
 import math
@@ -28,11 +28,11 @@ PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 """The measures of ``compare`` for which expected values are known."""
 
 SIDE_M = 13_200.0
-"""The side, in metres, of the regions in which most of the table was measured."""
+"""The side, in metres, of the regions in which most errors of the table were measured."""
 
-_SIDES_M = (3_300.0, 26_400.0)
-_TAIL = 1.2816  # standard deviations above which a tenth of a normal distribution lies
-_STEPS = 160  # steps of the search for epsilon
+_SIDES_M = (3_300.0, 26_400.0)  # range of the sides of regions for which the table is valid
+_TAIL = 1.2816  # a tenth of a normal distribution lies this many standard deviations above its mean
+_STEPS = 160  # values of epsilon that are tried in the search
 
 
 def expected_error(
@@ -54,23 +54,29 @@ def expected_error(
     n : int
         Number of records; a rough one is enough.
     epsilon : int, float, str, Decimal or Fraction
-        The epsilon of one release; for a unit of users, epsilon / max_per_user.
+        The epsilon of one release; with ``unit="user"``, give epsilon / ``max_per_user``.
     sizes_m : (float, float), optional
         Smallest and largest side of the squares in metres; None gives a row for each size band of
         ``compare_sizes``.
     public : Points, optional
-        At least 100 public points of the region that are about as clustered as the records. By
-        default, a region of 13.2 km is assumed, and the ranges cover all cities of the table, from
-        clustered to even.
+        At least 100 public points of the region that are about as clustered as the records.
+        Without public points, the region is assumed to be 13.2 km wide, and the bounds cover all
+        cities of the table, whether their records are clustered or evenly spread.
 
     Returns
     -------
     DataFrame
-        One row for each method and size band: ``method``, ``n``, ``epsilon``, ``from_m``, ``to_m``,
-        and for each of ``rel_error`` (mean relative error of squares around records), ``abs_error``
-        (their mean absolute error in records) and ``abs_error_anywhere`` (the mean absolute error
-        of squares anywhere) the median and the bounds ``..._low`` and ``..._high``, between which 8
-        of 10 cities lie. Combinations that were not measured are left out.
+        One row for each method and size band, with the columns
+
+        - ``method``, ``n``, ``epsilon``, ``from_m`` and ``to_m``;
+        - ``rel_error``, the expected mean relative error of squares around records;
+        - ``abs_error``, their expected mean absolute error in records;
+        - ``abs_error_anywhere``, the expected mean absolute error, in records, of squares placed
+          uniformly in the region;
+        - for each of the three errors, bounds such as ``rel_error_low`` and ``rel_error_high``.
+
+        An expected error is a median over cities, and the errors of 8 of 10 cities lie between the
+        bounds. Combinations of methods and bands that were not measured are left out.
 
     Raises
     ------
@@ -79,7 +85,7 @@ def expected_error(
 
     See Also
     --------
-    epsilon_for : The epsilon for a wanted error.
+    epsilon_for : The epsilon for a given error.
 
     Examples
     --------
@@ -91,8 +97,8 @@ def expected_error(
     Notes
     -----
     ``python benchmarks/plan_table.py`` measures the errors, fits the table to them, and tests the
-    table on other cities. The logarithm of an error is a polynomial in the logarithms of n epsilon,
-    n and the side of the region, and in the crowding of points.
+    table on other cities. The logarithm of an error is modelled as a polynomial in four variables:
+    the logarithms of n times epsilon, of n and of the side of the region, and ``crowding``.
     """
     import pandas as pd
 
@@ -108,7 +114,10 @@ def expected_error(
                 rows.append({"method": name, "n": place.n, "epsilon": price,
                              "from_m": band[0], "to_m": band[1], **found})  # fmt: skip
         if not rows or rows[-1]["method"] != name:
-            raise InputError(f"{title} was not measured for these sizes; see plan_table().")
+            raise InputError(
+                f"{title} was not measured for squares of these sizes; give other sizes_m or "
+                "another method."
+            )
     return pd.DataFrame(rows)
 
 
@@ -121,7 +130,7 @@ def epsilon_for(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     public: Points | None = None,
 ) -> float:
-    """Return the smallest epsilon at which a method's expected error is at most a wanted error.
+    """Return the smallest epsilon at which the expected error of a method is at most ``wanted``.
 
     Parameters
     ----------
@@ -146,9 +155,9 @@ def epsilon_for(
     Raises
     ------
     InputError
-        If the error is larger than ``wanted`` at every epsilon of the table; the message names the
-        smallest error. Also if a method or a measure is unknown, or a number is outside the range
-        of the table.
+        If the expected error is larger than ``wanted`` at every epsilon of the table; the message
+        gives the smallest error. Also if the method or the measure is unknown, or a number is
+        outside the range of the table.
 
     Examples
     --------
@@ -169,13 +178,17 @@ def epsilon_for(
             break
         found = _expected(name, place, rounded, band)
         if found is None:
-            raise InputError(f"{method(name).title} was not measured for these sizes.")
+            raise InputError(
+                f"{method(name).title} was not measured for squares of these sizes; give other "
+                "sizes_m or another method."
+            )
         least = min(least, found[measure])
         if found[measure] <= wanted:
             return rounded
     raise InputError(
-        f"{method(name).title}: no epsilon of the table gives {measure} = {wanted:g}; the least is "
-        f"{least:.3g}. Allow a larger error, or give other squares or another method."
+        f"{method(name).title}: no epsilon of the table gives a {measure} of at most {wanted:g}; "
+        f"the smallest is {least:.3g}. Allow a larger error, or give other sizes_m or another "
+        "method."
     )
 
 
@@ -189,7 +202,8 @@ class Situation:
     side_m : float
         Side of the region in metres.
     crowdings : ndarray, shape (c, 3)
-        The crowding of the city, if public points are given, or of all cities of the table.
+        The results of ``crowding`` for c cities: for the public points alone if they are given,
+        otherwise for all cities of the table.
     """
 
     def __init__(self, n: int, side_m: float, crowdings: NDArray[np.float64]) -> None:
@@ -197,12 +211,15 @@ class Situation:
 
     @classmethod
     def of(cls, n: int, public: Points | None) -> "Situation":
-        """Return the situation of n records in the region of the public points, if there are any.
+        """Return the situation of n records in the region of the public points.
+
+        Without public points, a region of 13.2 km is assumed.
 
         Raises
         ------
         InputError
-            If the region's side is outside the range of the table.
+            If n is not a whole number of at least 1, there are fewer than 100 public points, or the
+            region's side is outside the range of the table.
         """
         n = whole("n", n, least=1)
         if public is None:
@@ -211,18 +228,24 @@ class Situation:
         if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
             low, high = _SIDES_M
             raise InputError(
-                f"public: the table is valid for regions of {low:,.0f} to {high:,.0f} m, not "
-                f"{side_m:,.0f} m."
+                f"public: the table is valid for regions {low:,.0f} to {high:,.0f} m wide, not "
+                f"{side_m:,.0f} m; leave public out to assume a region of {SIDE_M:,.0f} m."
             )
         return cls(n, side_m, crowding(public)[None])
 
     def terms(self, epsilon: float) -> NDArray[np.float64]:
-        """Return the regressors of each city, shape (c, 12); InputError out of range."""
+        """Return the regressors of each city at an epsilon, shape (c, 12).
+
+        Raises
+        ------
+        InputError
+            If n times epsilon is outside the range of the table.
+        """
         low, high = plan_table()["n_epsilon"]
         if not low <= self.n * epsilon <= high:
             raise InputError(
-                f"n epsilon = {self.n * epsilon:,.0f} is outside the table, which covers "
-                f"{low:,.0f} to {high:,.0f}."
+                f"n times epsilon = {self.n * epsilon:,.0f} is outside the table, which covers "
+                f"{low:,.0f} to {high:,.0f}; give another n or epsilon."
             )
         return regressors(self.n, epsilon, self.side_m, self.crowdings)
 
@@ -230,8 +253,11 @@ class Situation:
 def regressors(
     n: float, epsilon: float, side_m: float, crowdings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the regressors of the logarithm of an error, shape (c, 12), for c cities."""
-    f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred
+    """Return the regressors of the logarithm of an error for c cities, shape (c, 12).
+
+    ``crowdings`` holds the result of ``crowding`` for each city, shape (c, 3).
+    """
+    f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred at 0
     both = np.full(len(f), math.log(n * epsilon) - 8)
     ones = np.ones(len(f))
     side = math.log(side_m / SIDE_M)
@@ -240,7 +266,10 @@ def regressors(
 
 
 def plan_table() -> dict[str, Any]:
-    """Return the table of coefficients that comes with snhkit, with its provenance."""
+    """Return the fitted coefficients of expected errors, and where and when they were measured.
+
+    The table comes with snhkit and is stored as JSON.
+    """
     return _table()
 
 
@@ -265,7 +294,11 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return the measures of a method with their bounds; None if the sizes were not measured."""
+    """Return the expected errors of a method with their bounds, by name.
+
+    Between the middles of two size bands, the predictions for both bands are interpolated. If the
+    method was not measured for squares of these sizes, the result is None.
+    """
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]
     at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))
@@ -281,7 +314,7 @@ def _expected(
             for low, high in zip(*(_predicted(part, terms) for part in parts), strict=True)
         )
         across = np.quantile(logs, (0.1, 0.5, 0.9))
-        # The spread between cities and the spread around the fit are combined.
+        # The differences between cities and the residuals of the fit are combined.
         wide = np.hypot(across - across[1], _TAIL * spread)
         found[measure] = math.exp(across[1])
         found[f"{measure}_low"] = math.exp(across[1] - wide[0])

@@ -1,4 +1,4 @@
-"""Measurements that are made one by one and stored in a file, so that they can be resumed."""
+"""Measurements that are stored in a file one by one, so that a series can be resumed."""
 
 import json
 import os
@@ -22,12 +22,12 @@ __all__ = ["Job", "finished"]
 
 @dataclass(frozen=True)
 class Job:
-    """One point of a figure, to be measured.
+    """One point of a figure, with the function that measures it.
 
     Parameters
     ----------
     data, line : str
-        The data set and the line that the point belongs to.
+        The names of the data set and of the plotted line that the point belongs to.
     x : float
         The position on the horizontal axis.
     epsilon : str
@@ -50,7 +50,7 @@ def finished(
     effort: Effort,
     file: str | os.PathLike[str] | None,
 ) -> "pd.DataFrame":
-    """Return all points of a figure, after running the jobs that a file does not hold yet.
+    """Return all points of a figure; points that a file does not hold yet are measured first.
 
     Parameters
     ----------
@@ -61,15 +61,15 @@ def finished(
     places : mapping of str to Place
         The data sets of the jobs.
     effort : Effort
-        The number of measurements that the jobs make.
+        The settings of the measurements, which are stored with each point.
     file : path or None
-        A file of JSON lines that stores finished points.
+        A file of JSON lines that stores finished points; with None, they are not stored.
 
     Returns
     -------
     DataFrame
-        Columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and ``cpu_s``, the seconds of
-        processor time.
+        One row for each job, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and
+        ``cpu_s``, the seconds of processor time that the measurement took.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The methods, by the short names that the command line and the explorer use."""
+"""The methods of snhkit, by the short names that the command line and the explorer use."""
 
 import difflib
 from collections.abc import Callable
@@ -28,15 +28,15 @@ __all__ = ["METHODS", "Method", "method", "title"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method as tables and maps show it, with a function that makes its builder.
+    """The title and the description of a method, with a function that makes its builder.
 
     Parameters
     ----------
     title : str
         Name in tables, maps and legends.
     configure : callable
-        A function of query sizes and a cell width, both in metres, that returns a builder. It may
-        ignore an argument that the method does not need.
+        A function of query sizes and a cell width, both in metres, that returns a builder. The
+        function may ignore an argument that the method does not need.
     about : str
         One sentence on how the method works, for readers who do not know the method.
     demonstration : bool
@@ -139,7 +139,7 @@ METHODS: dict[str, Method] = {
     "dpsgd": Method(
         "DP-SGD",
         lambda sizes_m, cell_m: DPSGD(sizes_m),
-        "A network learns from the records by noisy gradients; for teaching, not to publish.",
+        "A network trained on the records with noisy gradients, for teaching; do not publish it.",
         demonstration=True,
     ),
 }
@@ -172,7 +172,9 @@ def method(name: str) -> Method:
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise InputError(f"there is no method {name!r}; there are {', '.join(METHODS)}.{hint}")
+        raise InputError(
+            f"there is no method {name!r}; the methods are {', '.join(METHODS)}.{hint}"
+        )
     return METHODS[name]
 
 

@@ -1,4 +1,4 @@
-"""Records of a city together with public points, and samples of records."""
+"""Records of a city together with public points, and random samples of points."""
 
 import hashlib
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Place:
     Raises
     ------
     InputError
-        If the two lie in different regions.
+        If records and public points lie in different regions.
     """
 
     records: Points
@@ -41,7 +41,7 @@ class Place:
 
     @property
     def digest(self) -> str:
-        """A short hash of the region and of all positions, which identifies the place in a file."""
+        """A short hash of the region and all positions, which identifies the place in a file."""
         told = hashlib.sha256(repr(self.records.region).encode())
         for points in (self.records, self.public):
             told.update(b"none" if points is None else points.xy.tobytes())
@@ -54,7 +54,7 @@ def thinned(points: Points, n: int, seed: int = 0) -> Points:
     Parameters
     ----------
     points : Points
-        The points, at least n.
+        The points to choose from, at least n.
     n : int
         The number of points to keep. With the same seed, the points kept for a smaller n are among
         those kept for a larger n.

@@ -1,4 +1,4 @@
-"""A recommended method, with the measured errors it is based on."""
+"""The recommendation of a method, based on expected errors."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Recommendation", "recommend"]
 
-_CLOSE = 1.1  # a ratio of errors that may be reversed in another city
+_CLOSE = 1.1  # errors that differ by a smaller factor may be in reverse order in another city
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,9 +30,9 @@ class Recommendation:
     close : tuple of str
         Methods whose expected error is at most a tenth larger.
     measure : str
-        The measure by which methods were compared.
+        The name of the error by which methods were compared.
     evidence : DataFrame
-        The table of ``expected_error``, from the least error to the largest.
+        The table of ``expected_error`` for all methods, sorted by this error, smallest first.
     """
 
     method: str
@@ -42,22 +42,26 @@ class Recommendation:
 
     @property
     def reason(self) -> str:
-        """Return the recommendation in sentences, with its numbers."""
+        """The recommendation in sentences, with the expected errors behind it."""
         row = self.evidence.iloc[0]
         name = self.measure
         size = band_name((row.from_m, row.to_m))
         low, high = f"{row[f'{name}_low']:.3g}", f"{row[f'{name}_high']:.3g}"
         told = (
             f"{title(self.method)}: for squares of {size} its expected {name} is "
-            f"{row[name]:.3g}, and in 8 of 10 cities from {low} to {high}."
+            f"{row[name]:.3g}; in 8 of 10 cities it is from {low} to {high}."
         )
         if self.close:
-            told += f" At most a tenth larger: {', '.join(map(title, self.close))}."
+            told += (
+                " Methods whose error is at most a tenth larger: "
+                f"{', '.join(map(title, self.close))}."
+            )
         last = self.evidence.iloc[-1]
         measured = plan_table()["provenance"]
         return (
-            f"{told} The largest is {last[name]:.3g} ({title(last.method)}). Measured on "
-            f"{len(measured['cities'])} public data sets, {measured['date']}."
+            f"{told} The largest error is {last[name]:.3g}, that of {title(last.method)}. All "
+            f"errors were measured on {len(measured['cities'])} public data sets, "
+            f"{measured['date']}."
         )
 
     def __repr__(self) -> str:
@@ -98,7 +102,7 @@ def recommend(
     Returns
     -------
     Recommendation
-        The method, the methods with nearly the same error, and the expected errors of all.
+        The method, the methods with nearly the same error, and the expected errors of all methods.
 
     Raises
     ------

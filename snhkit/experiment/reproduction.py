@@ -50,7 +50,7 @@ Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper.
+    """A figure of the paper's evaluation, with functions that measure and judge it.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ class PaperFigure:
     measure : callable
         A function of places and an effort that returns the jobs that measure the points.
     judge : callable
-        A function of the points that returns whether they agree with the paper, and a sentence with
-        the numbers.
+        A function of the table of points that returns whether the points agree with the paper's
+        finding, and a sentence with their numbers.
     value : str
-        The name of the measured value.
+        The name of the measured value, on the vertical axis.
     parts : sequence of str
         The names of the positions on the axis, if positions are not numbers.
     """
@@ -81,7 +81,7 @@ class PaperFigure:
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
-    """Return the mean relative error of squares around records, over the effort's seeds."""
+    """Return the mean relative error of squares around records, averaged over seeds."""
     n = min(asked.get("n", effort.most), len(place.records), effort.most)
     found = []
     for seed in effort.seeds:
@@ -113,7 +113,7 @@ def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
 
 
 def _paper(effort: Effort, depth: int = 5, **changes) -> SNH:
-    """Return SNH with the paper's kind of network, trained for a shorter time."""
+    """Return SNH with two fully connected networks as in the paper, trained for fewer steps."""
     settings = {"k": 2, "network": MLP(depth=depth, width=80)} | effort.training
     return SNH.paper(**(settings | changes))
 
@@ -294,14 +294,14 @@ def figure(
     quick: bool,
     file: str | os.PathLike[str] | None = None,
 ) -> "pd.DataFrame":
-    """Return the points of a figure, measured on places.
+    """Return the points of a figure of the paper, measured on given data sets.
 
     Parameters
     ----------
     name : str
         A key of ``FIGURES``.
     places : mapping of str to Place
-        Data sets by the name to show; figures of a single data set use the first one.
+        Data sets by the name to show. A figure of a single data set uses the first.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
     file : path, optional
@@ -311,15 +311,15 @@ def figure(
     Returns
     -------
     DataFrame
-        Columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and ``cpu_s``, the seconds of
-        processor time.
+        One row for each point, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value``
+        and ``cpu_s``, the seconds of processor time that the measurement took.
 
     Raises
     ------
     InputError
-        If there is no such figure, or the file has other content.
+        If there is no such figure, or the file does not hold points of figures.
     """
     if name not in FIGURES:
-        raise InputError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
+        raise InputError(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}.")
     effort = Effort.of(quick)
     return finished(FIGURES[name].measure(places, effort), name, places, effort, file)

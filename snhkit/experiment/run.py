@@ -1,4 +1,4 @@
-"""Comparisons of several methods at several epsilons."""
+"""Comparisons that build several methods at several epsilons and measure their errors."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Plan:
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
-        The epsilons; each method is built once at each of them.
+        Values of epsilon. Each method is built once at each value.
     sizes_m : (float, float)
         Smallest and largest query size in metres, for methods that prepare for sizes.
     cell_m : float, "bought" or "auto", optional
@@ -102,8 +102,8 @@ class Comparison:
         """A sentence for each method whose guarantee is weaker than pure epsilon-DP."""
         weaker = {name: release.delta for (name, _), release in self.releases.items()}
         return [
-            f"{title(name)} promises less than pure epsilon: delta = {written(delta)}. "
-            "A demonstration, not to publish."
+            f"{title(name)} guarantees only (epsilon, delta)-differential privacy, with delta = "
+            f"{written(delta)}. It is a demonstration and must not be published."
             for name, delta in weaker.items()
             if delta
         ]
@@ -115,7 +115,7 @@ class Comparison:
         -------
         list of dict
             The columns of ``table`` by name; ``sizes``, a list with the errors of each size band;
-            and ``warning``, which says that the row is for the owner only.
+            and ``warning``, a sentence that the row is for the owner of the records only.
         """
         bands: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for band in self.sizes.to_dict(orient="records"):
@@ -137,7 +137,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
         The private records, whose number is treated as public. Errors are measured against the same
         records.
     public : Points or None
-        Public points that say where queries are expected.
+        Public points that show where queries are expected.
     queries : RangeQueries
         q boxes that every release answers.
     plan : Plan
@@ -151,7 +151,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
     Raises
     ------
     InputError
-        If a method is unknown or cannot be built on these terms.
+        If a method is unknown, or cannot be built with these settings.
 
     Examples
     --------

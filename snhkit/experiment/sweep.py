@@ -48,30 +48,31 @@ def sweep(
 ) -> "pd.DataFrame":
     """Return a table of the errors of all combinations of methods, places and settings.
 
-    The noise comes from the seeds, so the same call gives exactly the same table, even after an
-    interruption, when the sweep is resumed from ``file``, and with any number of processes.
+    The noise is determined by the seeds, so the same call returns exactly the same table. This also
+    holds for a sweep that is resumed from ``file``, and for any number of processes.
 
     Parameters
     ----------
     places : mapping of str to Place
-        Records by the name to show.
+        Records and public points, by the name to show.
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
         Values of epsilon.
     n : sequence of int or None
-        The numbers of records to which each place is thinned; None keeps all. A place is left out
-        for every n above its number of records.
+        The numbers of records that are kept of each place, chosen at random; None keeps all. For an
+        n above the number of its records, a place is left out.
     bands_m : sequence of (float, float)
-        Smallest and largest side of the squares, in metres. Methods that prepare for query sizes
-        are prepared for the band.
+        Smallest and largest side of the squares of each size band, in metres. Methods that prepare
+        for query sizes are built for each band.
     cell_m : sequence of float, "bought", "auto" or None
         The cell widths in metres; None takes the method's default. Methods without a cell width are
-        built once.
+        built once for all widths.
     k, depth : sequence of int or None
-        The numbers and the depths of SNH's networks; other methods are built once.
+        The numbers and the depths of SNH's networks; None takes the default. Methods without
+        networks are built once for all of them.
     seeds : sequence of int
-        Research seeds. Each seed chooses other records, other squares and other noise.
+        Seeds. Each seed determines the records that are kept, the squares and the noise.
     queries : int
         The number of squares around records in each band, and of squares anywhere.
     file : path, optional
@@ -80,21 +81,21 @@ def sweep(
     processes : int
         Number of processes.
     client : distributed.Client, optional
-        The client of a Dask cluster that makes the measurements; places are sent to the workers
-        once.
+        The client of a Dask cluster, whose workers make the measurements instead.
 
     Returns
     -------
     DataFrame
-        One row for each build and band: ``city``, ``n``, ``method``, ``epsilon``, ``from_m``,
-        ``to_m``, ``cell_m``, ``k``, ``depth``, ``seed``, ``rel_error`` and ``abs_error`` (means
-        over squares around records), ``rel_error_anywhere`` and ``abs_error_anywhere`` (over
-        squares placed uniformly), and ``bytes`` of the release's file.
+        One row for each combination and size band, with the columns ``city``, ``n``, ``method``,
+        ``epsilon``, ``from_m``, ``to_m``, ``cell_m``, ``k``, ``depth`` and ``seed``; ``rel_error``
+        and ``abs_error``, means over squares around records; ``rel_error_anywhere`` and
+        ``abs_error_anywhere``, means over squares placed uniformly in the region; and ``bytes``,
+        the size of the release's file. Absolute errors are in records.
 
     Raises
     ------
     InputError
-        If a method is unknown or cannot be built, or the file holds another sweep.
+        If a method is unknown or cannot be built, or the file was begun with other settings.
 
     See Also
     --------
@@ -126,7 +127,7 @@ def sweep(
     digests = {name: place.digest for name, place in places.items()}
     done = DoneCells.open(file, settings)
     missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
-    # Closed even after an error or an interruption, so that no process is left running.
+    # ``closing`` ends the worker processes even after an error or an interruption.
     with closing(_results(missing, places, bands, queries, processes, client)) as results:
         for cell, rows in tqdm(results, "cells", len(missing), unit="build", leave=False):
             done.add(cell.key, digests[cell.city], rows)
@@ -147,9 +148,15 @@ def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.Data
     Returns
     -------
     DataFrame
-        One row for each combination of settings, with ``seeds`` (their number), and for each
-        measure its mean and the bounds ``MEASURE_low`` and ``MEASURE_high``; the bounds are nan
-        for a single seed.
+        One row for each combination of settings, with the number of seeds in the column ``seeds``.
+        For each measure, such as ``rel_error``, there are three columns: ``rel_error``, the mean
+        over seeds, and ``rel_error_low`` and ``rel_error_high``, the bounds of the interval. For a
+        single seed, the bounds are nan.
+
+    Raises
+    ------
+    InputError
+        If ``level`` is not between 0 and 1.
 
     Examples
     --------
@@ -183,7 +190,7 @@ def _cells(
     places: Mapping[str, Place], methods: Sequence[str], epsilons: Sequence[Epsilon],
     n: Sequence[int | None], cell_m: Sequence, k: Sequence, depth: Sequence, seeds: Sequence[int],
 ) -> Iterator[Cell]:  # fmt: skip
-    """Yield the cells of a sweep, each once, in the order of the table's rows."""
+    """Yield the distinct cells of a sweep, in the order of the table's rows."""
     texts = [written(exact(epsilon)) for epsilon in epsilons]
     seen = set()
     for city, most, epsilon, name in itertools.product(places, n, texts, methods):
@@ -214,7 +221,7 @@ def _results(
     cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int,
     client: "Client | None",
 ) -> Generator[tuple[Cell, list[list[float]]], None, None]:  # fmt: skip
-    """Yield each cell with its rows as soon as it is finished."""
+    """Yield each cell with its rows of measures as soon as they are measured."""
     if client is not None:
         yield from _from_cluster(client, cells, (dict(places), bands, queries))
         return
@@ -222,7 +229,7 @@ def _results(
         for cell in cells:
             yield cell, measured(cell, places[cell.city], bands, queries)
         return
-    # JAX must not be forked.
+    # A process that has started JAX must not be forked, so workers are spawned.
     pool = ProcessPoolExecutor(
         min(processes, len(cells)), get_context("spawn"), _begin, (dict(places), bands, queries)
     )
@@ -237,7 +244,7 @@ def _results(
 def _from_cluster(
     client: "Client", cells: list[Cell], shared: tuple[dict[str, Place], list, int]
 ) -> Generator[tuple[Cell, list[list[float]]], None, None]:
-    """Yield cells with their rows as the workers of a Dask cluster finish them."""
+    """Yield each cell with its rows of measures as soon as a worker of a cluster returns them."""
     from distributed import as_completed as finished
 
     there = client.scatter(shared, broadcast=True, hash=False)

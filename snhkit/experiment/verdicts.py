@@ -1,4 +1,8 @@
-"""Tests of whether measured figures agree with the paper's findings."""
+"""Functions that test whether a measured figure agrees with a finding of the paper.
+
+Each function takes the points of a figure, a table with the columns ``data``, ``line``, ``x``,
+``epsilon`` and ``value``, and returns whether they agree and a sentence with the numbers.
+"""
 
 from typing import Any
 
@@ -22,13 +26,13 @@ __all__ = [
 
 
 PAPERS_NETWORK = "Paper's network, short training"
-"""The name of the line of SNH with the paper's fully connected network."""
+"""The name of the plotted line of SNH with the paper's fully connected network."""
 
 _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has a smaller error than four other methods, and a sentence."""
+    """Return whether SNH's error is below those of UG, AG, PrivTree and DAWA at every point."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
@@ -48,7 +52,7 @@ def _ratio(one, other) -> float:
 
 
 def falls(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls along the axis, and a sentence with the numbers."""
+    """Return whether each line's last value is below its first value, and the numbers."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
     told = ", ".join(f"{k} {a:.3f} and {b:.3f}" for (k, a), b in
@@ -57,7 +61,7 @@ def falls(table: Any) -> tuple[bool, str]:
 
 
 def falls_and_snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls and SNH has the smallest error, and a sentence."""
+    """Return whether each line falls and SNH is below UG, AG, PrivTree and DAWA everywhere."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     below = wide["SNH"] < wide[_OTHERS].min(axis=1)
     agrees, told = falls(table)
@@ -68,14 +72,17 @@ def falls_and_snh_least(table: Any) -> tuple[bool, str]:
 
 
 def rises(table: Any) -> tuple[bool, str]:
-    """Return whether each line rises along the axis, and a sentence with the numbers."""
+    """Return whether each line's last value is above its first value, and the numbers."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     return bool((ordered.last() > ordered.first()).all()), told
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has the smallest error, by less as epsilon grows, and a sentence."""
+    """Return whether SNH has the least error everywhere, with a smaller lead at large epsilon.
+
+    The lead is the ratio of SNH's error to that of ``Identity@ParamSelect``.
+    """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
     told = "; ".join(
@@ -100,7 +107,7 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether ParamSelect's width is better than UG's at each epsilon, and a sentence."""
+    """Return whether SNH has a smaller error with ParamSelect's cell width than with UG's."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
@@ -108,9 +115,9 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the minimum lies inside the axis, near ParamSelect's width, and a sentence.
+    """Return whether the error is smallest at a middle width, and near it at ParamSelect's width.
 
-    It lies near ParamSelect's width if the error there is at most 1.1 times the minimum.
+    Near means at most a tenth above the smallest error.
     """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
@@ -126,7 +133,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether depth helps, with the minimum below the greatest depth, and a sentence."""
+    """Return whether more layers help, but the most layers do not give the least error."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")
@@ -138,7 +145,7 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether SNH costs less than in the paper, and a sentence with the numbers."""
+    """Return whether SNH needs less time and space than in the paper, and the numbers."""
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs per query, "
         f"{part.value.iloc[2]:.2f} MB"

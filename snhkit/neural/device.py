@@ -49,7 +49,7 @@ def found_devices() -> Found:
         return Found((), "", str(error).removeprefix("JAX: ").removesuffix(" Nothing was spent."))
     lines = tuple(f"{device.platform}:{device.id} {device.device_kind}" for device in devices)
     kind, count = devices[0].platform, len(devices)
-    where = "the processor" if kind == "cpu" else f"{kind}, {count} of it"
+    where = "the processor" if kind == "cpu" else f"one device of kind {kind}"
     if count > 1:
         where = f"{count} devices of kind {kind}, networks and batches shared among them"
     idle = kind == "cpu" and Path("/proc/driver/nvidia/version").exists()

@@ -1,7 +1,7 @@
-"""Learned computations in this process or, on a server with many kernels, in shared processes.
+"""Computations of networks, run in this process or in processes that several kernels share.
 
-Only computations on noisy results may run in another process. The process that holds the records
-draws the noise and makes the charges.
+Shared processes are used on a server with many kernels. Only computations on noisy results may run
+in them: the process that holds the records draws the noise and writes the ledger.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,15 @@ Run = Callable[..., Any]
 
 
 class Elsewhere(NamedTuple):
-    """Two functions that call a function with arguments in another process.
+    """Two functions, each of which calls a given function with arguments in another process.
 
     Parameters
     ----------
     learn : callable
         For computations of a build, which take seconds or more.
     answer : callable
-        For what takes milliseconds: answers of networks, and the test of JAX before a build.
+        For computations that take milliseconds: answers of networks, and the test whether JAX works
+        before a build.
     """
 
     learn: Run
@@ -31,12 +32,12 @@ _SENT: list[Elsewhere] = []
 
 
 def send(elsewhere: Elsewhere) -> None:
-    """Make all learned computations of this process run in other processes from now on."""
+    """Make ``learned`` and ``answered`` run functions in other processes from now on."""
     _SENT[:] = [elsewhere]
 
 
 def learned(function: Run, *args: Any) -> Any:
-    """Return ``function(*args)``, a part of a build.
+    """Return ``function(*args)``, a part of a build, computed elsewhere if ``send`` was called.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def learned(function: Run, *args: Any) -> Any:
 
 
 def answered(function: Run, *args: Any) -> Any:
-    """Return ``function(*args)``, which takes milliseconds.
+    """Return ``function(*args)``, a short computation, run elsewhere if ``send`` was called.
 
     Examples
     --------

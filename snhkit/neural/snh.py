@@ -22,39 +22,40 @@ from snhkit.release import Release
 
 __all__ = ["SNH"]
 
-# The share of epsilon for which the width is chosen if none is given. Training averages out little
-# of the noise, so the cells are 1.09 times as wide as the default. The share was chosen on San
-# Francisco's taxis (benchmarks/ablation.py).
+# With cell_m=None, the cells have the default width for 0.8 times epsilon, which is 1.09 times the
+# default width for epsilon: training averages out little of the noise, so wider cells are better.
+# The factor 0.8 was chosen on San Francisco's taxis (benchmarks/ablation.py).
 _SHARE_OF_WIDTH = 0.8
 _MOST_SQUARES = 2**26
 
 
 @dataclass(frozen=True)
 class SNH:
-    """Networks, one for each of k query sizes, trained on one noisy grid of counts.
+    """Neural networks, one for each of k query sizes, trained on one noisy grid of counts.
 
-    Only the noisy grid and the choice of its cell width use the private records. The training
-    squares are cut out of the noisy grid, so training is post-processing and costs no privacy.
+    Only the noisy grid and the choice of its cell width use the private records. The networks are
+    trained on sums over squares of the noisy grid, so training is post-processing and costs no
+    privacy.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width of the noisy grid in metres. With None, ``default_cell_width`` gives the
         width. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
-        points. With "bought", the width is chosen from n, epsilon and the evenness of the records,
-        which costs up to 3 % of epsilon.
+        points. With "bought", the width is chosen from n, epsilon and a noisy measurement of how
+        evenly the records are spread, which costs up to 3 % of epsilon.
     sizes_m : (float, float)
         The smallest and the largest query size to learn, in metres: the paper's l and u.
     networks : Networks
         The networks and their training.
     prior : Prior or None
-        A network that was trained beforehand on public cities. If given, it denoises the grid, and
-        the networks are trained on the result; the paper's method does not do this.
+        A network that was trained beforehand on public cities. If given, this network denoises the
+        grid, and the networks are trained on the result; the paper's method does not do this.
 
     Raises
     ------
     InputError
-        If a number is out of its range, or a part is of another type.
+        If a number is out of its range, or ``networks`` or ``prior`` has another type.
 
     Examples
     --------
@@ -111,7 +112,8 @@ class SNH:
         if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:
             raise InputError(
                 f"SNH: {networks.k} networks and {grid.m:,} x {grid.m:,} cells make more than "
-                f"{_MOST_SQUARES:,} training squares; take wider cells or positions='scattered'."
+                f"{_MOST_SQUARES:,} training squares; give a larger cell_m, or "
+                "networks=Networks(positions='scattered')."
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
@@ -126,14 +128,15 @@ class SNH:
         share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
         grid = chosen_grid(private, self.cell_m, share, self.sizes_m, labels)
         if self.cell_m is None and (most := self.networks.network.map_cells):
-            grid = Grid(grid.region, min(grid.m, most))  # the map cannot have narrower cells
+            # More cells than the networks' map has would not improve the map.
+            grid = Grid(grid.region, min(grid.m, most))
         psi, noise_scale = max(smoothing(n), 1.0), 1 / private.record_epsilon
         if self.prior is None:
             counts = private.histogram(grid, private.epsilon).values
             learned_from = SummedArea(grid, counts.astype(float))
         else:
             levels = bought_levels(private, grid, coarse)
-            noise_scale = 0.0  # the prior has removed most of the noise
+            noise_scale = 0.0  # denoised counts are treated as free of noise
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # The records are not used from here on.

@@ -1,4 +1,4 @@
-"""The features that ParamSelect computes of a data set: public numbers only."""
+"""The features from which ParamSelect predicts a parameter, all computed from public data."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,26 +9,28 @@ from snhkit.geometry import Grid, Points
 __all__ = ["ENTROPY_CELLS", "MOST_ENTROPY", "entropy", "features"]
 
 ENTROPY_CELLS = 512
+"""The number of cells along a side of the region in which public points are counted."""
+
 MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
-"""The entropy of points that are spread evenly, in nats."""
+"""The largest possible entropy, that of points spread evenly over all cells, in nats."""
 
 
 def entropy(public: Points) -> float:
     """Return the Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
 
     Never call this function on private records. The entropy is computed without noise, so neither
-    the result nor anything chosen by it is protected.
+    the result nor any setting chosen with it is protected.
 
     Parameters
     ----------
     public : Points
-        The paper's D*: published positions in the same region as the private ones.
+        The paper's D*: published positions in the same region as the private records.
 
     Returns
     -------
     float
-        The entropy, from 0 (all points in one cell) to ln(512^2) = 12.48 (evenly spread), and at
-        most ln(n).
+        The entropy, from 0 (all points in one cell) to ln(512^2) = 12.48 (evenly spread). The
+        entropy of n points is at most ln(n).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A csv file of measured errors that grows by whole lines, so that a search can be resumed."""
+"""A csv file of measured errors, written in whole lines, so that a search can be resumed."""
 
 import csv
 import io
@@ -16,7 +16,19 @@ __all__ = ["Experiment", "Journal"]
 
 
 class Experiment(NamedTuple):
-    """One build whose error is measured; its fields are columns of the journal's file."""
+    """One build whose error is measured. The fields are columns of the journal's file, as text.
+
+    Parameters
+    ----------
+    dataset, points, n : str
+        The name of the public data set, a digest of its points, and their number.
+    epsilon : str
+        Epsilon per record.
+    value : str
+        The value of the parameter that is varied.
+    repeat : str
+        The number of the repetition, from 0.
+    """
 
     dataset: str
     points: str
@@ -46,12 +58,19 @@ class Journal:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: str) -> "Journal":
-        """Return the journal of a new file, or of a file that was begun with the same settings.
+        """Return the journal in a file; a missing file is created.
+
+        Parameters
+        ----------
+        path : str, path or None
+            The file. With None, the journal is kept in memory only.
+        settings : str
+            The settings that all experiments share, as one line.
 
         Raises
         ------
         InputError
-            If the file is not a journal, or was begun with other settings; the message shows both.
+            If the file is not a journal, or its settings are different; the message shows both.
         """
         if path is None:
             return cls(None, {})
@@ -67,13 +86,15 @@ class Journal:
             )
         if found + "\n" != first:
             raise InputError(
-                f"{target.name}: it was begun with other settings; name another file. "
+                f"{target.name}: the file was begun with other settings; name another file. "
                 f"There: {found[2:600]!r}. Now: {settings!r}."
             )
         whole = table[: table.rfind("\n") + 1]
         header, rows = rows_of(target.name, whole, first=2)
         if header != _HEADER:
-            raise InputError(f"{target.name}: its columns must be {', '.join(_HEADER)}.")
+            raise InputError(
+                f"{target.name}: its columns must be {', '.join(_HEADER)}; name another file."
+            )
         errors = {
             Experiment(*row[:-1]): number(target.name, line, "error", row[-1], least=0)
             for line, row in enumerate(rows, start=3)
@@ -83,7 +104,10 @@ class Journal:
         return cls(target, errors)
 
     def refuse_others(self, points: Mapping[str, str]) -> None:
-        """Raise InputError if a data set had other points when it was measured."""
+        """Raise InputError if a data set in the file had other points than it has now.
+
+        ``points`` holds the digest of the points of each data set, by name.
+        """
         for known in self.errors:
             if self.path and points.get(known.dataset, known.points) != known.points:
                 raise InputError(
@@ -92,17 +116,23 @@ class Journal:
                 )
 
     def missing(self, wanted: Iterable[Experiment]) -> list[Experiment]:
-        """Return the experiments that have not been measured yet."""
+        """Return the experiments among ``wanted`` that have not been measured yet.
+
+        Raises
+        ------
+        InputError
+            If the file would hold more than 100,000 experiments.
+        """
         found = [experiment for experiment in wanted if experiment not in self.errors]
         if len(self.errors) + len(found) > MAX_ROWS:
             raise InputError(
-                f"fit: more than {MAX_ROWS:,} experiments were requested; reduce the data "
-                "sets, the values of grid or repeats."
+                f"fit: there would be {len(self.errors) + len(found):,} experiments, more than "
+                f"{MAX_ROWS:,}; give fewer datasets, epsilons, values of grid or repeats."
             )
         return found
 
     def add(self, experiment: Experiment, error: float) -> None:
-        """Add the error of an experiment; the file gets it in one write."""
+        """Add the error of an experiment, and append it to the file in a single write."""
         self.errors[experiment] = error
         if self.path is not None:
             line = io.StringIO()

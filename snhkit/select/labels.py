@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "MAX_ROWS", "checked", "number", "read_labels", "rows_of", "text_of"]
 
 COLUMNS = ("dataset", "n", "epsilon", "entropy")
-"""The first columns; the last column is named after the parameter."""
+"""The first columns of a table of labels; one more column is named after the parameter."""
+
+MAX_ROWS = 100_000
+"""The largest number of rows of a table of labels."""
 
 _MAX_BYTES = 2**24
-MAX_ROWS = 100_000
 
 
 def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
@@ -27,7 +29,7 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
     Raises
     ------
     InputError
-        If the file is too large or not such a table; the message names the row and column.
+        If the file is too large, or is not a table of labels; the message names the row and column.
     """
     import pandas as pd
 
@@ -73,7 +75,8 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     names = list(labels.columns)
     if len(names) != 5 or tuple(names[:4]) != COLUMNS or not _is_parameter(names[4]):
         raise InputError(
-            f"labels must have the columns {', '.join(COLUMNS)} and the parameter's name."
+            f"labels must have the columns {', '.join(COLUMNS)} and the parameter's name, not "
+            f"{', '.join(map(str, names))[:200]!r}."
         )
     if not 1 <= len(labels) <= MAX_ROWS:
         raise InputError(f"labels must have between 1 and {MAX_ROWS:,} rows, not {len(labels):,}.")
@@ -90,14 +93,21 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
     good &= np.array([isinstance(t, str) and t.isprintable() for t in labels["dataset"]])
     if not good.all():
         raise InputError(
-            f"labels: row {int(np.argmin(good))} (counting from 0) is invalid: the name must be "
-            "printable, and numbers must be finite and in their ranges."
+            f"labels: row {int(np.argmin(good))} (counting from 0) is invalid: 'dataset' must be "
+            "printable text, n at least 1, epsilon positive, entropy nan or at least 0, and "
+            f"{names[4]} a {'positive' if names[4] == 'cell_m' else 'finite'} number."
         )
     return labels.reset_index(drop=True).copy()
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a small file; raise InputError if it is too large or not in UTF-8."""
+    """Return the text of a small file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is larger than 16 MB, or is not in UTF-8.
+    """
     source = Path(path)
     try:
         with source.open("rb") as stream:
@@ -106,27 +116,47 @@ def text_of(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise InputError(f"{source.name}: cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
-        raise InputError(f"{source.name}: its text is not in UTF-8.") from None
+        raise InputError(f"{source.name}: the text is not in UTF-8; save it as UTF-8.") from None
     if len(data) > _MAX_BYTES:
         raise InputError(
-            f"{source.name}: larger than {_MAX_BYTES:,} bytes, the most for a table of labels."
+            f"{source.name}: the file is larger than {_MAX_BYTES:,} bytes, the limit for a table "
+            "of labels."
         )
     return text
 
 
 def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[list[str]]]:
-    """Return the header, in row ``first`` of the file, and the rows, all as long as the header."""
+    """Return the header and the other rows of a CSV text.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, for messages.
+    text : str
+        The text of the table, which starts with the header.
+    first : int
+        The row of the file that holds the header, for messages.
+
+    Raises
+    ------
+    InputError
+        If the text is not valid CSV, there are too many rows, or a row is not as long as the
+        header.
+    """
     try:
         lines = list(csv.reader(text.splitlines(), strict=True))
     except csv.Error as error:
-        raise InputError(f"{source}: it is not valid CSV ({error}).") from None
+        raise InputError(f"{source}: the file is not valid CSV ({error}).") from None
     if not lines or len(lines) > MAX_ROWS + 1:
-        raise InputError(f"{source}: it must have a header and at most {MAX_ROWS:,} rows.")
+        raise InputError(
+            f"{source}: the file must have a header and at most {MAX_ROWS:,} rows, not "
+            f"{len(lines):,} lines."
+        )
     header, *rows = lines
     for line, row in enumerate(rows, start=first + 1):
         if len(row) != len(header):
             raise InputError(
-                f"{source}: row {line} has {len(row)} fields, the header {len(header)}."
+                f"{source}: row {line} has {len(row)} fields, but the header has {len(header)}."
             )
     return header, rows
 
@@ -155,16 +185,17 @@ def number(
     text : str
         The field.
     least, most : float
-        The bounds of the number.
+        The bounds of the number, which are in the range.
     open_below : bool
         Whether ``least`` itself is out of range.
     whole : bool
-        Whether the number must be a whole one.
+        Whether the number must be a whole number.
 
     Raises
     ------
     InputError
-        If the field does not hold a number in these bounds; the message names row and column.
+        If the field does not hold a number in this range; the message names the row, the column and
+        the range.
     """
     try:
         value = int(text) if whole and len(text) < 20 else float(text)
@@ -172,7 +203,10 @@ def number(
         value = math.nan
     fits = least <= value <= most and math.isfinite(value) and not (open_below and value == least)
     if not fits or (whole and not isinstance(value, int)):
-        raise InputError(f"{source}: row {line}: {column} = {text[:40]!r} is out of range.")
+        wanted = "a whole number" if whole else "a finite number"
+        wanted += "" if least == -math.inf else f" {'above' if open_below else 'from'} {least:g}"
+        wanted += "" if most == math.inf else f" to {most:.4g}"
+        raise InputError(f"{source}: row {line}: {column} must be {wanted}, not {text[:40]!r}.")
     return value
 
 

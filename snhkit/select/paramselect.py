@@ -1,4 +1,4 @@
-"""ParamSelect: a system parameter chosen from public numbers and public data."""
+"""ParamSelect: a parameter of a method, predicted from public numbers and public data."""
 
 import os
 import warnings
@@ -34,12 +34,12 @@ Pretrained = Literal["published", "denoised"]
 
 
 class OutOfRangeWarning(UserWarning):
-    """Warning that a value given to ParamSelect lies outside the range of its labels."""
+    """Warning that n, epsilon or the entropy lies outside the range of ParamSelect's labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParamSelect:
-    """A regression, fitted to public cities, that predicts a good parameter for a private city.
+    """A regression, fitted to public cities, that predicts a good parameter value for private data.
 
     The best cell width depends on the number of records, on epsilon, and on how clustered a city
     is. Trying widths on private records would cost epsilon. ParamSelect therefore tries them on
@@ -51,7 +51,7 @@ class ParamSelect:
     labels : DataFrame
         One row for each experiment, with the columns ``dataset``, ``n``, ``epsilon`` (per record),
         ``entropy`` (nats, or nan) and a column named after the parameter, which holds the best
-        value. If all best values are whole numbers, so are the predictions.
+        value. If this column has an integer type, predictions are rounded to whole numbers.
 
     Raises
     ------
@@ -80,21 +80,21 @@ class ParamSelect:
     def pretrained(cls, labels: Pretrained = "published") -> "ParamSelect":
         """Return a ParamSelect of cell widths, fitted to labels that come with snhkit.
 
-        The labels "published" are those of the paper's authors. They found by experiment which
-        width suits their networks best in nine cities, at five epsilons each (the file
-        ``gowalla_train`` beside their code; ``published.csv`` here, 1 unit = 1,243 m). Their
-        regions are about 12.4 km wide, Boston's twice as wide. Their queries are squares of 25 to
-        100 m. Their n is the number of a city's check-ins in a larger region, and their entropy is
-        that of cells of about 24 m.
+        The labels "published" are those of the paper's authors, who found by experiment which
+        width suits their networks best in nine cities, at five epsilons each. They come from the
+        file ``gowalla_train`` beside the authors' code, with 1 unit converted to 1,243 m. The
+        authors' regions are about 12.4 km wide; Boston's is twice as wide. Their queries are
+        squares of 25 to 100 m. Their n is the number of a city's check-ins in a larger region, and
+        their entropy is that of cells about 24 m wide.
 
         The labels "denoised" suit ``DenoisedGrid``. They come from the public cities that its
         network was trained on, in regions of 13.2 km, with the same queries
         (``benchmarks/denoised_widths.py``).
 
-        Nothing is converted to your region. In a region of another side, the same n means another
-        density, and the cells of the entropy have another width; no warning tells you so. For such
-        regions, for other query sizes or for another method, use ``fit`` on public cities of that
-        kind.
+        The labels are not converted to the side of your region. In a larger region, the same n
+        means a lower density, and the cells of the entropy are wider; no warning is given. For
+        such regions, for other query sizes or for another method, use ``fit`` on public cities of
+        that kind.
 
         Parameters
         ----------
@@ -125,9 +125,9 @@ class ParamSelect:
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, which are used without privacy. Each stands in for the private
-            records. It also serves as the public points that say where queries are expected, so
-            networks are trained with that workload.
+            Public data sets by name, which are used without privacy. In an experiment, a data set
+            takes the place of the private records. It also serves as the public points that show
+            where queries are expected, so networks are trained with that workload.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder
@@ -138,8 +138,8 @@ class ParamSelect:
             The values of the parameter to try.
         path : str or path, optional
             A csv file to which each measured error is appended. A later call with the same file
-            does not repeat the experiments in it. A run may therefore be interrupted at any time,
-            and a later call may ask for more datasets, epsilons, values or repeats.
+            does not repeat the experiments in the file. A run may therefore be interrupted at any
+            time, and a later call may have more datasets, epsilons, values or repeats.
         sizes_m : (float, float)
             Smallest and largest side of the test squares, in metres.
         queries : int
@@ -147,25 +147,25 @@ class ParamSelect:
         repeats : int
             The number of draws of the noise that errors are averaged over.
         seed : int
-            Seed of the noise and of the squares; the same seed gives the same labels. It needs no
-            secrecy, because the data are public.
+            Seed of the noise and of the squares; the same seed gives the same labels. The seed need
+            not be secret, because the data are public.
         n_jobs : int
             Number of processes; -1 for one on each core.
         client : distributed.Client, optional
-            A Dask cluster that runs the experiments instead, on all of its workers.
+            The client of a Dask cluster, whose workers run the experiments instead.
 
         Raises
         ------
         InputError
             If the builder has no such parameter or refuses a value, or if the file cannot be read
-            or was begun with other settings. These checks come before all experiments.
+            or was begun with other settings. These checks are made before the first experiment.
         """
         asked = Search(builder, parameter, sizes_m, queries, seed)
         return cls(best_values(asked, datasets, epsilons, grid, repeats, path, n_jobs, client))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
-        """Return the ParamSelect whose labels ``save`` wrote; the regression is fitted again.
+        """Return a ParamSelect fitted to the labels in a file that ``save`` wrote.
 
         Raises
         ------
@@ -184,15 +184,17 @@ class ParamSelect:
         return str(self.labels.columns[-1])
 
     def predict(self, n: int, epsilon: float, public: Points | None = None) -> float:
-        """Return the value that suits n records at an epsilon, within the range of the labels.
+        """Return the predicted best value of the parameter for n records at an epsilon.
+
+        A prediction is never outside the range of the best values in the labels.
 
         Parameters
         ----------
         n : int
             The number of records, public or bought.
         epsilon : float
-            Epsilon per record. With ``unit="user"`` that is epsilon divided by the number of
-            records that are kept of each person.
+            Epsilon per record. With ``unit="user"``, this is epsilon divided by ``max_per_user``,
+            the number of records that are kept of each user.
         public : Points, optional
             The paper's D*: public points of the same region, never the private records. Without
             them, or if no label has an entropy, the prediction uses n and epsilon only.
@@ -210,14 +212,14 @@ class ParamSelect:
         return self._value(n, epsilon, public)
 
     def cell_width(self, n: int, epsilon: float, public: Points | None = None) -> float:
-        """Return the cell width in metres that suits n records at an epsilon per record.
+        """Return the predicted best cell width in metres for n records at an epsilon per record.
 
-        This is ``predict`` for a ParamSelect whose parameter is ``cell_m``.
+        The result is that of ``predict``, for a ParamSelect whose parameter is ``cell_m``.
 
         Raises
         ------
         InputError
-            If the parameter is another one, or epsilon is not a positive number.
+            If the parameter is not ``cell_m``, or epsilon is not a positive number.
         """
         if self.parameter != "cell_m":
             raise InputError(

@@ -1,4 +1,4 @@
-"""The regression of ParamSelect, from features to the best value."""
+"""The regression of ParamSelect, from features to the best value of the parameter."""
 
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ __all__ = ["fitted", "unfitted"]
 
 
 def unfitted(values: NDArray[np.float64]) -> "Trees":
-    """Return extremely randomised trees with the paper's settings (Sec. 6.1) and a fixed seed.
+    """Return a regression by extremely randomised trees, not yet fitted.
 
-    The trees average logarithms if all ``values`` are positive. In cross-validation on the
-    published labels, averages of logarithms have errors that are a few percent smaller, and leaves
-    with more than one label have larger errors.
+    The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values`` are positive,
+    the trees average logarithms of values. In cross-validation on the published labels, this gives
+    errors that are a few percent smaller. Leaves with more than one label give larger errors.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor
@@ -31,13 +31,13 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
 
 def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
-    """Return trees fitted to values.
+    """Return a regression fitted to the best values of q labels.
 
     Parameters
     ----------
     phi : ndarray, shape (q, 4) or (q, 5)
-        The features.
+        The features of each label, as ``features`` returns them.
     values : ndarray, shape (q,)
-        The best values.
+        The best value of each label.
     """
     return unfitted(values).fit(phi, values)

@@ -41,7 +41,7 @@ __all__ = ["Exam", "Search", "best_values"]
 class Search:
     """The settings of a search: the parameter that is varied, and how errors are measured.
 
-    ``ParamSelect.fit`` describes the fields.
+    The fields are parameters of ``ParamSelect.fit``, which describes them.
     """
 
     builder: Builder
@@ -80,9 +80,9 @@ class Search:
 
 
 def _parameters(thing: Any) -> dict[str, Any]:
-    """Return the values of a dataclass by name.
+    """Return the values of a dataclass's fields by name.
 
-    Those of an inner dataclass have names such as ``outer.inner``.
+    Fields of a dataclass inside a field have names such as ``outer.inner``.
     """
     found = {}
     for field in dataclasses.fields(thing):
@@ -102,7 +102,7 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, and boxes with true counts on which its releases are measured."""
+    """A public data set, with q boxes and their true counts, for measuring errors of releases."""
 
     points: Points
     boxes: RangeQueries
@@ -110,23 +110,24 @@ class Exam:
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
-        """Return squares around the points of a data set, with their true counts."""
+        """Return a data set with squares around its points and their true counts."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
     def terms(self, experiment: Experiment) -> Terms:
-        """Return the terms of an experiment's release.
+        """Return the terms of an experiment's release: its epsilon, unit, n and public points.
 
-        The points of the data set also say where queries are expected. The unit of privacy is a
-        record, and n is public.
+        The unit of privacy is a record, and n is public. The points of the data set also serve as
+        the public points that show where queries are expected.
         """
         unit = PrivacyUnit.of("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
 
     def error(self, builder: Builder, experiment: Experiment, seed: int) -> float:
-        """Return the mean relative error of a release.
+        """Build a release, and return the mean relative error of its answers.
 
-        The noise is seeded for this experiment alone.
+        The seed of the noise is derived from ``seed`` and the experiment, so no two experiments
+        share noise.
         """
         name = json.dumps([seed, *experiment]).encode()
         noise = ReplayableEntropy(int.from_bytes(hashlib.sha256(name).digest()[:8]))
@@ -196,12 +197,12 @@ def best_values(
 def _run(
     experiment: Experiment, exam: Exam, builder: Builder, seed: int
 ) -> tuple[Experiment, float]:
-    """Run an experiment, and return it with its error."""
+    """Run an experiment, and return the experiment and the measured error."""
     return experiment, exam.error(builder, experiment, seed)
 
 
 def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):
-    """Raise InputError if there is nothing to measure, or an argument is invalid."""
+    """Raise InputError if a collection is empty, or an argument of ``fit`` is invalid."""
     for name, given in (("datasets", datasets), ("epsilons", epsilons), ("grid", grid)):
         if not len(given):
             raise InputError(f"fit: {name} is empty; give at least one.")
@@ -222,6 +223,6 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(points: Points) -> str:
-    """Return a digest of a data set's region and points."""
+    """Return a digest of a data set's region and points, 12 hexadecimal digits."""
     region = json.dumps(points.region.to_dict()).encode()
     return hashlib.sha256(region + points.xy.tobytes()).hexdigest()[:12]

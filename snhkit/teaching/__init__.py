@@ -1,4 +1,4 @@
-"""Code for the lectures only: checks of exercises, games, and attacks to study."""
+"""Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
 from snhkit.teaching.betting import BettingGame, bets_won, surest
 from snhkit.teaching.check import check, exercise_names

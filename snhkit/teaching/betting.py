@@ -11,11 +11,13 @@ from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 
 __all__ = ["WITH", "WITHOUT", "BettingGame", "bets_won", "deal", "surest"]
 
-WITHOUT, WITH = 17, 18  # invented counts
+WITHOUT, WITH = 17, 18  # the invented true counts without and with Ada's record
 
 
 def surest(epsilon: float) -> float:
-    """Return the largest probability of a right bet that epsilon allows, if the odds are even.
+    """Return the largest probability of winning a bet about a count released at an epsilon.
+
+    Before the count is released, it is equally likely that the person was counted or not.
 
     Examples
     --------
@@ -28,7 +30,7 @@ def surest(epsilon: float) -> float:
 def deal(
     rounds: int, epsilon: float | Fraction, entropy: Entropy
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Draw rounds of the game: noisy counts of 17 records, or of 18 if Ada's is among them.
+    """Draw rounds of the game: noisy counts of 17 records, or of 18 if Ada's record is counted.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def bets_won(
     rounds: int = 20_000,
     entropy: Entropy | None = None,
 ) -> float:
-    """Return the share of rounds in which a strategy is right.
+    """Return the share of bets about Ada's record that a strategy wins.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def bets_won(
     rounds : int
         The number of rounds.
     entropy : Entropy, optional
-        The source of the coins and of the noise; by default the operating system's.
+        The source of the coins and of the noise; by default, the operating system's entropy.
 
     Returns
     -------
@@ -100,7 +102,8 @@ class BettingGame(widgets.VBox):
     Parameters
     ----------
     epsilon : float
-        The epsilon of each answer at first. A slider changes epsilon and restarts the game.
+        The epsilon of each released count at the start. Moving the slider of the widget changes
+        epsilon and restarts the game.
 
     Attributes
     ----------
@@ -132,7 +135,7 @@ class BettingGame(widgets.VBox):
         )
 
     def bet(self, is_in: bool) -> None:
-        """Place a bet on the count that is shown, count the outcome, and show the next count."""
+        """Bet whether Ada is in the file, record the outcome, and show the next released count."""
         right = bool(self._truth) == is_in
         self.rounds, self.won = self.rounds + 1, self.won + right
         told = "in" if self._truth else "not in"
@@ -145,7 +148,7 @@ class BettingGame(widgets.VBox):
 
     def _begin(self) -> None:
         self.rounds = self.won = 0
-        self._record.value = "No bet yet. Twenty bets say more than five."
+        self._record.value = "No bet yet. Place about twenty bets to see how often you win."
         self._deal()
 
     def _deal(self) -> None:

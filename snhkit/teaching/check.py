@@ -31,7 +31,8 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     Returns
     -------
     Verdict
-        True in a condition if the answer is right. A notebook shows the verdict's sentence.
+        The verdict, which is true in an ``if`` statement only if the answer is right. A notebook
+        shows its text.
 
     Raises
     ------
@@ -51,7 +52,10 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     """
     judges = _judges()
     if exercise not in judges:
-        raise InputError(f"check: there is no exercise {exercise!r}; there are {sorted(judges)}.")
+        raise InputError(
+            f"check: there is no exercise {exercise!r}; the exercises are "
+            f"{', '.join(sorted(judges))}."
+        )
     verdict = judges[exercise](answer, **facts)
     if os.environ.get(_GRADING) and not verdict:
         raise AssertionError(repr(verdict))

@@ -4,10 +4,10 @@ __all__ = ["claim"]
 
 
 def claim(holds: bool, says: str, otherwise: str) -> None:
-    """Print a claim if it is true in this run; otherwise print the difference and its reason.
+    """Print a claim of a lecture if it is true in this run; otherwise, print what happened instead.
 
-    A lecture's numbers change with the noise, the city and epsilon. This function is used instead
-    of an assertion, which would stop the notebook when a student changes something.
+    The numbers of a lecture change with the noise, the city and epsilon. An assertion would stop
+    the notebook when a student changes one of them; this function does not.
 
     Parameters
     ----------

@@ -11,10 +11,11 @@ _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a notebook with the solution of each exercise as code.
+    """Return a copy of a notebook in which each exercise's solution is code that can be run.
 
-    The code of a folded solution replaces the empty cell of its exercise. If an exercise has no
-    empty cell, its code goes into a new cell after the solution's text.
+    A solution is Python code in a folded part (an HTML ``details`` element) after the exercise. The
+    code replaces the contents of the exercise's empty cell. If there is no empty cell, the code
+    goes into a new cell after the solution's text.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def unfolded(text: str) -> str:
-    """Return Markdown without its folded parts.
+    """Return a Markdown text without its folded parts (HTML ``details`` elements).
 
     Examples
     --------
@@ -136,7 +137,10 @@ def _solution(cell: dict[str, Any]) -> str:
 
 
 def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the exercise's cell before the last cell, or None; a check in between is skipped."""
+    """Return the exercise's empty cell before the last cell, or None if there is none.
+
+    The cell of a check between both cells is skipped.
+    """
     before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
     return before[-1] if before and tagged(before[-1], "exercise") else None
 

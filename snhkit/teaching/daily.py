@@ -1,4 +1,4 @@
-"""Daily releases: what they reveal about a person who is in all of them, and noisy totals."""
+"""Daily noisy counts: what they reveal about a person counted every day, and running totals."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,9 @@ __all__ = ["guessed_after", "running_totals", "running_totals_std"]
 def guessed_after(
     days: ArrayLike, epsilon: float, rounds: int = 4_000, entropy: Entropy | None = None
 ) -> NDArray[np.float64]:
-    """Return how often the mean of daily noisy counts reveals whether a person is counted.
+    """Return how often the mean of daily noisy counts reveals whether a person was counted.
 
-    The person is counted on all days or on none; a fair coin decides.
+    The person was counted on all days or on none; a fair coin decides which.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ def guessed_after(
     epsilon : float
         The epsilon of each day's count.
     rounds : int
-        The number of people about whom a guess is made.
+        The number of independent repetitions, each with a person and a guess.
     entropy : Entropy, optional
         The source of the coins and of the noise.
 
     Returns
     -------
     ndarray, shape (d,)
-        The share of right guesses, which is between 0.5 and 1 except for random variation.
+        The share of right guesses after each number of days: about 0.5 to 1.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def running_totals(
     Returns
     -------
     ndarray of int64, shape (d,)
-        The totals.
+        The noisy totals; entry k is the total of the days up to and including day k.
 
     Examples
     --------
@@ -104,7 +104,14 @@ def running_totals(
 
 
 def running_totals_std(days: int, epsilon: float) -> float:
-    """Return the largest standard deviation of the totals of ``running_totals``.
+    """Return the largest standard deviation of the noise in the totals of ``running_totals``.
+
+    Parameters
+    ----------
+    days : int
+        The number of days.
+    epsilon : float
+        The epsilon of all totals together.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def unanswered(answer: Any) -> bool:
 
 
 def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Verdict:
-    """Return an answer as an array of a given shape, or a verdict if this is impossible."""
+    """Return an answer as an array of the given shape, or a verdict if that is not possible."""
     if unanswered(answer):
         return _NOTHING
     wanted = "one number" if shape == () else f"{' × '.join(map(str, shape))} numbers"
@@ -40,7 +40,7 @@ def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Ver
     if given.shape != shape:
         return Verdict(False, f"The answer must be {wanted}, not {given.size} numbers.")
     if not np.isfinite(given).all():
-        return Verdict(False, "The answer holds a number that is not finite.")
+        return Verdict(False, f"The answer must be finite, not {answer!r}.")
     return given
 
 
@@ -62,19 +62,19 @@ def number(
     wanted : float
         The right number.
     why : str
-        Why the number is right; shown only with a right answer.
+        The reason why the number is right; shown with a right answer only.
     hint : str
         The hint for a wrong answer that is not among ``slips``.
     within : float
         The largest relative error of a right answer; the largest absolute error if ``wanted``
         is 0.
     slips : mapping of float to str, optional
-        The results of known mistakes, each with an explanation of the mistake.
+        The numbers that result from common mistakes, each with an explanation of the mistake.
 
     Returns
     -------
     Verdict
-        The verdict with ``why``, the explanation of a slip, or ``hint``.
+        The verdict with ``why``, with the explanation of a mistake, or with ``hint``.
 
     Examples
     --------
@@ -98,7 +98,22 @@ def number(
 def numbers(
     answer: Any, wanted: ArrayLike, names: list[str], why: str, hints: list[str], *, within=0.02
 ) -> Verdict:
-    """Return the verdict on several numbers, with the names of wrong ones and the first hint.
+    """Return the verdict on several numbers: which of them are wrong, and a hint for the first.
+
+    Parameters
+    ----------
+    answer : any
+        The student's answer.
+    wanted : array
+        The right numbers.
+    names : list of str
+        The name of each number, for the verdict.
+    why : str
+        The reason why the numbers are right; shown with a right answer only.
+    hints : list of str
+        A hint for each number.
+    within : float
+        The largest relative error of a right number; the largest absolute error if the number is 0.
 
     Examples
     --------
@@ -121,7 +136,18 @@ def numbers(
 
 
 def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verdict:
-    """Return the verdict on a choice of one of several words.
+    """Return the verdict on a choice of one of several words, in upper or lower case.
+
+    Parameters
+    ----------
+    answer : any
+        The student's answer.
+    wanted : str
+        The right word.
+    why : str
+        The reason why the word is right.
+    wrong : mapping of str to str
+        The other words, each with an explanation of the mistake.
 
     Examples
     --------

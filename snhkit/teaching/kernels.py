@@ -20,18 +20,18 @@ from traitlets import Type, default
 
 __all__ = ["notebook_client"]
 
-_ASKED_ANEW_S = 1.0
+_POLL_S = 1.0
 
 
 class _Channel(AsyncZMQSocketChannel):
     async def get_msg(self, timeout: float | None = None) -> dict[str, Any]:
         end = None if timeout is None else time.monotonic() + timeout
         while True:
-            left = _ASKED_ANEW_S if end is None else end - time.monotonic()
+            left = _POLL_S if end is None else end - time.monotonic()
             try:
-                return await super().get_msg(max(0, min(left, _ASKED_ANEW_S)))
+                return await super().get_msg(max(0, min(left, _POLL_S)))
             except Empty:
-                if left <= _ASKED_ANEW_S and end is not None:
+                if left <= _POLL_S and end is not None:
                     raise
 
 
@@ -53,7 +53,7 @@ def notebook_client(
     Parameters
     ----------
     notebook : NotebookNode
-        The notebook, to which the client adds the outputs.
+        The notebook, into which the client writes the outputs.
     folder : path
         The folder in which the kernel runs.
     longest_s : int

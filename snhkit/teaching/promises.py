@@ -1,7 +1,7 @@
 """Guarantees other than pure epsilon-DP: Gaussian noise, and noise added by each person.
 
-The functions are demonstrations on invented records. Nothing is charged to a ledger, and the
-results are not for publication.
+The functions are demonstrations on invented records. They write no entry in a ledger, and their
+results must not be published.
 """
 
 from fractions import Fraction
@@ -23,7 +23,7 @@ _PARTS = 2**53
 
 
 def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
-    """Return the delta of Gaussian noise, added to counts that one record changes by 1.
+    """Return the delta of counts with Gaussian noise, if one record changes each count by 1.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
     Notes
     -----
     Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
-    Theorem 8. k answers with equal noise are as private as one answer with a k-th of the variance.
+    Theorem 8. For k answers with equal noise, delta is that of one answer with noise of 1/k of the
+    variance.
     """
     mu = np.sqrt(whole("times", times, 1)) / positive("std", std)
     below, above = ndtr(mu / 2 - epsilon / mu), ndtr(-mu / 2 - epsilon / mu)
@@ -56,6 +57,13 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
 
 def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
     """Return the smallest standard deviation of Gaussian noise for a given epsilon and delta.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The epsilon and the delta of all answers together.
+    times : int
+        The number of answers.
 
     Examples
     --------
@@ -78,24 +86,24 @@ def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
 def randomised_cells(
     points: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
 ) -> NDArray[np.int64]:
-    """Return the cell that each person reports: the true cell, or by chance any other one.
+    """Return the cell that each person reports: the true cell, or by chance another cell.
 
     Parameters
     ----------
     points : Points
-        The true places, one for each person.
+        The true positions, one for each person.
     grid : Grid
-        The public cells.
+        The m by m public cells.
     epsilon : float
-        The epsilon of each person's report, which protects the person from everyone, also from
-        those who collect the reports (local differential privacy).
+        The epsilon of each person's report. The report protects the person even from those who
+        collect the reports (local differential privacy).
     entropy : Entropy, optional
         The source of the draws.
 
     Returns
     -------
     ndarray of int64, shape (n,)
-        The reported cells; cell (i, j) has the number i * m + j.
+        The number of each reported cell; cell (i, j) has the number i * m + j.
 
     Examples
     --------
@@ -106,8 +114,8 @@ def randomised_cells(
 
     Notes
     -----
-    Randomised response (Warner 1965) with more than two answers: the true cell with probability
-    e^epsilon / (e^epsilon + c - 1), any other with 1 / (e^epsilon + c - 1).
+    Randomised response (Warner 1965) with c = m * m answers. The true cell is reported with
+    probability e^epsilon / (e^epsilon + c - 1), and each other cell with 1 / (e^epsilon + c - 1).
     """
     source = entropy or SystemEntropy()
     truth = _cells(points, grid)
@@ -122,6 +130,15 @@ def counts_of_answers(
     answers: NDArray[np.int64], grid: Grid, epsilon: float
 ) -> NDArray[np.float64]:
     """Return unbiased counts of a grid's cells from reports of ``randomised_cells``, shape (m, m).
+
+    Parameters
+    ----------
+    answers : ndarray of int64, shape (n,)
+        The reported cells.
+    grid : Grid
+        The m by m public cells.
+    epsilon : float
+        The epsilon of each report.
 
     Examples
     --------
@@ -140,18 +157,18 @@ def counts_of_answers(
 def moved(
     points: Points, epsilon_per_km: float, entropy: Entropy | None = None
 ) -> NDArray[np.float64]:
-    """Return the places that people report, moved by noise, shape (n, 2), in metres.
+    """Return the positions that people report, moved by noise, shape (n, 2), in metres.
 
-    Reported places may lie outside the region.
+    Reported positions may lie outside the region.
 
     Parameters
     ----------
     points : Points
-        The true places, one for each person.
+        The true positions, one for each person.
     epsilon_per_km : float
-        The epsilon per kilometre. The probabilities of any report from two places differ at
-        most by the factor exp(d * epsilon_per_km), where d is their distance in km
-        (north-south plus east-west).
+        The epsilon per kilometre. From two positions at a distance of d km, measured north-south
+        plus east-west, the probabilities of the same report differ at most by the factor
+        exp(d * epsilon_per_km).
     entropy : Entropy, optional
         The source of the noise.
 

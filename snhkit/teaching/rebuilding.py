@@ -1,7 +1,7 @@
 """The reconstruction of records from counts of boxes, by linear programming.
 
-After Dinur and Nissim, "Revealing information while preserving privacy", PODS 2003, and Dwork,
-McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
+The attack is that of Dinur and Nissim, "Revealing information while preserving privacy", PODS 2003,
+and of Dwork, McSherry and Talwar, "The price of privacy and the limits of LP decoding", STOC 2007.
 """
 
 from typing import Any, cast
@@ -18,7 +18,16 @@ __all__ = ["bounds_of_cells", "cells_in", "random_boxes", "rebuilt"]
 
 
 def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
-    """Draw boxes of whole cells of a grid, at random places and of random sizes.
+    """Draw boxes of whole cells of a grid, at random positions and of random sizes.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    count : int
+        The number of boxes.
+    seed : int
+        The seed of the draws.
 
     Examples
     --------
@@ -36,8 +45,8 @@ def random_boxes(grid: Grid, count: int, seed: int = 0) -> RangeQueries:
 def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
     """Return whether each box contains each cell, as 1 or 0, shape (q, m * m).
 
-    The boxes consist of whole cells. Column i * m + j stands for cell (i, j), where i counts to
-    the east and j to the north.
+    The q boxes must consist of whole cells. Column i * m + j stands for cell (i, j), where i counts
+    cells from west to east and j from south to north.
     """
     middles = (np.arange(grid.m) + 0.5) * grid.cell_m
     across, up = (
@@ -48,14 +57,16 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return the counts of cells that fit the answers with the least total absolute error.
+    """Return counts of cells whose sums over boxes differ least from the answers, in total.
+
+    The total is the sum of the absolute differences.
 
     Parameters
     ----------
     inside : array, shape (q, c)
-        1 for each cell that a box contains, else 0, as ``cells_in`` returns.
+        1 for each of the c cells that a box contains, else 0, as ``cells_in`` returns.
     answers : array, shape (q,)
-        The answers; they may be rounded or noisy.
+        The published counts of the q boxes; they may be rounded or noisy.
     most : float or None
         The largest possible count of a cell; None if there is no known bound.
 
@@ -67,7 +78,7 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     Raises
     ------
     InputError
-        If the shapes do not fit.
+        If the number of answers is not the number of boxes.
 
     Examples
     --------
@@ -78,10 +89,10 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     rows, cells = np.shape(inside)
     if wanted.shape != (rows,):
         raise InputError(
-            f"rebuilt: answers must have one value for each of the {rows} boxes; its "
-            f"shape is {wanted.shape}."
+            f"rebuilt: answers must have one value for each of the {rows} boxes of inside, not "
+            f"the shape {wanted.shape}."
         )
-    # The unknowns are the counts of cells, and the positive and the negative error of each answer.
+    # The unknowns are the counts of cells, and the absolute error of each answer.
     slack = eye_array(rows)
     limits: Any = vstack([hstack([boxes, -slack]), hstack([-boxes, -slack])])
     cost = np.concatenate([np.zeros(cells), np.ones(rows)])
@@ -93,14 +104,14 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
 def bounds_of_cells(
     inside: ArrayLike, answers: ArrayLike, least: float, most: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the smallest and the largest count that exact answers allow for each cell.
+    """Return the smallest and the largest count of each cell that fit exact published sums.
 
-    If both are equal, the answers reveal the cell's count, even if the count was not published.
+    If both are equal, the sums reveal the cell's count, even if the count was not published.
 
     Parameters
     ----------
     inside : array, shape (q, c)
-        1 for each cell that a published sum contains, else 0.
+        1 for each of the c cells that a published sum contains, else 0.
     answers : array, shape (q,)
         The published sums, without noise.
     least, most : float
@@ -114,7 +125,7 @@ def bounds_of_cells(
     Raises
     ------
     InputError
-        If no counts explain the answers.
+        If no counts in these bounds have the given sums.
 
     Examples
     --------
@@ -132,8 +143,8 @@ def bounds_of_cells(
             solved = cast(Any, linprog(cost, A_eq=sums, b_eq=wanted, bounds=(least, most)))
             if solved.x is None:
                 raise InputError(
-                    "bounds_of_cells: no counts explain these sums; the sums must be exact, "
-                    "without noise."
+                    f"bounds_of_cells: no counts from {least:g} to {most:g} have these sums; give "
+                    "sums without noise, or wider bounds."
                 )
             ends[row, cell] = solved.x[cell]
     return ends[0].round(9) + 0.0, ends[1].round(9) + 0.0

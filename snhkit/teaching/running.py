@@ -1,4 +1,4 @@
-"""Running a notebook in a fresh kernel and an empty folder."""
+"""The function ``run``, which runs a notebook in a fresh kernel and an empty folder."""
 
 import tempfile
 from typing import Any
@@ -34,7 +34,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
 
         from snhkit.teaching.kernels import notebook_client
     except ImportError:
-        raise InputError('To run notebooks: pip install "snhkit[course]".') from None
+        raise InputError('nbconvert is missing: pip install "snhkit[course]".') from None
     cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
     content: Any = nbformat.from_dict({**notebook, "cells": cells})
     with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:

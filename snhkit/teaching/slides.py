@@ -1,4 +1,4 @@
-"""Slides of a lecture: one HTML page that opens without a network."""
+"""Slides of a lecture, as one HTML page that needs no network."""
 
 import html
 import re
@@ -56,10 +56,11 @@ addEventListener("keydown",e=>{
 
 
 def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return the cells of each slide, by the notebook's slide tags.
+    """Return the cells of each slide, according to the slide type of each cell of a notebook.
 
-    A cell of the type "slide" or "subslide" begins a slide, "skip" and "notes" are left out, and
-    all other cells belong to the slide before. Folded solutions and empty checks are left out.
+    A cell of the type "slide" or "subslide" begins a slide. Cells of the types "skip" and "notes",
+    and checks of exercises, are left out. Every other cell belongs to the same slide as the cell
+    before.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     Returns
     -------
     list of lists of cells
-        The cells of each slide.
+        For each slide, its cells.
 
     Examples
     --------
@@ -93,15 +94,14 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
 def slides(notebook: dict[str, Any]) -> str:
     """Return the slides of a notebook with its outputs, as one HTML page.
 
-    Arrow keys turn the pages. Cells that do not fit on the screen move to the next page, and a cell
-    that is too tall by itself is scaled down. Formulas are MathML, and pictures are embedded, so
-    the page needs no network. A widget needs a kernel, so a note that refers to the notebook
-    replaces the widget.
+    Arrow keys move between slides. Cells that do not fit on the screen are moved to another slide,
+    and a cell that is taller than the screen is scaled down. Formulas are MathML, and pictures are
+    embedded, so the page needs no network. Widgets need a kernel, so each is replaced by a note.
 
     Parameters
     ----------
     notebook : dict
-        A notebook of format 4 without solutions, already run, so that the slides have pictures.
+        A notebook of format 4 without solutions. Run it before, so that the slides have pictures.
 
     Returns
     -------
@@ -134,7 +134,10 @@ def slides(notebook: dict[str, Any]) -> str:
 
 
 def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell for a page without a kernel: MathML formulas, no widgets, no progress bars."""
+    """Return a cell without what needs a kernel: widgets and progress bars.
+
+    Formulas are converted to MathML.
+    """
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return {**cell, "source": _formulas(source)}
@@ -149,7 +152,7 @@ def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_progress(output: dict[str, Any]) -> bool:
-    """Return whether an output is a bar of progress, which tqdm draws as a widget."""
+    """Return whether an output is a progress bar of tqdm, which is a widget."""
     text = "".join(output.get("data", {}).get("text/plain", ""))
     return _WIDGET in output.get("data", {}) and re.search(r"\d+%\||\[\d\d:\d\d", text) is not None
 

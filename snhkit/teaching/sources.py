@@ -1,4 +1,4 @@
-"""Paths of the lectures and quizzes, in the source tree or in the installed package."""
+"""Paths of the lectures and quizzes, in the installed package or in the source tree."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def lectures() -> list[Path]:
-    """Return the notebooks of the course, in order.
+    """Return the paths of the course's notebooks, in order.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def lectures() -> list[Path]:
 
 
 def quizzes() -> list[Path]:
-    """Return the quizzes, Markdown files with folded answers, in the order of the lectures.
+    """Return the paths of the quizzes, Markdown files with folded answers, in lecture order.
 
     Examples
     --------

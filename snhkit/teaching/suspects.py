@@ -1,4 +1,4 @@
-"""Mechanisms to audit: they all claim the same epsilon, and some of them do not keep it."""
+"""Mechanisms to audit, which all claim to be epsilon-private; some of them are not."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,12 +14,12 @@ __all__ = ["FAULTS", "faulty_map", "suspects"]
 
 FAULTS = {
     "A": "",
-    "B": "It forgets that a moved record changes two counts, and adds half of the noise.",
+    "B": "It ignores that a moved record changes two counts, and adds half of the noise.",
     "C": "It adds noise to counts above 0 only: a 0 is always answered 0.",
     "D": "",
     "E": "It draws all of its noise from one seed, so its noise is no secret.",
 }
-"""The fault of each suspect; empty for those that keep their promise."""
+"""The fault of each mechanism; an empty text for a mechanism that is epsilon-private."""
 
 
 def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callable[[int], int]]:
@@ -28,15 +28,15 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
     Parameters
     ----------
     epsilon : float
-        The epsilon that the mechanisms claim to keep.
+        The epsilon that the mechanisms claim.
     entropy : Entropy, optional
-        The source of the mechanisms' noise; by default the operating system's.
+        The source of the mechanisms' noise; by default, the operating system's entropy.
 
     Returns
     -------
     dict of str to callable
-        Mechanisms by letter. Each takes a true count and returns a released count. ``FAULTS``
-        says which of the mechanisms are faulty.
+        Mechanisms by letter. Each takes a true count and returns a released count. ``FAULTS`` lists
+        the faults.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
         return int(discrete_laplace(1, times * scale, words)[0])
 
     def rounded_up_to_zero(count: int) -> int:
-        return max(count + noise(Fraction(1)), 0)  # post-processing: as private as its noise
+        return max(count + noise(Fraction(1)), 0)  # post-processing keeps the privacy
 
     return {
         "A": lambda count: count + noise(Fraction(1)),
@@ -63,10 +63,10 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
 def faulty_map(
     records: Points, grid: Grid, epsilon: float, entropy: Entropy | None = None
 ) -> NDArray[np.int64]:
-    """Return counts of a grid from a deliberately faulty mechanism, shape (m, m).
+    """Return counts of a grid's cells from a deliberately faulty mechanism, shape (m, m).
 
-    The fault: only occupied cells get noise, so that empty cells are revealed. Nothing is charged
-    to a ledger, and the result must never be published.
+    The fault is that only cells with records get noise, which reveals empty cells. No ledger entry
+    is written, and the result must never be published.
 
     Raises
     ------

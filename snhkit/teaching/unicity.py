@@ -1,4 +1,7 @@
-"""The share of people whom a few points of their trace identify (de Montjoye et al., 2013)."""
+"""The share of people whom a few points of their trace identify.
+
+The measure is that of de Montjoye et al., "Unique in the Crowd", Scientific Reports 3, 2013.
+"""
 
 from dataclasses import dataclass
 
@@ -14,7 +17,7 @@ _HOURS = 7 * 24
 
 
 def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
-    """Draw an hour of the week for each record, most of them in the daytime, shape (n,).
+    """Draw an hour of the week, from 0 to 167, for each of n records; most are in the daytime.
 
     Examples
     --------
@@ -30,16 +33,16 @@ def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """The cells and hours in which each person was: a file "without names".
+    """Traces: the cells and hours of each person's records, as in a file without names.
 
     Parameters
     ----------
     points : Points
-        The records, with users.
+        The n records, with users.
     hours : array of int, shape (n,)
-        The hour of the week of each record.
+        The hour of the week of each record, from 0 to 167.
     cell_m : float
-        The width of the cells to which places are rounded, in metres.
+        The width of the cells to which positions are rounded, in metres.
     hours_wide : int
         The length of the intervals to which times are rounded, in hours.
 
@@ -66,8 +69,8 @@ class Traces:
     def __post_init__(self) -> None:
         if self.points.user is None:
             raise InputError(
-                "Traces: the points have no users, so they cannot be grouped into "
-                "traces; give Points their user."
+                "Traces: the points have no users, so they cannot be grouped into traces; give "
+                "Points(..., user=ids)."
             )
         if len(self.hours) != len(self.points):
             raise InputError(
@@ -84,23 +87,29 @@ class Traces:
         object.__setattr__(self, "_by_user", seen[np.argsort(seen[:, 1], kind="stable")])
 
     def people(self, least: int) -> NDArray[np.int64]:
-        """Return the users with at least ``least`` different points."""
+        """Return the users with at least ``least`` different points: pairs of cell and hours."""
         users, points = np.unique(self._by_user[:, 1], return_counts=True)  # pyright: ignore
         return users[points >= least]
 
     def clues_of(self, user: int, known: int, seed: int = 0) -> NDArray[np.int64]:
-        """Return ``known`` points of a user's trace, drawn at random, shape (known,)."""
+        """Return ``known`` points of a user's trace, drawn at random, shape (known,).
+
+        Raises
+        ------
+        InputError
+            If the trace has fewer points.
+        """
         rows = self._by_user  # pyright: ignore[reportAttributeAccessIssue]
         low, high = np.searchsorted(rows[:, 1], [user, user + 1])
         if high - low < known:
             raise InputError(
-                f"Traces: known = {known} is more than the number of points of this "
-                f"person, {high - low}; give a smaller known."
+                f"Traces: the trace of user {user} has {high - low} different points, fewer than "
+                f"known = {known}; give a smaller known."
             )
         return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
 
     def who_fits(self, clues: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the users whose traces contain all the clues."""
+        """Return the users whose traces contain all clues: points, as ``clues_of`` returns them."""
         seen = self._seen  # pyright: ignore[reportAttributeAccessIssue]
         fitting = None
         for clue in clues:
@@ -117,10 +126,15 @@ class Traces:
         known : int
             The number of points of each person that an attacker knows.
         people : int
-            The number of people to try, drawn among those with at least 5 points, or ``known`` if
-            that is more.
+            The number of people to try. They are drawn among those with at least 5 different
+            points, or at least ``known`` if that is more.
         seed : int
             The seed of the draws.
+
+        Raises
+        ------
+        InputError
+            If no person has so many points.
         """
         all_of_them = self.people(max(known, 5))
         tried = np.random.default_rng(seed).permutation(all_of_them)[:people]

@@ -10,14 +10,14 @@ _SIGNS = {True: "✓ Right.", False: "✗ Not yet.", None: "… Nothing to check
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The outcome of a check, which a notebook shows below the cell.
+    """The verdict on an answer, which a notebook shows below the cell.
 
     Parameters
     ----------
     right : bool or None
         Whether the answer is right; None if the exercise has not been answered.
     says : str
-        Why the answer is right, or what is wrong with it.
+        The reason why the answer is right, or what is wrong with it.
     hint : str
         The hint for an answer that is not right.
 

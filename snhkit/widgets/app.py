@@ -1,4 +1,4 @@
-"""The explorer as a stand-alone app, which can restore its state after a reload of the page."""
+"""The explorer as a stand-alone app, whose state can be restored after a reload of the page."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 
 
 class App(Explorer):
-    """An explorer that fills its window and keeps its state in the browser.
+    """An explorer that fills its window and saves its state in the browser.
 
     Parameters
     ----------
@@ -46,10 +46,15 @@ class App(Explorer):
             self._memory.save(going_on.state(self._session, self._controls, self.map.boxes, file))
 
     def _go_on(self, state: dict[str, Any]) -> None:
-        """Open the city or file of a state, draw its boxes, and rebuild synthetic releases."""
+        """Restore a saved state: open its city or file, draw its boxes, rebuild its releases.
+
+        Only releases of synthetic cities are built again.
+        """
         try:
             if state["file"] is not None and self._opener is None:
-                raise InputError("visitors of a shared server cannot open files.")
+                raise InputError(
+                    "a file was open, and visitors of a shared server cannot open files."
+                )
             if state["file"] is not None:
                 file = OwnFile(**going_on.fields(state))
                 self.show_file(file, file.session())
@@ -70,10 +75,11 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
     Parameters
     ----------
     file : OwnFile, optional
-        The file that the app opens first; by default the app opens a synthetic city.
+        The file that the app opens first; by default, the app opens a synthetic city.
     opens_files : bool
-        Whether a visitor can open files of the machine that the app runs on. If not, visitors share
-        the machine, and methods whose builds take many minutes are not offered.
+        Whether a visitor can open files of the machine that the app runs on. Set this to False on a
+        server that visitors share; methods whose builds take many minutes are then not offered
+        either.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)

@@ -1,4 +1,4 @@
-"""Boxes that are typed in degrees instead of drawn with a mouse."""
+"""A text field and buttons that add boxes to a map and remove them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from snhkit.widgets.wording import message, parse_box
 __all__ = ["BoxEntry"]
 
 _TOOLTIPS = {
-    "Add": "Add the typed box, as Enter does",
+    "Add": "Add the typed box (or press Enter in the field)",
     "Sample 100 boxes": "Place 100 squares of the chosen sizes where public data show people",
     "Remove last": "Remove the box with the highest number",
     "Clear": "Remove all boxes",
@@ -29,9 +29,9 @@ class BoxEntry(w.VBox):
     draw_map : DrawMap
         The map whose boxes are changed.
     region : callable
-        Returns the region in which boxes must lie.
+        A function without arguments that returns the region in which boxes must lie.
     sample : callable
-        Called to place squares of the chosen sizes on the map.
+        A function without arguments that places squares of the chosen sizes on the map.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class BoxEntry(w.VBox):
         super().__init__([w.HBox([self.text, *self.buttons.values()]), self.message])
 
     def say(self, text: str) -> None:
-        """Show the reason why a box was refused; an empty text removes the message."""
+        """Show a message, such as why a box was refused; an empty text removes the message."""
         self.message.value = message(text, error=True) if text else ""
 
     def refuse(self, numbers: Sequence[int]) -> None:
         """Show that the boxes with these numbers were removed, as they lie outside the region."""
-        which = f"Box {numbers[0]} lies" if len(numbers) == 1 else f"{len(numbers)} boxes lie"
-        self.say(f"{which} outside the region, where nothing was counted: left out.")
+        which = f"Box {numbers[0]} was" if len(numbers) == 1 else f"{len(numbers)} boxes were"
+        self.say(f"{which} left out. Draw boxes that overlap the region, the outlined square.")
 
     def _entered(self, _: Any, content: Any, __: Any) -> None:
         if content.get("event") == "submit":
@@ -84,8 +84,8 @@ class BoxEntry(w.VBox):
         if not samples.inside(self._region(), [box])[0]:
             south, west, north, east = self._region().bounds
             self.say(
-                "This box lies outside the region, where nothing was counted. The region reaches "
-                f"from {south:.4f}, {west:.4f} to {north:.4f}, {east:.4f}."
+                "This box lies outside the region, where nothing was counted. Give a box between "
+                f"latitudes {south:.4f} and {north:.4f} and longitudes {west:.4f} and {east:.4f}."
             )
             return
         self._map.boxes = [*self._map.boxes, box]

@@ -1,4 +1,4 @@
-"""The buttons that build and cancel, the confirmation of a second charge, and the messages."""
+"""The buttons that build releases and cancel builds, with the progress and the messages."""
 
 import asyncio
 import html
@@ -27,11 +27,11 @@ class BuildDesk(w.VBox):
     controls : Controls
         The controls from which methods, epsilon and box sizes are read.
     session : callable
-        Returns the session on screen.
+        A function without arguments that returns the session on screen.
     built : callable
-        Called with the session and each release that was built.
+        A function that is called with the session and the release after each build.
     ended : callable
-        Called without arguments when a build begins and when it has ended.
+        A function that is called without arguments at the beginning and at the end of a build.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BuildDesk(w.VBox):
         self.again = w.Button(
             description="Build again",
             button_style="warning",
-            tooltip="Build releases that exist again, with new noise, for the price once more",
+            tooltip="Build existing releases again, with new noise, and spend their epsilon again",
         )
         self.cancel = w.Button(description="Cancel", tooltip="Stop the build", disabled=True)
         self.progress = w.FloatProgress(max=1)
@@ -73,7 +73,7 @@ class BuildDesk(w.VBox):
         return self._work.running
 
     def run(self, methods: tuple[str, ...], *, again: bool) -> None:
-        """Build methods and return when all are built; see ``Explorer.build``."""
+        """Build methods, and return when all are built; ``Explorer.build`` has the details."""
         said = ""
         try:
             order = self._order(methods, again=again)
@@ -87,7 +87,7 @@ class BuildDesk(w.VBox):
             self.tell(said, error=bool(said))
 
     def stop(self) -> None:
-        """Cancel the running build; epsilon that was charged stays spent."""
+        """Cancel the running build; epsilon that was spent stays spent."""
         if not self.running:
             return
         self._work.cancel()
@@ -95,10 +95,11 @@ class BuildDesk(w.VBox):
         self.tell("Stopping …")
 
     def show(self) -> None:
-        """Update the price, and enable the buttons."""
+        """Update the price of a build, and enable or disable the buttons."""
         ledger, busy = self._session().dataset.ledger, self.running
         price = exact(self._controls.epsilon.value) * len(self._controls.chosen)
-        text, kind = f"spends {written(price)} of the {written(ledger.remaining)} left", "soft"
+        left = written(ledger.remaining)
+        text, kind = f"spends ε = {written(price)} of the {left} left", "soft"
         if price > ledger.remaining:
             text, kind = f"{text}: a build would be refused", "error"
         self.price.value = f'<p class="snhkit-{kind}">{html.escape(text)}</p>'
@@ -109,14 +110,14 @@ class BuildDesk(w.VBox):
         self.again.layout.display = "" if self._again and not busy else "none"
 
     def forget(self) -> None:
-        """Remove an error or a question after a person has changed the choice that caused it."""
+        """Remove an error message or a question, after a person has changed a choice."""
         if self._failed or self._again:
             self._again = False
             self.tell("")
         self.show()
 
     def say(self, share: float, text: str) -> None:
-        """Show the completed share of a build, from 0 to 1, and a text."""
+        """Show the completed share of a build, from 0 to 1, and a text on the current step."""
         self.progress.value = share
         self.tell(text)
 
@@ -128,7 +129,7 @@ class BuildDesk(w.VBox):
     def _order(self, methods: tuple[str, ...] = (), *, again: bool) -> Order:
         chosen = tuple(map(_known, methods)) or tuple(self._controls.chosen)
         if self.running:
-            raise InputError("A build is running: wait for it, or cancel it.")
+            raise InputError("A build is running: wait until it ends, or cancel the build.")
         epsilon, sizes_m = float(self._controls.epsilon.value), self._controls.sizes_m
         session = self._session()
         order = Order(session, chosen, epsilon, sizes_m)
@@ -137,7 +138,7 @@ class BuildDesk(w.VBox):
             price = written(exact(epsilon) * len(repeated))
             raise Repeated(
                 f"{_listed(list(repeated.values()))} {'is' if len(repeated) == 1 else 'are'} built "
-                f"already. A second build draws new noise and charges another {price}; nothing "
+                f"already. A second build draws new noise and spends another ε = {price}. Nothing "
                 "was spent yet."
             )
         return order
@@ -160,11 +161,11 @@ class BuildDesk(w.VBox):
         self.start([order])
 
     def start(self, orders: Sequence[Order]) -> None:
-        """Begin to build orders, one after the other, without blocking the page."""
+        """Start to build orders, one after the other, without blocking the page."""
         self._begin()
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # without a notebook nobody can press Cancel
+        except RuntimeError:  # outside a notebook, nobody can press Cancel
             asyncio.run(self._aside(orders))
         else:
             self._task = loop.create_task(self._aside(orders))
@@ -180,7 +181,7 @@ class BuildDesk(w.VBox):
             said = str(refusal)
         except Exception as failure:
             kind = type(failure).__name__
-            said = f"The build failed with {kind}; the notebook's log shows where."
+            said = f"The build failed with {kind}. The log of the notebook shows the error."
             raise
         finally:
             ticking.cancel()
@@ -197,7 +198,7 @@ class BuildDesk(w.VBox):
 
 
 class Repeated(InputError):  # noqa: N818 - a question, not an error
-    """Raised when the same release exists already, until a person confirms a second one."""
+    """Raised if a release to build exists already; a person can then confirm a second build."""
 
 
 def _listed(names: list[str]) -> str:

@@ -16,14 +16,14 @@ from snhkit.widgets.session import Built, Session
 
 __all__ = ["Building", "Cancelled", "Order"]
 
-_PATIENCE_S = 0.5  # a cancelled build is waited for twice this long, then abandoned
+_PATIENCE_S = 0.5  # a cancelled build gets at most twice this time to end, and is then abandoned
 _LEAST_SHARE = 0.05  # below this share, the remaining time is not estimated
 
 Say = Callable[[float, str], object]
 
 
 class Cancelled(SnhkitError):  # noqa: N818 - an event, not an error
-    """Raised when a person cancels a build; the message says how much epsilon stays spent."""
+    """Raised if a person cancels a build; the message gives the epsilon that stays spent."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Order:
     Raises
     ------
     InputError
-        If there is no method, or the smallest size exceeds the largest. Nothing is charged.
+        If there is no method, or the smallest size exceeds the largest. Nothing is spent.
     """
 
     session: Session
@@ -58,25 +58,25 @@ class Order:
         low, high = self.sizes_m
         if not 0 < low <= high:
             raise InputError(
-                f"Box sizes must run from small to large, not from {low:g} to {high:g} m. "
+                f"The smallest box size, {low:g} m, must not exceed the largest, {high:g} m. "
                 "Nothing was spent."
             )
 
 
 class Building:
-    """Runs the builds of an order; one order at a time.
+    """Runs the builds of one order at a time.
 
-    A build can be cancelled between two methods and at each step that a method reports. A build in
-    another thread (``run_aside``) can be cancelled at any point, within about a second: the thread
-    is then abandoned, and its release is discarded. The epsilon that was charged stays charged,
-    because noise may have been drawn.
+    A build can be cancelled between two methods, and at each step that a method reports. A build in
+    another thread (``run_aside``) can be cancelled at any point. The thread is then abandoned
+    within about a second, and its release is discarded. Epsilon that was spent stays spent, because
+    noise may have been drawn.
 
     Parameters
     ----------
     say : callable
-        Called with the completed share, from 0 to 1, and a text.
+        A function that is called with the completed share, from 0 to 1, and a text on the step.
     built : callable
-        Called with the session and each release that was built.
+        A function that is called with the session and the release after each build.
     """
 
     def __init__(self, say: Say, built: Callable[[Session, Built], object]) -> None:
@@ -99,7 +99,7 @@ class Building:
         Parameters
         ----------
         seconds : float
-            Time since the build began.
+            The time since the build began.
         """
         if self._stop.is_set():
             return "Stopping …"
@@ -116,7 +116,7 @@ class Building:
         Cancelled
             If a person cancelled the build.
         BudgetExceeded
-            If a method would cost more than is left; the methods before it are built.
+            If a method would cost more than is left. The methods before this one are built.
         InputError
             If another build is running.
         """
@@ -125,7 +125,7 @@ class Building:
                 self._built(order.session, self._one(order, k, self._say, stop))
 
     async def run_aside(self, order: Order) -> None:
-        """Build all methods of an order in another thread; the exceptions are those of ``run``."""
+        """Build all methods of an order in another thread; exceptions are those of ``run``."""
         say = partial(asyncio.get_running_loop().call_soon_threadsafe, self._say)
         with self._alone() as stop:
             for k in range(len(order.methods)):
@@ -140,8 +140,9 @@ class Building:
     @contextmanager
     def _alone(self) -> Iterator[threading.Event]:
         if not self._busy.acquire(blocking=False):
-            raise InputError("A build is running: wait for it, or cancel it.")
-        self._stop, self._share = threading.Event(), 0.0  # an abandoned thread keeps its own
+            raise InputError("A build is running: wait until it ends, or cancel the build.")
+        # A new event, since an abandoned thread must not miss that its build was cancelled.
+        self._stop, self._share = threading.Event(), 0.0
         try:
             yield self._stop
         finally:
@@ -179,18 +180,21 @@ class Building:
 
 
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
-    """Return the exception for a cancelled build, whose message names the spent epsilon."""
+    """Return the exception for a cancelled build, whose message gives the epsilon that was spent.
+
+    ``entries`` is the number of ledger entries before the build of method ``k`` began.
+    """
     title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
     if len(ledger.entries) == entries:
         return Cancelled(f"Cancelled before {title}: nothing was spent on it.")
     price = written(ledger.entries[-1].epsilon)
     return Cancelled(
-        f"{title} was cancelled after its noise was drawn: its ε = {price} stays spent, "
-        "and the ledger says so."
+        f"{title} was cancelled after its ledger entry was written: ε = {price} stays spent, "
+        "because noise may have been drawn."
     )
 
 
 def _unheeded(task: "asyncio.Task[Built]") -> None:
-    """Retrieve the outcome of an abandoned build, so that asyncio does not report it as lost."""
+    """Retrieve the exception of an abandoned build, so that asyncio does not report it as lost."""
     if not task.cancelled():
         task.exception()

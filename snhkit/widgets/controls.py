@@ -23,18 +23,19 @@ _LARGEST_M = 200_000
 
 
 class Controls(w.VBox):
-    """Menus, slider and tick boxes of the explorer, in a column.
+    """The menus, the slider and the tick boxes of the explorer, in a column.
 
     Parameters
     ----------
     city : str, optional
-        Key of the initial city; without a key, the menus of city and number of records are hidden.
+        Key of the initial synthetic city. With None, the records are a person's own, and the menus
+        for the city and the number of records are left out.
     n : int
         Initial number of records.
     unit : PrivacyUnit
         Initial unit of privacy.
     epsilon : float
-        Initial epsilon; added to the values of the slider if it is not one of them.
+        Initial epsilon, which becomes one of the values of the slider.
     methods : sequence of str
         Short names of the methods that are ticked initially.
     sizes_m : (float, float)
@@ -104,9 +105,17 @@ class Controls(w.VBox):
         self.add_class("snhkit-controls")
 
     def offer_file(self, title: str, key: str) -> None:
-        """Add a file of private records to the menu of cities, and choose this entry.
+        """Add a file of private records to the menu of cities, and choose the file.
 
-        Only the methods for somebody's own records are ticked, as each costs a part of the budget.
+        Only the default methods for private records are ticked, since each method costs a part of
+        the budget.
+
+        Parameters
+        ----------
+        title : str
+            The name to show.
+        key : str
+            The value of the menu that stands for the file.
         """
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
@@ -116,16 +125,16 @@ class Controls(w.VBox):
         self.city.value = key
 
     def withhold_slow(self) -> None:
-        """Disable methods whose build takes many minutes, since other visitors would wait."""
+        """Disable the methods whose builds take many minutes, since other visitors would wait."""
         for key, tick in self.ticks.items():
             if METHODS[key].slow:
                 tick.disabled, tick.value = True, False
                 tick.description = f"{METHODS[key].title}: not on a shared server"
 
     def choose(self, city: str, n: int) -> None:
-        """Choose a city and a number of records; raise LookupError if they are not offered."""
+        """Choose a city and a number of records; raise LookupError if one is not in the menus."""
         if city not in CITIES or n not in SIZES:
-            raise LookupError(f"there is no city {city!r} with {n!r} records")
+            raise LookupError(f"there is no synthetic city {city!r} with {n!r} records")
         self.city.value, self.n.value = city, n
 
     @property
@@ -163,7 +172,7 @@ class Controls(w.VBox):
         words = html.escape(epsilon_in_words(self.epsilon.value, unit))
         self.words.value = f'<p class="snhkit-soft" aria-live="polite">{words}</p>'
         low, high = self.sizes_m
-        wrong = "Box sizes must run from small to large." if low > high else ""
+        wrong = "The smallest box size must not exceed the largest." if low > high else ""
         self.sides_wrong.value = (
             f'<p class="snhkit-error" role="alert">{wrong}</p>' if wrong else ""
         )
@@ -179,7 +188,7 @@ class Controls(w.VBox):
 
 
 def _why_settled(session: Session) -> str:
-    """Return why the unit of privacy cannot be changed, or an empty text if it can."""
+    """Return the reason why the unit of privacy cannot be changed; empty if it can be."""
     if session.records is None:
         return "The unit of privacy was declared with the dataset."
     if session.dataset.ledger.entries:
@@ -231,7 +240,7 @@ def _name(method: Method) -> str:
 
 
 def _explained() -> str:
-    """Return a list of the methods with one sentence on each, as HTML that opens on a click."""
+    """Return HTML with a sentence on each method, which is hidden until a person clicks."""
     rows = "".join(
         f"<dt>{html.escape(_name(method))}</dt><dd>{html.escape(method.about)}</dd>"
         for method in METHODS.values()

@@ -45,18 +45,18 @@ class DrawMap(anywidget.AnyWidget):
     Parameters
     ----------
     fmap : folium.Map
-        A map made by ``snhkit.viz.maps.base_map``. A drawing tool is added to the map, so a map
-        can be used once.
+        A map made by ``snhkit.viz.maps.base_map``. A drawing tool is added to the map, so use a map
+        for one ``DrawMap`` only.
 
     Attributes
     ----------
     boxes : list of [south, west, north, east]
         The rectangles in degrees, in the order of the numbers drawn on them. Setting the list
-        changes the map; ``observe(..., "boxes")`` reports changes by a person.
+        changes the map; ``observe(..., "boxes")`` calls a function whenever the list changes.
     layers : list of dict
-        Layers to show under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``:
-        one map for each layer, side by side, or one map without a layer. The maps move together;
-        the leftmost has the drawing tools.
+        Layers to show under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``.
+        Each layer gets a map of its own, side by side; without layers, there is one map. The maps
+        move together, and the leftmost map has the drawing tools.
     view : list of float
         South, west, north and east of the part to show, in degrees; setting the list moves the
         map.
@@ -88,15 +88,15 @@ class DrawMap(anywidget.AnyWidget):
         super().__init__(_token=token, _html=_page(fmap, token), **traits)
 
     def show(self, fmap: folium.Map) -> None:
-        """Replace the map by another one, without boxes and layers."""
-        token = secrets.token_hex(16)  # a late message from the old page must not be accepted
+        """Replace the map by another map, and remove all boxes and layers."""
+        token = secrets.token_hex(16)  # so that late messages from the old page are not accepted
         with self.hold_sync():
             self.boxes, self.layers, self.view, self.declared = [], [], [], []
             self._token = token
             self._html = _page(fmap, token)
 
     def outline(self, bounds: Sequence[float]) -> None:
-        """Outline the square (south, west, north, east) in degrees; no outline if empty."""
+        """Outline the square (south, west, north, east) in degrees; remove the outline if empty."""
         self.declared = list(bounds)
 
     @traitlets.validate("boxes")

@@ -17,12 +17,12 @@ EPSILONS = (
 
 
 class EpsilonSlider(anywidget.AnyWidget):
-    """A slider over given numbers, with a name and values that a screen reader reads out.
+    """A slider over given values of epsilon, which a screen reader reads out.
 
     Parameters
     ----------
     value : float
-        The first value; added to the options if it is not one of them.
+        The initial value, which is added to the options if missing.
     options : iterable of float
         The values that can be chosen.
 
@@ -50,5 +50,7 @@ class EpsilonSlider(anywidget.AnyWidget):
     @traitlets.validate("value")
     def _one_of_them(self, proposal: Any) -> float:
         if proposal["value"] not in self.options:
-            raise traitlets.TraitError(f"epsilon must be one of {self.options}.")
+            raise traitlets.TraitError(
+                f"epsilon must be one of {self.options}, not {proposal['value']}."
+            )
         return proposal["value"]

@@ -34,7 +34,7 @@ __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
 _DELAY_S = 0.15  # seconds from a change of the boxes to the new figure
-_FIRST_BOXES, _MORE_BOXES = 12, 100
+_FIRST_BOXES, _MORE_BOXES = 12, 100  # squares after the first build, and squares of ``sample``
 
 
 class Explorer(w.VBox):
@@ -45,11 +45,11 @@ class Explorer(w.VBox):
     controls : Controls
         The controls with the initial choices.
     session_of : callable
-        Returns the session for a city's key and a number of records.
+        A function of a city's key and a number of records that returns a session.
     map_of : callable
-        Returns a new folium map of a region.
+        A function of a region that returns a new folium map.
     height : int, optional
-        Height of the explorer in pixels; by default the height of the window.
+        Height of the explorer in pixels; with None, the height of the window.
     opens_files : bool
         Whether a person can open a file of this machine.
 
@@ -62,7 +62,7 @@ class Explorer(w.VBox):
     dataset : PrivateDataset
         The records with their ledger.
     boxes : RangeQueries or None
-        The map's rectangles in the region's metres.
+        The map's rectangles, in metres from the region's lower-left corner.
     building : bool
         True while a build is running.
     """
@@ -139,7 +139,7 @@ class Explorer(w.VBox):
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The map's rectangles in the region's metres; None while there is none."""
+        """The map's rectangles in metres from the region's lower-left corner; None if none."""
         return samples.in_metres(self._session.region, self.map.boxes)
 
     @property
@@ -151,29 +151,29 @@ class Explorer(w.VBox):
         return f"Explorer({self._session.title}): show it as the last line of a notebook's cell."
 
     def build(self, *methods: str, again: bool = False) -> None:
-        """Build methods, each an entry in the ledger, and return when all are built.
+        """Build a release by each method, at the chosen epsilon, and return when all are built.
 
         Parameters
         ----------
         *methods : str
-            Short names of the methods to build; by default the ticked ones.
+            Short names of the methods to build; by default, the ticked methods.
         again : bool
-            Whether to build and charge a release again that has the same epsilon and box sizes.
+            Whether to build releases that exist already again, and spend their epsilon again.
 
         Raises
         ------
         InputError
             If no method is ticked, the smallest box size exceeds the largest, a release exists
-            already, or another build is running. Nothing is charged.
+            already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than is left; the methods before it are built.
+            If a method would cost more than is left. The methods before this one are built.
         Cancelled
-            If a person pressed Cancel; epsilon that was charged stays spent.
+            If a person pressed Cancel. Epsilon that was spent stays spent.
         """
         self._desk.run(methods, again=again)
 
     def cancel(self) -> None:
-        """Cancel the running build; epsilon that was charged stays spent."""
+        """Cancel the running build; epsilon that was spent stays spent."""
         self._desk.stop()
 
     def show_file(self, file: OwnFile, session: Session) -> None:
@@ -193,7 +193,7 @@ class Explorer(w.VBox):
         self._another_city(None)
 
     def sample(self, count: int = _MORE_BOXES) -> None:
-        """Place squares of the chosen sizes on the map, where public data or releases show people.
+        """Replace all boxes by squares of the chosen sizes, where public data show people.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Explorer(w.VBox):
         Raises
         ------
         InputError
-            If there is neither a release nor a public point from which places can be chosen.
+            If there is neither a release nor a public point by which positions can be chosen.
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 
@@ -219,7 +219,7 @@ class Explorer(w.VBox):
             self._show_all()
 
     def _look_closer(self) -> None:
-        """Zoom to a crowded part of the map, and put a few squares of the chosen sizes there."""
+        """Zoom to the most crowded part of the newest release, and place a few squares there."""
         try:
             window = samples.window(self._session)
             self.map.boxes = samples.squares(
@@ -318,7 +318,7 @@ class Explorer(w.VBox):
         kept, refused = samples.inside(self._session.region, self.map.boxes)
         if refused:
             self._entry.refuse(refused)
-            self.map.boxes = kept  # observed again
+            self.map.boxes = kept  # this calls the function again
             return
         self._show_answers()
         self._remember()

@@ -1,4 +1,4 @@
-"""The explorer's exports: releases, counts, a report, and the code."""
+"""The files that the explorer exports: releases, counts of boxes, reports and Python code."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnScreen:
-    """The content of the explorer that may be exported: everything shown except true counts.
+    """The content of the explorer that may be exported, which includes no true counts.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class OnScreen:
     dataset : PrivateDataset
         The records with their ledger.
     releases : mapping of str to Release
-        The releases by name; those in view come first.
+        The releases by name; those that the maps show come first.
     degrees : sequence of (south, west, north, east)
         The boxes, in degrees.
     source : str
         Lines of Python that make ``records`` and ``public``.
     districts : Districts, optional
-        Polygons that a page to publish lists.
+        Polygons whose counts are listed on a page to publish.
     """
 
     title: str
@@ -68,7 +68,7 @@ class OnScreen:
         session : Session
             The session.
         place : (str, int)
-            Key of the city and number of records, used if the records are invented.
+            Key of the city and number of records, which are used only if the records are invented.
         drawn : sequence of (south, west, north, east)
             The boxes in degrees. Longitudes beyond 180 degrees are allowed, since the map may have
             been scrolled around the world.
@@ -95,7 +95,7 @@ class OnScreen:
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The boxes in the region's metres; None if there is none."""
+        """The boxes in metres of the region; None if there are no boxes."""
         if not self.degrees:
             return None
         south, west, north, east = zip(*self.degrees, strict=True)
@@ -103,12 +103,12 @@ class OnScreen:
 
     @property
     def code(self) -> str:
-        """The program that builds the releases again and counts the boxes."""
+        """Python code that builds the releases again and counts the boxes."""
         return code(self.source, self.dataset, self.releases, self.degrees)
 
     @property
     def publishable(self) -> dict[str, Release]:
-        """The releases that carry no warning, by name."""
+        """The releases that may be published, by name: those whose card has no warning."""
         return {name: r for name, r in self.releases.items() if "Warning" not in r.card()}
 
     def file(self, kind: str, release: str = "") -> tuple[str, str, bytes]:
@@ -124,7 +124,7 @@ class OnScreen:
         Raises
         ------
         InputError
-            If there is nothing to write yet; the message is for the person at the screen.
+            If there is no release or no box yet, or the release must not be published.
         """
         stem = _slug(self.title)
         if kind == "code":
@@ -133,7 +133,10 @@ class OnScreen:
             raise InputError("There is no release yet: build a method first.")
         if kind in ("release", "page"):
             if release not in self.publishable:
-                raise InputError(f"{release!r} is not a release that may be published.")
+                raise InputError(
+                    f"{release!r} must not be published, or does not exist; choose one of "
+                    f"{', '.join(self.publishable) or 'no releases'}."
+                )
             made, name = self.publishable[release], f"{stem}-{_slug(release)}"
             if kind == "release":
                 return f"{name}.snh", "application/octet-stream", made.to_bytes()
@@ -155,12 +158,12 @@ class OnScreen:
 
 
 class ExportPanel(anywidget.AnyWidget):
-    """A row of buttons; each makes its file when it is pressed, and the browser saves the file.
+    """A row of buttons, each of which makes a file that the browser saves.
 
     Parameters
     ----------
     on_screen : callable
-        Returns the content of the explorer at the moment of the call.
+        A function without arguments that returns the present content of the explorer.
 
     Attributes
     ----------
@@ -200,7 +203,7 @@ class ExportPanel(anywidget.AnyWidget):
 
 
 def _column(name: str) -> str:
-    """Return the name of a release as the head of a column, without spaces.
+    """Return the name of a release as a column name of a table, without spaces.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The state of an explorer as JSON values, and how an explorer is restored from a state."""
+"""The state of an explorer as JSON values, and the restoring of an explorer from a state."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,14 +17,14 @@ __all__ = ["fields", "orders", "state"]
 def state(
     session: Session, controls: Controls, boxes: Sequence[Sequence[float]], file: OwnFile | None
 ) -> dict[str, Any]:
-    """Return the state of an explorer; it holds no value that depends on real records.
+    """Return the state of an explorer as JSON values, none of which depends on real records.
 
     Parameters
     ----------
     session : Session
         The session on screen.
     controls : Controls
-        The controls with their choices.
+        The controls with the present choices.
     boxes : sequence of (south, west, north, east)
         The boxes in degrees.
     file : OwnFile, optional
@@ -51,16 +51,19 @@ def state(
 
 
 def fields(earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``OwnFile`` from a state, without a budget for a new ledger."""
+    """Return the arguments of ``OwnFile`` from a state.
+
+    The budget is left out, so that restoring a state never creates a new ledger.
+    """
     told = dict(earlier["file"])
     return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
 
 
 def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:
-    """Set the controls to the choices of a state, and return the builds to repeat.
+    """Set the controls to the choices of a state, and return the orders for builds to repeat.
 
     Only releases of invented records are built again. Releases of real records were saved in
-    files, and a second build would charge the ledger again.
+    files, and a second build would spend their epsilon again.
 
     Parameters
     ----------

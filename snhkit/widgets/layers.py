@@ -1,4 +1,4 @@
-"""The menus that choose which releases the maps show, and whether by cell or by district."""
+"""The menus and tick boxes that choose which releases the maps show, and how."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -27,7 +27,7 @@ class Layers(w.HBox):
     Parameters
     ----------
     changed : callable
-        Called without arguments when a person changes a choice.
+        A function that is called without arguments when a person changes a choice.
     """
 
     def __init__(self, changed: Callable[[], object]) -> None:
@@ -45,7 +45,7 @@ class Layers(w.HBox):
         self.cells, self.by_district = (
             w.Checkbox(description=words, tooltip=tip, indent=False, layout={"width": "auto"})
             for words, tip in (
-                ("Outline the cells", "Draw the cells that each method chose"),
+                ("Outline the cells", "Outline the cells of each release"),
                 ("By district", "Colour the districts instead of the cells"),
             )
         )
@@ -60,7 +60,10 @@ class Layers(w.HBox):
             self._changed()
 
     def offer(self, session: Session, *, truth: bool) -> None:
-        """Offer the releases, the newest first, and the true counts if they may be shown."""
+        """Offer the releases of a session in the menus, newest first.
+
+        The true counts are offered too if ``truth`` is True.
+        """
         ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
         self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
@@ -84,7 +87,7 @@ class Layers(w.HBox):
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
-        """Return one layer for each map, on one colour scale, for ``DrawMap.layers``."""
+        """Return the layer of each map, for ``DrawMap.layers``; all share one colour scale."""
         names = [str(c.value) for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
         wanted = [name for name in names if name != NOTHING]
         if session.districts is not None and self.by_district.value:
@@ -93,7 +96,7 @@ class Layers(w.HBox):
             pictures = _in_cells(session, wanted)
         layers = [self._outlined(session, name, pictures.get(name)) for name in names]
         with_legend = [layer["legend"] for layer in layers if "legend" in layer]
-        for legend in with_legend[:-1]:  # the last legend shows the scale for all
+        for legend in with_legend[:-1]:  # the last legend shows the scale for all maps
             for part in ("colours", "ticks", "unit"):
                 del legend[part]
         return layers
@@ -109,7 +112,7 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the names of the first layers: a plain method, a learned one, and the true counts."""
+    """Return the layers to show first: a release without networks, one with, and true counts."""
     titles = {name: one.title for name, one in session.built.items()}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
@@ -120,7 +123,7 @@ _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
 def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a surface layer for each name, on one colour scale for all releases."""
+    """Return a layer of coloured cells for each name, on one colour scale for all releases."""
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
@@ -135,7 +138,7 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 def _in_districts(
     session: Session, districts: Districts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return one district layer for each named release; all layers share one colour scale."""
+    """Return a layer of coloured districts for each name, on one colour scale for all releases."""
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:

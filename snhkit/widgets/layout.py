@@ -8,14 +8,14 @@ __all__ = ["BANNER", "Body", "folded"]
 
 BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode:</b> true counts are shown, which '
-    "is possible only because these records are invented. Those of real records are never "
+    "is possible only because these records are invented. True counts of real records are never "
     "shown.</div>"
 )
 _MOST_PANES = 3
 
 
 class Body(w.Box):
-    """A grid whose areas the style sheet arranges to fit the available width.
+    """All parts of the explorer, which the style sheet arranges to fit the available width.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class Body(w.Box):
         (self.add_class if self._turned else self.remove_class)("snhkit-turned")
 
     def set_panes(self, count: int) -> None:
-        """Arrange the parts for a number of maps side by side, from 1 to 3."""
+        """Arrange the parts for 1 to 3 maps side by side."""
         for k in range(1, _MOST_PANES + 1):
             (self.add_class if k == max(count, 1) else self.remove_class)(f"snhkit-panes-{k}")
 
     def set_height(self, pixels: int) -> None:
-        """Give the explorer a height in pixels instead of the window's."""
+        """Set the height of the explorer in pixels; otherwise, the explorer fills the window."""
         self.layout.height = f"{pixels}px"
 
 

@@ -1,4 +1,4 @@
-"""The app's state, kept in the browser and offered again when the page is reloaded."""
+"""The app's state, saved in the browser and offered again after the page is reloaded."""
 
 import html
 import json
@@ -25,12 +25,12 @@ class _Browser(anywidget.AnyWidget):
 
 
 class Memory(w.HBox):
-    """Keeps a state in the browser, and offers to restore the state of an earlier visit.
+    """Saves a state in the browser, and offers to restore the state of an earlier visit.
 
     Parameters
     ----------
     go_on : callable
-        Called with the earlier state when a person accepts the offer.
+        A function that is called with the earlier state when a person accepts the offer.
     """
 
     def __init__(self, go_on: Callable[[dict[str, Any]], object]) -> None:
@@ -40,8 +40,11 @@ class Memory(w.HBox):
         self.buttons = [
             w.Button(description=label, tooltip=tip)
             for label, tip in (
-                ("Go on", "Open what was open, with its boxes and releases"),
-                ("Start anew", "Forget the earlier visit; charges to real records stay"),
+                ("Go on", "Restore the records, boxes and releases of the earlier visit"),
+                (
+                    "Start over",
+                    "Forget the earlier visit; epsilon spent on real records stays spent",
+                ),
             )
         ]
         self._offer = w.HBox([self.words, *self.buttons], layout={"display": "none"})
@@ -52,7 +55,7 @@ class Memory(w.HBox):
         self.buttons[1].on_click(lambda _: self._answer(wanted=False))
 
     def save(self, state: dict[str, Any]) -> None:
-        """Keep a state of JSON values in the browser, and hide the offer to restore."""
+        """Save a state of JSON values in the browser, and hide the offer to restore a state."""
         self._offer.layout.display = "none"
         self.browser.state = json.dumps(state)
 
@@ -79,7 +82,7 @@ class Memory(w.HBox):
 
 
 def _read(text: str) -> dict[str, Any] | None:
-    """Return the state in a text from the browser; None if the text holds no valid state."""
+    """Return the state that a text from the browser holds; None if the text is not valid."""
     if not 0 < len(text) <= _MOST_TEXT:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The fields that open a file of private records: its path, and its declared square."""
+"""The form that opens a file of private records, with its path and its declared square."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
     "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
-    "budget": ("Budget ε", "for a new ledger", "All the epsilon that may ever be spent"),
-    "public": ("Public", "optional file", "Public points: where queries are expected"),
+    "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
+    "public": ("Public", "optional file", "Public points that show where queries are expected"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
     "label": ("Label", "optional column", "Column with the names of the districts"),
 }
@@ -27,18 +27,18 @@ _LEFT_OUT = "Opened. Rows outside the square or without a usable position were l
 
 
 class OpenPanel(w.VBox):
-    """Fields that name a file and declare its square, and a button that opens it.
+    """Text fields for a file of private records and its declared square, and an Open button.
 
-    The square is public. A person types the square, the map outlines it, and it never depends on
-    the content of the file.
+    The square is public. A person types the square, and the map outlines it. The square never
+    depends on the content of the file.
 
     Parameters
     ----------
     outline : callable
-        Called with the corners (south, west, north, east) of a declared square, to draw it; with
-        an empty list to remove it.
+        A function that draws the outline of a declared square, given (south, west, north, east) in
+        degrees; an empty list removes the outline.
     opened : callable
-        Called with the file and its session.
+        A function that is called with the file and its session.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class OpenPanel(w.VBox):
             )
             for name, (label, hint, tip) in _FIELDS.items()
         }
-        self.button = w.Button(description="Open", tooltip="Read the file under its ledger")
+        self.button = w.Button(description="Open", tooltip="Read the file and open its ledger")
         self.message = w.HTML()
         super().__init__(
             [
                 w.HTML(
-                    '<p class="snhkit-soft">The square is public: choose it on a map, not by the '
-                    "file. Spending is kept in a ledger beside the file.</p>"
+                    '<p class="snhkit-soft">The square is public: choose it on a map, not from the '
+                    "records. A ledger beside the file stores what is spent.</p>"
                 ),
                 *self.fields.values(),
                 self.button,

@@ -1,4 +1,4 @@
-"""Opening an explorer: the records, the map and the first choices."""
+"""The function ``explore``, which opens the explorer on synthetic cities or on given records."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -65,25 +65,26 @@ def explore(
     Parameters
     ----------
     points : Points, PrivateDataset, GeoDataFrame, DataFrame or path, optional
-        Your records. They need a ``budget``, here or in the dataset; a frame or a file also needs
-        a ``region``, and is read by ``read_points``. The number of records is private, and methods
-        that need this number spend a part of epsilon on a noisy one; to declare the number public,
-        pass a ``PrivateDataset`` with ``n="public"``. By default the twelve synthetic cities are
-        offered, each with a budget of 3.
+        Your records. Points, frames and files need a ``budget``; frames and files also need a
+        ``region``, and are read by ``read_points``. The number of records is then private, and
+        methods that need this number spend a part of epsilon on a noisy number. To declare the
+        number public, pass a ``PrivateDataset`` with ``n="public"``. Without ``points``, twelve
+        synthetic cities are offered, each with a budget of 3.
     region : Region, optional
         The declared region of a frame or a file.
     public : Points or path, optional
-        Public points in the same region, for methods that learn from them.
+        Public points in the same region, for methods that use them.
     budget : float, optional
-        All the epsilon that may be spent on a dataset.
+        The total epsilon that may be spent on a dataset.
     unit : "record" or "user"
-        The unit of privacy, as for ``PrivateDataset``; it can be changed until the first build.
+        The unit of privacy, as for ``PrivateDataset``. The unit can be changed in the explorer
+        until the first build.
     max_per_user : int, optional
-        With the unit "user": number of records kept of each user.
+        With the unit "user", the number of records that are kept of each user.
     ledger : str or path, optional
-        A file that stores the charges to your records, as for ``PrivateDataset``: the next call
-        with this file continues with the budget that is left, and ``budget`` is needed only at the
-        first call. Without a file each call starts with the full budget.
+        A file that stores what is spent on your records, as for ``PrivateDataset``. The next call
+        with this file continues with the budget that is left, so ``budget`` is needed at the first
+        call only. Without a file, each call starts with the full budget.
     title : str, optional
         Name of your records on screen and in files that are saved.
     city : str
@@ -93,32 +94,33 @@ def explore(
     epsilon : float
         The initial epsilon of a build.
     methods : sequence of str, optional
-        Short names of the methods that are ticked initially; others can be ticked later. By default
-        those of ``snhkit compare`` for a synthetic city, and the denoised grid alone for your own
-        records, because each method costs a part of the budget.
+        Short names of the methods that are ticked initially; others can be ticked later. By
+        default, the methods of ``snhkit compare`` are ticked for a synthetic city. For your own
+        records, only the denoised grid is, because each method costs a part of the budget.
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
-        prepare for them.
+        prepare for sizes.
     districts : GeoDataFrame, GeoSeries or path, optional
-        Public polygons in any CRS, of which some lie in the region. The choice *By district*
+        Public polygons in any CRS, at least one of them in the region. The tick box *By district*
         colours the maps by the counts of the polygons, and a table lists these counts.
     label : str, optional
-        The column with the districts' names; by default the index names them.
+        The column with the districts' names; by default, the index values are the names.
     tiles, attr : str or folium.TileLayer, optional
-        A background from the network, as for ``snhkit.viz.maps.base_map``: the server learns which
-        part of the world is shown. By default the map has only an outline, and no network is used.
+        A background from the network, as for ``snhkit.viz.maps.base_map``. The tile server receives
+        requests from which the part of the world that is shown follows. By default, the map has
+        only coarse borders, and no tile server is used.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 
     Returns
     -------
     Explorer
-        A widget; its attributes ``releases``, ``boxes`` and ``dataset`` are for use from code.
+        A widget; its attributes ``releases``, ``boxes`` and ``dataset`` can be used in code.
 
     Raises
     ------
     InputError
-        If an argument cannot be used; the message names it.
+        If an argument cannot be used; the message names the argument.
 
     Examples
     --------
@@ -175,7 +177,8 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
     """Raise InputError for arguments of the wrong type, before any record is read."""
     if isinstance(points, Region):
         raise InputError(
-            "explore: the first argument must be records, not a Region; pass region as region=..."
+            "explore: the first argument must be records, not a Region; pass the region as "
+            "region=...."
         )
     if region is not None and not isinstance(region, Region):
         raise InputError(
@@ -200,7 +203,7 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
 def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | None) -> None:
     if districts is None:
         if label is not None:
-            raise InputError("explore: label is a column of districts; give districts=... too.")
+            raise InputError("explore: label names a column of districts; give districts=... too.")
         return
     if not hasattr(districts, "to_crs"):
         raise InputError(
@@ -208,7 +211,10 @@ def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | No
             f"path, not a {type(districts).__name__}."
         )
     if not Districts.of(region, districts, label).area_m2.any():
-        raise InputError(f"explore: none of the districts lies in the region, {region}.")
+        raise InputError(
+            f"explore: none of the districts lies in the region, {region}; give districts of this "
+            "region, or leave districts out."
+        )
 
 
 def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
@@ -217,6 +223,6 @@ def _with(districts: "Frame | None", label: str | None, session: Session) -> Ses
         return session
     try:
         found = Districts.of(session.region, districts, label)
-    except InputError:  # the districts' CRS may not reach this city
+    except InputError:  # the districts' CRS may not cover this city
         return session
     return replace(session, districts=found) if found.area_m2.any() else session

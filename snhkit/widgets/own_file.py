@@ -1,4 +1,4 @@
-"""A file of private records with its declared square, its ledger and its kept releases."""
+"""A file of private records with its declared region, its ledger and its saved releases."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class OwnFile:
     """A file of private records, and the declarations that are needed to explore the file.
 
     The ledger is a file, so that a later session continues with the budget that is left. Releases
-    are kept in a folder beside the records.
+    are saved in a folder beside the records.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class OwnFile:
     ledger : str, optional
         Path of the ledger; by default ``path`` with ``.ledger`` added.
     budget : str, optional
-        All the epsilon that may ever be spent on the records; needed only for a new ledger.
+        The total epsilon that may ever be spent on the records; needed only for a new ledger.
     public : str, optional
         A file of public points in the same region.
     districts, label : str, optional
-        A file of polygons, and the column of their names.
+        A file of polygons, and the column with their names.
     columns : tuple of (str, str)
-        Pairs of an argument of ``read_points`` (``lat``, ``lon`` or ``user``) and its column.
+        Pairs of an argument of ``read_points`` (``lat``, ``lon`` or ``user``) and a column name.
     max_per_user : int, optional
         The number of records kept of each user; the unit of privacy is then a user, not a record.
     n : "public" or "private"
@@ -80,13 +80,13 @@ class OwnFile:
         Parameters
         ----------
         values : dict of str to str
-            ``path``, ``center`` ("LAT, LON"), ``side_km``, and, empty if not given, ``budget``,
-            ``public``, ``districts`` and ``label``.
+            The texts of the fields ``path``, ``center`` ("LAT, LON"), ``side_km``, ``budget``,
+            ``public``, ``districts`` and ``label``. The last four may be empty.
 
         Raises
         ------
         InputError
-            If the file does not exist, or a text cannot be parsed; the message names the text.
+            If a file does not exist, or a text cannot be parsed; the message names the field.
         """
         path = values["path"].strip().strip("'\"")
         if not path:
@@ -137,12 +137,12 @@ class OwnFile:
         )
 
     def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
-        """Return the records under their ledger, which is created if there is none.
+        """Return the private dataset of the records, with its ledger; a missing ledger is created.
 
         Parameters
         ----------
         **report : callable
-            The argument ``report`` of ``read_points``, if given.
+            The argument ``report`` for ``read_points``, if any.
 
         Raises
         ------
@@ -152,8 +152,8 @@ class OwnFile:
         """
         if self.budget is None and not self.account.exists():
             raise InputError(
-                f"{self.account} does not exist yet: give a budget, all the epsilon that may ever "
-                "be spent on these records."
+                f"{self.account} does not exist yet: give a budget, the total epsilon that may "
+                "ever be spent on these records."
             )
         budget: Fraction | None = None if self.budget is None else exact(self.budget)
         records = read_points(self.path, self.region, **dict(self.columns), **report)  # pyright: ignore
@@ -169,23 +169,31 @@ class OwnFile:
     def session(self, **report: Callable[[Any], object]) -> Session:
         """Return a session of the records with the releases that earlier sessions saved.
 
+        Parameters
+        ----------
+        **report : callable
+            The argument ``report`` for ``read_points``, if any.
+
         Raises
         ------
         InputError
-            If a file cannot be used; the message names it.
+            If a file cannot be used; the message names the file.
         """
         districts = None
         if self.districts is not None:
             frame = read_districts(self.districts)
             districts = Districts.of(self.region, frame, self.label)
             if not districts.area_m2.any():
-                raise InputError(f"{self.districts}: no district lies in the region.")
+                raise InputError(
+                    f"{self.districts}: no district lies in the region; name another file, or "
+                    "leave the districts out."
+                )
         public = None if self.public is None else read_points(self.public, self.region)
         dataset = self.dataset(**report)
         shelf = Shelf(self.account.with_name(re.sub(r"\.ledger$", "", self.account.name)))
         about = (
-            f"Records of {self.path}. What is shown was released and paid for; the account is "
-            f"{self.account}, and releases are kept in {shelf.folder}."
+            f"Records of {self.path}. Everything shown was released and paid for. The ledger is "
+            f"{self.account}, and releases are saved in {shelf.folder}."
         )
         session = Session(
             self.title, about, dataset, public, districts=districts, source=self.source, shelf=shelf
@@ -196,12 +204,19 @@ class OwnFile:
 
 
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
-    """Return latitude, longitude and side in metres of a square that a person typed.
+    """Return the latitude, the longitude and the side in metres of a square that a person typed.
+
+    Parameters
+    ----------
+    center : str
+        Latitude and longitude of the centre, in degrees.
+    side_km : str
+        The side in kilometres.
 
     Raises
     ------
     InputError
-        If a text is not a number, or the centre is not a place on the Earth.
+        If a text does not hold these numbers, or a number is out of its range.
 
     Examples
     --------
@@ -212,11 +227,14 @@ def declared(center: str, side_km: str) -> tuple[float, float, float]:
         lat, lon = (float(part) for part in center.replace(",", " ").split())
     except ValueError:
         raise InputError(
-            "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337."
+            "Centre must be latitude and longitude in degrees, such as 37.7637, -122.4337, not "
+            f"{center!r}."
         ) from None
     try:
         side_m = round(1000 * float(side_km), 3)
     except ValueError:
-        raise InputError("Side must be a number of kilometres, such as 13.2.") from None
+        raise InputError(
+            f"Side must be a number of kilometres, such as 13.2, not {side_km!r}."
+        ) from None
     Region.around(lat=lat, lon=lon, side_m=side_m)
     return lat, lon, side_m

@@ -1,4 +1,4 @@
-"""The explorer's table and figures: counts of the boxes and, in teaching mode, their errors."""
+"""The explorer's table and figures: counts of boxes and, in teaching mode, errors."""
 
 import html
 from collections.abc import Callable
@@ -32,12 +32,12 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A menu of the table and the figures, with the chosen one; three figures need true counts.
+    """A menu that shows the table or one of the figures; three figures need true counts.
 
     Parameters
     ----------
     table : HTML
-        The table of counts.
+        The widget with the table of counts.
     """
 
     def __init__(self, table: w.HTML) -> None:
@@ -70,7 +70,19 @@ class Plots(w.VBox):
         *,
         truth: bool,
     ) -> None:
-        """Draw the chosen figure again, from the releases of a session and the boxes on the map."""
+        """Draw the chosen figure again, or show the table.
+
+        Parameters
+        ----------
+        session : Session
+            The session on screen.
+        boxes : RangeQueries or None
+            The boxes on the map.
+        sizes_m : (float, float)
+            The chosen smallest and largest side of boxes, in metres.
+        truth : bool
+            Whether true counts may be shown.
+        """
         name = str(self.choice.value)
         self.table.layout.display = "" if name == _TABLE else "none"
         self.picture.layout.display = "none" if name == _TABLE else ""
@@ -78,20 +90,20 @@ class Plots(w.VBox):
         if name == _TABLE:
             return
         if not session.built:
-            self.picture.value = _note("The figure is drawn here after the first build.")
+            self.picture.value = _note("Build a release to draw the figure here.")
         elif name == _SCATTER and truth:
             figure = against_truth(teaching.scatter(session, sizes_m), self.top.value)
             self.picture.value = theme_svg(figure, name)
         elif name != _COUNTS and truth:
             self.picture.value = theme_svg(_TAUGHT[name](session, sizes_m), name)
         elif boxes is None or not len(boxes):
-            self.picture.value = _note("The counts are drawn here after the first box.")
+            self.picture.value = _note("Draw a box on the map to draw its counts here.")
         else:
             first = boxes[:_MOST_BOXES]
             picture = theme_svg(count_bars(_counts(session, first, truth=truth)), _COUNTS)
             more = len(boxes) - len(first)
             self.picture.value = picture + (
-                _note(f"{more} more boxes are in the table.") if more else ""
+                _note(f"The table has {more} more boxes.") if more else ""
             )
 
 

@@ -1,4 +1,4 @@
-"""Random squares to count, chosen from public information: sizes, public points and releases."""
+"""Random squares to count, placed by public information: public points or releases."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from snhkit.widgets.session import Session
 
 __all__ = ["in_degrees", "in_metres", "inside", "squares", "window"]
 
-_WINDOW_M = 1_500  # side of the first view: streets and squares of 25 m can be seen
-_BLOCK_M = 250  # side of the blocks whose counts choose the first view
-_PER_POINT = 50  # places drawn from one cell of a release at most
-_EVEN = 20  # places per side if the release counts no records
-_DIGITS = 7  # of a degree: 1 cm
+_WINDOW_M = 1_500  # side of the first view, in which streets and squares of 25 m can be seen
+_BLOCK_M = 250  # approximate side of the blocks whose counts determine the first view
+_PER_POINT = 50  # the most repetitions of a cell's centre among the possible centres of squares
+_EVEN = 20  # possible centres per side of the view if no point lies in the view
+_DIGITS = 7  # decimals of degrees, a precision of about 1 cm
 
 
 def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQueries | None:
-    """Return boxes in a region's metres, from south, west, north and east in degrees.
+    """Return boxes in metres of a region, from south, west, north and east in degrees.
 
     Parameters
     ----------
@@ -42,7 +42,11 @@ def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQuerie
 
 
 def in_degrees(boxes: RangeQueries) -> list[list[float]]:
-    """Return south, west, north and east of boxes, through the middles of their edges."""
+    """Return south, west, north and east of boxes, in degrees.
+
+    Edges of a box are not exactly parallel to latitudes and longitudes. Each bound is that of the
+    middle of an edge.
+    """
     lat, lon = np.moveaxis(boxes.corners_in_degrees(), -1, 0)
     sides = (lat[:, :2], lon[:, [0, 3]], lat[:, 2:], lon[:, 1:3])
     return np.stack([side.mean(axis=1) for side in sides], axis=1).round(_DIGITS).tolist()
@@ -57,7 +61,7 @@ def inside(
     for number, box in enumerate(degrees, 1):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OutsideWarning)  # the screen shows it
+                warnings.simplefilter("ignore", OutsideWarning)  # the table shows this
                 one = in_metres(region, [box])
             reaches = one is not None and bool(
                 (one.x < region.side_m)
@@ -75,7 +79,7 @@ def inside(
 
 
 def window(session: Session) -> RangeQueries:
-    """Return the square of the first view, at the most crowded place of the newest release."""
+    """Return the square of the first view, where the newest release counts most records."""
     region = session.region
     side = min(_WINDOW_M, region.side_m)
     blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
@@ -97,14 +101,14 @@ def squares(
     Parameters
     ----------
     session : Session
-        The session whose public points say where people are; without public points, its newest
-        release does.
+        The session. The squares are centred on its public points or, without public points, on
+        cells of its newest release in proportion to their counts.
     count : int
         Number of squares.
     sizes_m : (float, float)
         Smallest and largest side in metres.
     within : RangeQueries, optional
-        One box that contains the centres of the squares; by default the whole region.
+        One box that contains the centres of the squares; by default, the whole region.
 
     Raises
     ------
@@ -118,12 +122,18 @@ def squares(
         even = np.stack(np.meshgrid(*[(np.arange(_EVEN) + 0.5) / _EVEN] * 2), -1).reshape(-1, 2)
         points = near if len(near) else low + within.width[0] * even
     if not len(points):
-        raise InputError("Nothing public says where people are: build a method first.")
+        raise InputError(
+            "There are neither public points nor a release to place squares by: build a method "
+            "first."
+        )
     return in_degrees(RangeQueries.sample(Points(session.region, points), count, sizes_m))
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return centres of cells, each repeated as often as the newest release counts records."""
+    """Return centres of cells, each repeated as often as the newest release counts records there.
+
+    A cell is repeated at most 50 times. Without a release, the result is empty.
+    """
     if not session.built:
         return np.zeros((0, 2))
     surface = next(reversed(session.built.values())).surface

@@ -29,12 +29,12 @@ from snhkit.widgets.tables import Answers
 
 __all__ = ["Built", "Session", "owned", "synthetic", "title_of"]
 
-_CELLS_A_SIDE = 640
+_CELLS_A_SIDE = 640  # the most cells per side of the surfaces that maps show
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Built:
-    """A release with the counts that the explorer shows.
+    """A release with the released counts that the explorer shows.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class Built:
     districts : Answers, optional
         Released counts of the session's districts, if there are any.
     seconds : float, optional
-        How long the build took; None for a release that was read from a file.
+        The duration of the build; None for a release that was read from a file.
     name : str
-        Title and epsilon. ``Session.keep`` adds the box sizes or a number if another release has
-        the same title and epsilon.
+        The title and the epsilon. If another release has both, ``Session.keep`` adds the box sizes
+        or a number.
     """
 
     title: str
@@ -68,7 +68,7 @@ class Built:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Session:
-    """A dataset with its budget, and the releases built from the dataset.
+    """A dataset with its budget, and the releases that were built from the dataset.
 
     Parameters
     ----------
@@ -79,17 +79,17 @@ class Session:
     dataset : PrivateDataset
         The records and their ledger.
     public : Points, optional
-        Public points that methods may learn from.
+        Public points that methods may use.
     records : Points, optional
-        The records, if the unit of privacy can still be chosen.
+        The records, if they are invented or the unit of privacy can still be changed.
     invented : bool
-        Whether the records are invented. True counts may be shown of invented records only.
+        Whether the records are invented. Only then may true counts be shown.
     districts : Districts, optional
-        Polygons that every release counts as well.
+        Polygons whose counts by each release are shown as well.
     source : str
-        Lines of Python that make ``records`` and ``public``; empty if they are not known.
+        Lines of Python that make ``records`` and ``public``; empty if unknown.
     shelf : Shelf, optional
-        The folder that keeps the releases.
+        The folder in which releases are saved.
     built : dict of str to Built
         All releases by name, in the order of the builds.
     """
@@ -108,7 +108,7 @@ class Session:
     def __post_init__(self) -> None:
         if self.dataset.ledger.delta:
             raise InputError(
-                "explore: the budget has a delta, and the screen spends pure epsilon only; use "
+                "explore: the budget has a delta, but the explorer spends pure epsilon only; use "
                 "PrivateDataset.release or snhkit release."
             )
 
@@ -124,22 +124,25 @@ class Session:
 
     @property
     def units(self) -> list[str]:
-        """Units of privacy that can be chosen; none after the first charge."""
+        """The units of privacy that can be chosen; none after the first ledger entry."""
         if self.records is None or self.dataset.ledger.entries:
             return []
         return ["record"] if self.records.user is None else ["record", "user"]
 
     def under(self, unit: PrivacyUnit) -> "Session":
-        """Return a session of the same records and budget under another unit of privacy.
+        """Return a session of the same records and budget with another unit of privacy.
 
         Raises
         ------
         InputError
-            If epsilon was charged already, because a second dataset of the same records would not
-            know of the charge.
+            If epsilon was spent already, because the ledger of the new session would not include
+            what was spent; or if the records do not allow the unit.
         """
         if unit.kind not in self.units or self.records is None:
-            raise InputError("The unit of privacy cannot be changed: epsilon was spent under it.")
+            raise InputError(
+                f"The unit of privacy cannot be changed to {unit.kind}: epsilon was spent already, "
+                "or the records have no user ids."
+            )
         dataset = PrivateDataset(
             self.records,
             self.dataset.ledger.total,
@@ -150,7 +153,7 @@ class Session:
         return replace(self, dataset=dataset)
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
-        """Charge and build the release of one method; ``keep`` adds it to the session."""
+        """Spend epsilon on a release by the method ``key``; ``keep`` adds the result."""
         started = time.perf_counter()
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
@@ -169,14 +172,14 @@ class Session:
         return Answers(*self.districts.answers(release), unmeasured(release))
 
     def keep(self, built: Built, *, stored: bool = False) -> None:
-        """Add a release as the newest; no release replaces another one.
+        """Add a release as the newest, under a name that no other release has.
 
         Parameters
         ----------
         built : Built
             The release.
         stored : bool
-            Whether the folder ``shelf`` holds the release already, so that no file is written.
+            Whether the release was read from the folder ``shelf``, so that no file is written.
         """
         name, told = built.stem, built.release.hyperparameters
         if name in self.built and "sizes_m" in told:
@@ -194,7 +197,7 @@ class Session:
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
     ) -> dict[str, str]:
-        """Return the methods that have built the same release already, mapped to its name."""
+        """Return, for each method that has built this release already, the release's name."""
         found = {}
         for key in methods:
             asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
@@ -232,13 +235,13 @@ class Session:
 
     @cached_property
     def true_surface(self) -> Surface:
-        """True counts of the cells that are shown; raises InputError for real records."""
+        """The true counts of the cells that maps show; InputError if records are not invented."""
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
 
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
-        """True counts of the districts, shape (q,); raises InputError for real records."""
+        """The true counts of q districts, shape (q,); InputError if records are not invented."""
         points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
         shapes = np.zeros(0) if self.districts is None else self.districts.shapes
         owner, _ = points.query(shapes, predicate="intersects")
@@ -246,20 +249,20 @@ class Session:
 
     @property
     def invented_records(self) -> Points:
-        """The invented records; raises InputError for real records."""
+        """The records of a synthetic city; InputError if records are not invented."""
         if self.records is None or not self.invented:
-            raise InputError("True counts are shown for invented records only.")
+            raise InputError("True counts are available for invented records only.")
         return self.records
 
 
 def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
-    """Return a session of a synthetic city with ``n`` invented records."""
+    """Return a session of ``n`` invented records of the synthetic city with a given key."""
     place = city(key)
     records = synthetic_points(place, n)
     return Session(
         title=f"{place.name}, synthetic",
-        about="Streets, venues and people are invented; only the place on the map is real. "
-        "Methods may learn from a second invented dataset, which stands for public data.",
+        about="Streets, venues and people are invented; only the position on the map is real. "
+        "Methods may use a second invented dataset, which takes the place of public data.",
         dataset=PrivateDataset(
             records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
         ),
@@ -276,14 +279,16 @@ def owned(
     unit: PrivacyUnit,
     ledger: str | os.PathLike[str] | None = None,
 ) -> Session:
-    """Return a session of private records, or of a dataset that has a budget and a unit.
+    """Return a session of a person's own records.
 
-    The number of records is private, unless the dataset declares it public.
+    ``budget``, ``unit`` and ``ledger`` are for ``Points``, whose number is private. A dataset has
+    its own.
 
     Raises
     ------
     InputError
-        If records are given without a budget, or a dataset is given with another budget or unit.
+        If ``Points`` are given without a budget, or a dataset together with a budget, a ledger or a
+        unit other than a record.
     """
     title, about = "Your records", "Everything shown here was released and paid for."
     if isinstance(records, PrivateDataset):
@@ -296,7 +301,7 @@ def owned(
         return Session(title, about, records, public)
     if budget is None and (ledger is None or not Path(ledger).exists()):
         raise InputError(
-            "explore: give budget=..., all the epsilon that may ever be spent on the records."
+            "explore: give budget=..., the total epsilon that may ever be spent on the records."
         )
     dataset = PrivateDataset(
         records,
@@ -311,13 +316,7 @@ def owned(
 
 
 def title_of(release: Release) -> str:
-    """Return the title of the method that built a release, or the builder's name.
-
-    Parameters
-    ----------
-    release : Release
-        The release, built here or read from a file.
-    """
+    """Return the title of the method that built a release; for other builders, their class name."""
     told = release.hyperparameters.get("networks")
     if release.method == "SNH" and told == hyperparameters(Networks.paper()):
         return METHODS["snh-paper"].title

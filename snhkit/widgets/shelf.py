@@ -1,4 +1,4 @@
-"""The folder that keeps the releases of a file of private records."""
+"""The folder in which the releases of a file of private records are saved."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class Shelf:
     Parameters
     ----------
     records : Path
-        Path of the records; the folder has ``.releases`` added to its name.
+        Path of the records. The name of the folder is that of this path with ``.releases`` added.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Shelf:
 
     @property
     def folder(self) -> Path:
-        """The folder, which exists after the first release."""
+        """The path of the folder, which is created when the first release is saved."""
         return self.records.with_name(self.records.name + ".releases")
 
     def keep(self, name: str, release: Release) -> Path:
@@ -49,7 +49,9 @@ class Shelf:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self.folder}: cannot be made ({error.strerror}).") from None
+            raise InputError(
+                f"{self.folder}: the folder cannot be created ({error.strerror})."
+            ) from None
         stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
         path, k = self.folder / f"{stem}.snh", 1
         while path.exists():
@@ -59,7 +61,7 @@ class Shelf:
         return path
 
     def releases(self, region: Region) -> Iterator[Release]:
-        """Return the releases of a region, the oldest first; other files are left out."""
+        """Yield the saved releases of a region, oldest first; files of other kinds are skipped."""
         if not self.folder.is_dir():
             return
         for path in sorted(self.folder.glob("*.snh"), key=lambda path: path.stat().st_mtime):

@@ -13,12 +13,12 @@ from snhkit.privacy import Entry, Ledger, written
 
 __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
-_SLACK = 0.02  # of a size: a box in degrees is not quite square in metres
+_SLACK = 0.02  # tolerance as a share of a size, since a box in degrees is not exactly a rectangle
 _CAPTION = "Released counts of each {}"
 _INTERVALS = (
     "Below each count is its 90 % interval, which contains the true count in about nine of ten "
-    "cases. The interval allows for the noise and for records that lie unevenly inside cells; it "
-    "is an estimate from public cities, not a promise."
+    "cases. The interval allows for the noise and for records that are spread unevenly inside "
+    "cells. It is an estimate from public cities, not a guarantee."
 )
 
 
@@ -30,9 +30,9 @@ class Answers(NamedTuple):
     counts : ndarray, shape (q,)
         Released counts, in records.
     bounds : ndarray, shape (q, 2)
-        Lower and upper bounds of the 90 % intervals, in records; nan where not known.
+        Lower and upper bounds of the 90 % intervals, in records; nan if unknown.
     unknown : str
-        A sentence on why intervals are not known; empty if they are.
+        A sentence on why the intervals are unknown; empty if they are known.
     """
 
     counts: NDArray[np.float64]
@@ -52,13 +52,14 @@ def answers_table(
     Parameters
     ----------
     boxes : RangeQueries, optional
-        The boxes; None while there is none.
+        The q boxes; None if there is no box.
     columns : mapping of str to Answers
         The released counts, by the heading to show.
     truth : ndarray of int, shape (q,), optional
         True counts, for teaching with invented records only.
     sizes_m : (float, float), optional
-        Sizes that the releases were built for; boxes of other sizes are marked.
+        Smallest and largest side, in metres, of the boxes that releases were prepared for; other
+        boxes are marked.
     """
     heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
@@ -69,7 +70,7 @@ def answers_table(
 def districts_table(
     names: Sequence[str], columns: Mapping[str, Answers], *, truth: NDArray | None = None
 ) -> str:
-    """Return an HTML table with one row for each district, in a box that scrolls.
+    """Return an HTML table with one row for each of q districts, in an area that scrolls.
 
     Parameters
     ----------
@@ -93,7 +94,11 @@ def _table(
     truth: NDArray | None,
     empty: str,
 ) -> str:
-    """Return a table; ``first`` has the first headings, ``heads`` the first cells of each row."""
+    """Return an HTML table of released and true counts.
+
+    ``first`` holds the headings of the first columns, ``heads`` the first cells of each row, and
+    ``empty`` the text to show if there are no rows.
+    """
     cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
     if truth is not None:
         cells += '<th scope="col" class="snhkit-truth">Truth</th>'
@@ -108,7 +113,7 @@ def _table(
 
 
 def _notes(columns: Mapping[str, Answers]) -> str:
-    """Return sentences on the meaning of the intervals, and on why some are not known."""
+    """Return HTML with the meaning of the intervals, and the reasons why some are unknown."""
     reasons = list(dict.fromkeys(each.unknown for each in columns.values() if each.unknown))
     said = " ".join([_INTERVALS, *reasons])
     return f'<p class="snhkit-soft">{html.escape(said)}</p>'
@@ -155,7 +160,7 @@ def _number(value: float, sign: str = "") -> str:
 
 
 def ledger_panel(ledger: Ledger) -> str:
-    """Return HTML with the budget as a bar, one part per charge, and the ledger's table."""
+    """Return HTML with a bar of the budget, which shows each ledger entry, and the ledger."""
     pieces = "".join(_piece(entry, ledger.total) for entry in ledger.entries)
     left = ledger.remaining
     said = f"{written(left)} left" if left else "nothing left: further builds are refused"

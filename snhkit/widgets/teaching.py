@@ -14,13 +14,16 @@ from snhkit.widgets.session import Built, Session
 
 __all__ = ["by_epsilon", "by_size", "measured", "prepare", "scatter"]
 
-_A_SIDE, _MIXED, _DOTS = 250, 1_000, 250
-_SIDES = 8
-_LARGER = 16  # the curve of sizes ends at this multiple of the largest box
+_A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes per side, per range of sides, and per scatter plot
+_SIDES = 8  # sides of boxes on the curve of errors against box size
+_LARGER = 16  # that curve ends at this multiple of the largest chosen side
 
 
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return each release's mean relative error, for boxes of given sizes around records."""
+    """Return a table with the epsilon and the mean relative error of each release.
+
+    The errors are those of boxes of the given sizes around records.
+    """
     rows = [
         (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
         for one in session.built.values()
@@ -29,7 +32,10 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return each release's mean relative error, for each of several box sizes."""
+    """Return a table with the mean relative error of each release for each of 8 box sizes.
+
+    The sizes begin at the smallest chosen side.
+    """
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
     each = tuple((side, side) for side in sides)
@@ -42,7 +48,7 @@ def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return released and true counts of boxes around records, for each release."""
+    """Return a table of the released and the true counts of boxes around records."""
     boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
     return pd.concat(
         [
@@ -55,14 +61,14 @@ def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 def measured(
     session: Session, sizes_m: tuple[float, float]
 ) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
-    """Return the bands of box sizes, and each release's errors in these bands by its name.
+    """Return the bands of box sizes, and the errors of each release in these bands, by its name.
 
     Parameters
     ----------
     session : Session
         A session of invented records.
     sizes_m : (float, float)
-        Smallest and largest side of the chosen boxes, in metres; they are the first band.
+        Smallest and largest side of the chosen boxes, in metres; this is the first band.
     """
     bands = _bands(session, sizes_m)
     return bands, {
@@ -71,7 +77,7 @@ def measured(
 
 
 def prepare(session: Session, sizes_m: tuple[float, float]) -> None:
-    """Do the work of ``measured`` that is the same for all releases, so that a page need not wait.
+    """Draw the boxes of ``measured`` and count them in advance, so that ``measured`` is quick.
 
     Parameters
     ----------
@@ -88,7 +94,17 @@ def _bands(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, 
 
 
 class Measured(NamedTuple):
-    """Mean errors of a release, relative by band and in records anywhere, and its sum over n."""
+    """The measured errors of a release.
+
+    Parameters
+    ----------
+    relative : tuple of float
+        The mean relative error of boxes around records, for each band of sizes.
+    anywhere : float
+        The mean absolute error, in records, of boxes of the first band placed uniformly.
+    adds_up : float
+        The sum of the answers to tiles that cover the region, divided by the number of records.
+    """
 
     relative: tuple[float, ...]
     anywhere: float
@@ -112,7 +128,7 @@ def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float
 def _errors(
     session: Session, one: Built, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[float, ...]:
-    """Return the mean relative error for each range of sizes."""
+    """Return the mean relative error of a release for each range of sizes."""
     boxes, truth = _boxes(session, bands_m, count)
     errors = relative_errors(one.release.answer(boxes), truth, len(session.invented_records))
     return tuple(errors.reshape(-1, count).mean(axis=1).tolist())
@@ -122,7 +138,10 @@ def _errors(
 def _boxes(
     session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """Return ``count`` boxes per range of sizes, range after range, and their true counts."""
+    """Return boxes around records and their true counts: ``count`` boxes for each range of sizes.
+
+    The boxes of the first range come first.
+    """
     records = session.invented_records
     each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]
     parts = ("x", "y", "width", "height")

@@ -1,4 +1,4 @@
-"""The list of releases, and their errors, which are measured for invented records only."""
+"""The list of releases and the table of their errors: measured or, for real records, expected."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ from snhkit.widgets.session import Built, Session
 __all__ = ["built_line", "verdict"]
 
 _UNKNOWN = (
-    "No expected errors are known for these releases, since such releases were not "
-    "measured on public cities. Errors on these records are never shown, because they would have "
-    "to be paid for."
+    "The expected errors of these releases are unknown, since such releases were not measured on "
+    "public cities. Errors on these records are not shown, because measuring them would cost "
+    "epsilon."
 )
 _EXPECTED = (
-    "Expected from public cities, not measured on these records: 8 of 10 cities lie between the "
-    "bounds in grey."
+    "These errors are expected from public cities and were not measured on these records. The "
+    "errors of 8 of 10 cities lie between the bounds in grey."
 )
 
 
@@ -41,7 +41,7 @@ def built_line(session: Session) -> str:
     if not session.built:
         return (
             '<p class="snhkit-soft">Nothing is built yet. Choose methods and epsilon, and press '
-            f"Build: what may be spent is ε = {written(ledger.remaining)}.</p>"
+            f"Build. The budget has ε = {written(ledger.remaining)} left.</p>"
         )
     built = list(session.built.values())
     took = [one.seconds for one in built if one.seconds is not None]
@@ -86,13 +86,23 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
         lines,
         {
             "records, anywhere": "Mean error in records of boxes of the first size anywhere",
-            "tiles / n": "Sum of all tiles of 100 m over the number of records; 1 is right",
+            "tiles / n": "Sum of all tiles of 100 m, divided by the number of records; 1 is right",
         },
     )
 
 
 class _Line(NamedTuple):
-    """A row of the table: relative errors by band, a note on the first error, and further cells."""
+    """A row of the table of errors.
+
+    Parameters
+    ----------
+    errors : sequence of float
+        The mean relative error in each band of sizes.
+    range : str
+        The bounds of the first error, as text; may be empty.
+    rest : sequence of str
+        The texts of further cells.
+    """
 
     errors: Sequence[float]
     range: str
@@ -100,7 +110,7 @@ class _Line(NamedTuple):
 
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
-    """Return HTML with the errors to expect, taken from public cities and not from the records."""
+    """Return HTML with the expected errors, which come from public cities, not from the records."""
     keys = {method.title: key for key, method in METHODS.items()}
     bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
     lines = {}
@@ -123,10 +133,14 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
 def _one_expected(
     session: Session, one: Built, key: str | None, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
-    """Return the expected relative error, its two bounds, and the expected error in records."""
+    """Return the expected relative error, its two bounds, and the expected error in records.
+
+    The result is None if the method was not measured for these sizes.
+    """
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
-    n = one.release.n or round(float(one.release.answer(everything)[0]))  # both were paid for
+    # Both numbers are public: a declared or bought n, or the released count of the region.
+    n = one.release.n or round(float(one.release.answer(everything)[0]))
     most = one.release.unit.max_per_user or 1
     try:
         row = expected_error(
@@ -136,7 +150,7 @@ def _one_expected(
             sizes_m=band,
             public=session.public,
         ).iloc[0]
-    except InputError:  # not part of what was measured
+    except InputError:  # the method was not measured for these sizes
         return None
     return row.rel_error, row.rel_error_low, row.rel_error_high, row.abs_error_anywhere
 
@@ -147,7 +161,10 @@ def _table(
     lines: Mapping[str, _Line],
     heads: Mapping[str, str],
 ) -> str:
-    """Return an HTML table whose bars show errors in the first band, the smallest first."""
+    """Return an HTML table of errors with a bar for each error in the first band.
+
+    The rows are sorted by this error, smallest first.
+    """
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)
     top = max(lines[name].errors[0] for name in order) or 1.0

@@ -1,4 +1,4 @@
-"""Sentences of the explorer, and the parsing of typed boxes."""
+"""Sentences and messages of the explorer, and the parsing of typed boxes."""
 
 import html
 import math
@@ -10,7 +10,7 @@ __all__ = ["epsilon_in_words", "message", "parse_box"]
 
 
 def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
-    """Return two sentences for beginners: the protection of an epsilon, and its noise.
+    """Return two sentences for beginners: how strongly an epsilon protects, and how large noise is.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
 
 
 def message(text: str, *, error: bool = False) -> str:
-    """Return a text as HTML for the message area, whose changes a screen reader reads out."""
+    """Return a text as HTML for the area of messages, which a screen reader reads out."""
     role, kind = ("alert", " snhkit-error") if error else ("status", "")
     return f'<div role="{role}" class="snhkit-message{kind}">{html.escape(text)}</div>'
 
@@ -61,7 +61,9 @@ def parse_box(text: str) -> list[float]:
     except ValueError:
         numbers = []
     if len(numbers) != 4 or not all(map(math.isfinite, numbers)):
-        raise InputError("A box must be four numbers in degrees: south, west, north, east.")
+        raise InputError(
+            f"A box must be four numbers in degrees, south, west, north, east, not {text[:60]!r}."
+        )
     south, west, north, east = numbers
     if not (-90 <= south < north <= 90):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Records, a release and a typed command line for the tests of the commands."""
+"""Fixtures for the tests of commands: records, a release, and a function that runs a command."""
 
 import sys
 
@@ -36,7 +36,10 @@ def trips(_here, tmp_path):
 
 @pytest.fixture
 def run(_here, monkeypatch, capsys, tmp_path):
-    """Type a line; get the exit code, standard output and standard error."""
+    """Return a function that runs ``snhkit`` with given words.
+
+    The function returns the exit code, the standard output and the standard error.
+    """
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path.parent / "jax"))
     monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "9")
 
@@ -71,7 +74,7 @@ def listed():
 
 @pytest.fixture
 def wards(tmp_path):
-    """Two districts that leave a fifth of the region outside."""
+    """Return options that name a file of two districts, which cover four fifths of the region."""
     halves = [shapely.box(-1_000, -1_000, 0, 600), shapely.box(0, -1_000, 1_000, 600)]
     frame = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=halves, crs=REGION.crs)
     frame.to_crs(4326).to_file(tmp_path / "w.geojson")

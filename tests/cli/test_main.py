@@ -48,7 +48,7 @@ REFUSED = {
     "epsilon nan": (["compare", "--epsilon", "nan"], "not nan"),
     "epsilon empty": (["compare", "--epsilon", "0.1,"], "not ''"),
     "epsilon twice": (["compare", "--epsilon", "0.1,1/10"], "names an epsilon twice"),
-    "methods": (["compare", "--methods", "xyz"], "no method 'xyz'; there are ug, identity, ag"),
+    "methods": (["compare", "--methods", "xyz"], "no method 'xyz'; the methods are ug, identity"),
     "sides": (["compare", "--sizes-m", "100,25"], "'100,25' is not L,U in metres"),
     "sides too large": (["compare", "--sizes-m", "25,1e9"], "sizes_m must be"),
     "queries": (["compare", "--queries", "0"], "0 is not in the range"),

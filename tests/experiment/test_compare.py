@@ -179,7 +179,8 @@ def test_a_weaker_promise_is_told():
     told = {key: SimpleNamespace(delta=delta) for key, delta in releases.items()}
     comparison = Comparison(None, None, told, None)  # pyright: ignore[reportArgumentType]
     assert comparison.cautions == [
-        "DP-SGD promises less than pure epsilon: delta = 0.000001. A demonstration, not to publish."
+        "DP-SGD guarantees only (epsilon, delta)-differential privacy, with delta = 0.000001. "
+        "It is a demonstration and must not be published."
     ]
 
 
@@ -204,7 +205,7 @@ def test_methods_have_titles_and_builders():
 
 
 def test_a_misspelt_method_is_told_what_there_is():
-    with pytest.raises(InputError, match=re.escape("'identiy'; there are ug, identity, ag, ")):
+    with pytest.raises(InputError, match=re.escape("'identiy'; the methods are ug, identity, ")):
         method("identiy")
     with pytest.raises(InputError, match="Did you mean identity"):
         method("identiy")

@@ -76,10 +76,13 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
-            ({"n": 10**9}, "n epsilon = 200,000,000 is outside the table"),
+            ({"n": 10**9}, "n times epsilon = 200,000,000 is outside the table"),
             ({"epsilon": 0}, "epsilon must be"),
             ({"sizes_m": (1, 2)}, "sizes_m must be"),
-            ({"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)}, "regions of"),
+            (
+                {"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)},
+                "not 900 m",
+            ),
         ],
     )
     def test_what_the_table_does_not_hold_is_refused(self, changes, match):
@@ -109,7 +112,7 @@ class TestEpsilonFor:
         assert expected("hb2d", epsilon=epsilon * 0.93, **given)[measure][0] > wanted
 
     def test_an_error_that_no_epsilon_gives_is_refused_with_the_least(self):
-        with pytest.raises(InputError, match=r"UG: no epsilon .* the least is 0\.\d+"):
+        with pytest.raises(InputError, match=r"UG: no epsilon .* the smallest is 0\.\d+"):
             snh.epsilon_for("ug", 0.001, n=5_000)
         with pytest.raises(InputError, match="wanted must be a positive"):
             snh.epsilon_for("ug", 0, n=5_000)

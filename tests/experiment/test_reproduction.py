@@ -97,7 +97,7 @@ def test_a_figure_is_measured_drawn_and_told(tmp_path, monkeypatch):
 
 
 def test_an_unknown_figure_is_refused():
-    with pytest.raises(InputError, match="there is no figure 'x'; there are budget"):
+    with pytest.raises(InputError, match="there is no figure 'x'; the figures are budget"):
         figure("x", {}, quick=True)
 
 

@@ -82,7 +82,7 @@ class TestSettings:
 
     def test_too_many_squares_are_refused_before_anything_is_paid_for(self, records):
         books = snh.PrivateDataset(records, unit="record", n="public", budget=1)
-        with pytest.raises(InputError, match="wider cells"):
+        with pytest.raises(InputError, match="larger cell_m, or networks"):
             books.release(SNH.paper(cell_m=0.1), epsilon=1)
         assert books.ledger.entries == ()
 

@@ -10,7 +10,7 @@ from snhkit.geometry import Grid, Histogram, Points, Region
 
 
 class Scripted:
-    """An entropy that returns given words in order, and fails when there are no more."""
+    """A source of entropy that returns given words in order, and fails if there are no more."""
 
     replayable = True
 

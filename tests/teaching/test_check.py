@@ -37,7 +37,7 @@ def test_a_verdict_shows_text_not_markup():
     ("bet", "says"),
     [
         (True, "not a function"),
-        (lambda count: True, "as often as a coin"),
+        (lambda count: True, "no more than a coin would"),
         (lambda count: count < 18, "opposite"),
         (lambda a, b: True, "raises TypeError"),
     ],

@@ -25,7 +25,7 @@ def test_a_right_number_may_come_in_any_form(answer):
         (8, "That is 2³."),
         ("four", "must be one number, not str"),
         ([4, 4], "must be one number, not 2 numbers"),
-        (float("nan"), "not finite"),
+        (float("nan"), "must be finite, not nan"),
         ({}, "must be one number, not dict"),
     ],
 )

@@ -36,7 +36,7 @@ def test_margins_bound_hidden_counts():
     low, high = bounds_of_cells([[1, 0, 0], [0, 1, 1]], [3, 5], least=1, most=4)
     assert low.tolist() == [3, 1, 1]
     assert high.tolist() == [3, 4, 4]
-    with pytest.raises(InputError, match="no counts explain"):
+    with pytest.raises(InputError, match="no counts from 1 to 4 have these sums"):
         bounds_of_cells([[1, 1]], [9], least=1, most=4)
     with pytest.raises(InputError, match="answers must have one value for each"):
         rebuilt([[1, 1]], [1, 2])

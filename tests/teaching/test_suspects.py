@@ -29,6 +29,6 @@ def test_the_map_answers_0_in_empty_land_and_noise_elsewhere():
 
 
 def test_naming_the_innocent_or_too_few_is_not_right():
-    assert "A keeps its promise" in repr(check("09-guilty", {"A", "B"}))
+    assert "A is ε-private" in repr(check("09-guilty", {"A", "B"}))
     assert "0 and 1" in repr(check("09-guilty", {"B", "E"}))
     assert check("09-guilty", {"b", "c", "e"})

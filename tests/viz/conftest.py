@@ -1,4 +1,4 @@
-"""Releases without noise, so that pictures can be checked to the pixel."""
+"""Fixtures for the tests of maps and figures: releases without noise, for exact comparisons."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea
 
 @dataclass
 class Told:
-    """Answers from a grid of given values, as a release would; knows how often it was asked."""
+    """A stand-in for a release that answers from given values and records each call."""
 
     region: Region
     values: np.ndarray

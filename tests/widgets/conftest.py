@@ -1,4 +1,4 @@
-"""A page of the browser, and a JupyterLab for it."""
+"""Fixtures for the tests in a browser: a page, and a JupyterLab server."""
 
 import json
 import os
@@ -18,11 +18,11 @@ TOKEN = "only-on-this-machine"
 
 @pytest.fixture
 def window(chromium) -> Iterator:
-    """A page of 1280 by 800 that fails the test if it logs an error or asks the network."""
+    """Yield a page of 1280 by 800; its errors and its requests to the network fail the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     wrong = []
-    # Notebook 7 reads settings of plugins that it has not loaded yet; that is not ours to mend.
+    # Notebook 7 reads settings of plugins before they are loaded; these errors are ignored.
     own = "/static/notebook/"
     page.on(
         "pageerror",
@@ -101,7 +101,7 @@ class Lab:
         return f"http://127.0.0.1:{self.port}/{front_end}/{notebook}?reset&token={TOKEN}"
 
     def stop(self) -> None:
-        self.server.terminate()  # it shuts its kernels down
+        self.server.terminate()  # the server ends its kernels
         try:
             self.server.wait(20)
         except subprocess.TimeoutExpired:
@@ -111,7 +111,7 @@ class Lab:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory) -> Iterator[Lab]:
-    """One server for all tests of a run."""
+    """Start one JupyterLab server for all tests of a run."""
     server = Lab(tmp_path_factory.mktemp("lab"))
     try:
         server.wait()

@@ -248,7 +248,7 @@ def test_a_reload_offers_to_go_on(app, window):
     assert not explorer.get_by_role("button", name="Go on").is_visible()
 
     window.reload(timeout=90_000)
-    explorer.get_by_role("button", name="Start anew").click(timeout=40_000)
+    explorer.get_by_role("button", name="Start over").click(timeout=40_000)
     window.wait_for_function("() => !Object.keys(localStorage).some((k) => /snhkit/.test(k))")
     window.reload(timeout=90_000)
     explorer.get_by_role("button", name="Build", exact=True).wait_for(timeout=40_000)

@@ -70,7 +70,7 @@ def test_a_build_stopped_at_a_step_stays_spent_and_the_next_is_not_begun(session
 
     work = Building(say, lambda *_: None)
     GO_ON.set()
-    with pytest.raises(Cancelled, match=r"drawn: its ε = 0.25 stays spent"):
+    with pytest.raises(Cancelled, match=r"written: ε = 0\.25 stays spent"):
         work.run(order(session, "patient", "ug"))
     (entry,) = session.dataset.ledger.entries
     assert (entry.state, entry.reason, entry.epsilon) == ("failed", "Cancelled", Fraction(1, 4))
@@ -145,7 +145,7 @@ def test_a_method_that_reports_no_step_is_left_to_itself_when_it_is_cancelled(se
         await until(lambda: session.dataset.ledger.entries)
         work.cancel()
         before = asyncio.get_running_loop().time()
-        with pytest.raises(Cancelled, match=r"drawn: its ε = 0.25 stays spent"):
+        with pytest.raises(Cancelled, match=r"written: ε = 0\.25 stays spent"):
             await task
         assert asyncio.get_running_loop().time() - before < 10  # it would have waited 20
         assert not work.running

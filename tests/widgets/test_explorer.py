@@ -128,10 +128,10 @@ def test_a_spent_budget_refuses_with_its_reason():
 
 
 def test_the_price_is_said_before(fargo):
-    assert "spends 0.4 of the 3 left" in text_of(fargo)
+    assert "spends ε = 0.4 of the 3 left" in text_of(fargo)
     find(fargo, ipywidgets.Checkbox, "Identity").value = False
     fargo._controls.epsilon.value = 0.8
-    assert "spends 0.8 of the 3 left" in text_of(fargo)
+    assert "spends ε = 0.8 of the 3 left" in text_of(fargo)
     assert "4.95 times as likely" in text_of(fargo)  # n is public: e^1.6
 
 
@@ -311,10 +311,10 @@ def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
     teaching.value = False
     assert figures.options == ("Table", "Counts in the boxes")
     figures.value = "Counts in the boxes"
-    assert "after the first build" in text_of(fargo)
+    assert "Build a release to draw the figure here" in text_of(fargo)
     fargo.build("ug")
     fargo.map.boxes = []
-    assert "after the first box" in text_of(fargo)
+    assert "Draw a box on the map to draw its counts here" in text_of(fargo)
     fargo.map.boxes = [BOX]
     drawn = fargo._plots.picture.value
     assert 'aria-label="Counts in the boxes"' in drawn
@@ -338,7 +338,7 @@ def test_box_sizes_reach_the_methods_that_prepare_for_them(fargo):
     spent = fargo.dataset.ledger.spent
     find(fargo, ipywidgets.BoundedFloatText, "to").value = 30
     press(fargo, "Build")
-    assert "from small to large, not from 40 to 30 m. Nothing was spent." in text_of(fargo)
+    assert "box size, 40 m, must not exceed the largest, 30 m. Nothing was spent." in text_of(fargo)
     assert fargo.dataset.ledger.spent == spent
 
 
@@ -375,7 +375,7 @@ def test_five_methods_are_ticked_at_first_and_only_networks_are_called_snh():
     named = {method.title: type(method.builder()).__name__ for method in ticked}
     assert named["SNH"] == "SNH"
     assert named["Denoised grid"] == "DenoisedGrid"
-    assert "spends 1 of the 3 left" in text_of(explorer)
+    assert "spends ε = 1 of the 3 left" in text_of(explorer)
 
 
 def test_a_frame_is_read_in_its_declared_region():
@@ -450,7 +450,7 @@ def test_a_second_build_of_the_same_asks_before_it_charges(fargo):
     fargo.build("ug")
     press(fargo, "Build")
     assert "UG, ε = 0.2 is built already" in text_of(fargo)
-    assert "charges another 0.2; nothing was spent yet" in text_of(fargo)
+    assert "spends another ε = 0.2. Nothing was spent yet" in text_of(fargo)
     assert fargo.dataset.ledger.spent == Fraction(1, 5)
     again = find(fargo, ipywidgets.Button, "Build again")
     assert again.layout.display == ""
@@ -477,11 +477,11 @@ def test_other_box_sizes_are_another_release(fargo):
 def test_an_alert_goes_when_its_cause_goes(fargo):
     low = find(fargo, ipywidgets.BoundedFloatText, "Boxes of")
     low.value = 500
-    assert "must run from small to large" in text_of(fargo)
+    assert "smallest box size must not exceed the largest" in text_of(fargo)
     press(fargo, "Build")
     assert "Nothing was spent" in text_of(fargo)
     low.value = 25
-    assert "small to large" not in text_of(fargo)
+    assert "must not exceed the largest" not in text_of(fargo)
     assert fargo.dataset.ledger.spent == 0
 
 
@@ -527,7 +527,7 @@ def test_a_budget_with_a_delta_is_not_for_the_screen():
     records = synthetic_points("fargo", 100)
     budget = Budget(1, delta="1e-6")
     data = PrivateDataset(records, budget, unit="record", n="private")
-    with pytest.raises(InputError, match="the screen spends pure epsilon only"):
+    with pytest.raises(InputError, match="the explorer spends pure epsilon only"):
         explore(data)
 
 

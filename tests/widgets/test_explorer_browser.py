@@ -216,7 +216,7 @@ def test_the_story_of_a_user(notebook, ask):
 
     page.explorer.get_by_role("slider", name="Epsilon").press("ArrowRight")
     page.explorer.get_by_text("1.82 times as likely").wait_for()  # of 0.3
-    assert page.explorer.get_by_text("spends 0.9 of the 1 left").is_visible()
+    assert page.explorer.get_by_text("spends ε = 0.9 of the 1 left").is_visible()
     assert ask(ANSWERS.replace("NAME", "first"))["spent"] == "0"
     page.button("Build").click()
     page.explorer.locator(".snhkit-built", has_text="spent 0.9, left 0.1").wait_for(timeout=60_000)

@@ -1,4 +1,4 @@
-"""The denoised grid: noisy counts, denoised by a network that was trained on other cities."""
+"""The denoised grid: noisy counts, denoised by a network that was trained on public cities."""
 
 from dataclasses import dataclass, field
 
@@ -30,26 +30,26 @@ class DenoisedGrid:
     """One grid of counts, denoised by a network that was trained on public cities.
 
     Only three steps use the private records: the choice of the cell width if it is bought, the
-    noisy counts of cells, and the noisy counts of two levels of blocks. Where the counts of blocks
-    are small, cells are counted in groups, as in an adaptive grid. The network was trained
-    beforehand, on other cities, so denoising is post-processing and costs no privacy. The release
-    holds one grid of non-negative counts, which add up to the number of records. The answer for a
-    box is the sum over its cells.
+    noisy counts of cells, and the noisy counts of small and large blocks of cells. Where the noisy
+    counts of blocks are small, cells are counted in groups, as in an adaptive grid. The network was
+    trained beforehand on other cities, so denoising is post-processing and costs no privacy. The
+    release holds one grid of non-negative counts, which add up to the number of records. The answer
+    for a box is the sum over its cells.
 
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width of the noisy grid in metres. With "bought", the width is chosen from n,
-        epsilon and the evenness of the records, which costs up to 3 % of epsilon. With "auto",
-        ``ParamSelect`` predicts the width from n, epsilon and the public points. With None,
-        ``default_cell_width`` gives the width.
+        epsilon and a noisy measurement of how evenly the records are spread, which costs up to 3 %
+        of epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
+        points. With None, ``default_cell_width`` gives the width.
     sizes_m : (float, float)
         Sides of the smallest and the largest boxes to prepare for, in metres. Boxes of other sizes
         are answered less accurately.
     coarse : float, optional
-        The share of epsilon that buys counts of blocks of about 400 m and 1.2 km, from 0 to below
-        1. A larger share makes answers for large boxes more accurate, and answers for small boxes
-        less accurate. With None, ``coarse_share`` gives the share from n and epsilon.
+        The share of epsilon, from 0 to below 1, that buys counts of blocks about 400 m and 1.2 km
+        wide. A larger share makes answers for large boxes more accurate, and answers for small
+        boxes less accurate. With None, ``coarse_share`` computes the share from n and epsilon.
     prior : Prior
         The network that was trained beforehand.
 
@@ -85,7 +85,10 @@ class DenoisedGrid:
             raise InputError(f"DenoisedGrid: prior must be a Prior, not {self.prior!r}.")
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the region cannot hold the boxes, or the cells would be too many."""
+        """Raise InputError if a box size or the cell width does not suit the region.
+
+        The same error is raised if ``public`` has no points in the region.
+        """
         if self.sizes_m[1] >= region.side_m:
             raise InputError(
                 f"DenoisedGrid: boxes of {self.sizes_m[1]:g} m do not fit into a region of "
@@ -97,7 +100,7 @@ class DenoisedGrid:
         answered(require_jax, "DenoisedGrid")
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of denoised counts."""
+        """Return a release that holds a grid of denoised counts."""
         n = private.number()
         share = self.coarse
         if share is None:

@@ -13,15 +13,20 @@ SPLIT = 2
 """The number of output cells along each side of an input cell."""
 
 ABOUT = 8
-"""The number of inputs that describe a grid. They are the logarithms of psi / noise scale, of cell
-width / 40 m, of box side / cell width and of the noise scale in records; ``peaks``; for small and
-for large blocks, the logarithm of the ratio between the noise of a block's estimated sum and the
-noise of the sum of its cells; and the logarithm of block side / 10 cells."""
+"""The number of inputs that describe a whole grid. In order:
+
+- four logarithms: of psi / noise scale, of cell width / 40 m, of mean box side / cell width, and of
+  the noise scale in records;
+- the result of ``peaks``;
+- for small blocks, and then for large blocks, the logarithm of the noise of a block's estimated sum
+  divided by the noise of the sum of the block's cells;
+- the logarithm of the side of a small block / 10 cells.
+"""
 
 PLANES = 5
-"""The number of inputs of a cell. They are the cell's count; the sum over its small block, once in
-units of the noise of the sum and once divided by the number of cells; and the same two for its
-large block."""
+"""The number of inputs of each cell. In order: the cell's noisy count; the estimated sum over the
+small block that holds the cell, divided by the noise of this sum; the same sum, divided by the
+number of cells of the block; and the same two values for the large block."""
 
 OPINIONS = 3
 """The number of further outputs for each cell, besides its counts (see ``reconciled``)."""
@@ -29,20 +34,23 @@ OPINIONS = 3
 _CHANNELS = (48, 64, 80)  # at 1/2, 1/4 and 1/8 of the resolution
 _DEPTHS = (1, 2, 3)  # convolution blocks at each resolution, on the way down and on the way up
 _WINDOWS = (3, 7, 15)  # cells per side of the windows of local means
-_FAVOURED = np.array([0, 1, 1, 0, -5, -5, 0], np.float32)  # initial logits of the choices
-_CHOICES = len(_FAVOURED)  # the noisy count, local means, block means and 0
-_FOLD = 2
-_HIDDEN = 32  # features computed from the inputs that describe a grid
+# A denoised count is a weighted mean of the noisy count, three local means, two block means and 0.
+# These are the initial logits of the weights.
+_FAVOURED = np.array([0, 1, 1, 0, -5, -5, 0], np.float32)
+_CHOICES = len(_FAVOURED)
+_FOLD = 2  # side of the squares of cells that are processed as one cell
+_HIDDEN = 32  # the number of features computed from the inputs that describe a grid
 _STANDS_OUT = 6.0  # noise scales above which a count is no longer plausible noise
-_PEAKS = (np.exp(-5), 1.0)
-_BEND = 0.1  # the distance from 0 at which the lower bound becomes smooth
-_FINER = 8.0  # factor for means over blocks, which are small numbers
+_PEAKS = (np.exp(-5), 1.0)  # bounds on the share of records in peaks
+_BEND = 0.1  # below about this count, in noise scales, the bound at 0 is rounded off
+_FINER = 8.0  # block means are multiplied by this factor, since they are small numbers
 
 
 def start(key: Key[Array, ""]) -> Weights:
-    """Return random weights at which the network averages local means.
+    """Return random initial weights, with which the network returns about a mean of local means.
 
-    The distribution of the weights is that of He et al.
+    The weights of convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV
+    2015.
     """
     keys = iter(jax.random.split(key, 32))
 
@@ -80,7 +88,8 @@ def denoise(
 
     The denoised count of a cell is a weighted mean of the noisy count, local means, the means over
     the cell's blocks and 0, plus a positive term. The count is divided among the four quarters of
-    the cell. A U-shaped convolutional network computes the weights, the term and the division.
+    the cell. A U-shaped convolutional network computes the weights, the positive term and the
+    shares of the quarters.
 
     Parameters
     ----------
@@ -141,9 +150,9 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
     Parameters
     ----------
     noisy : ndarray
-        Counts of cells in units of the noise's scale.
+        Counts of cells, in units of the noise scale.
     psi : float
-        A thousandth of all records, in the same units.
+        A thousandth of the number of records, in the same units.
     """
     by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
     above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance
@@ -153,10 +162,11 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
 def _blocks(
     weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
 ) -> Float[Array, "b r r c"]:
-    """Return ``h`` after the residual convolutions of one level of the U-net.
+    """Return ``h`` after the residual convolutions at one resolution of the U-shaped network.
 
-    ``way`` is "d" on the way down and "u" on the way up. Each convolution is scaled and shifted by
-    amounts that depend on ``told``, features of the whole grid (FiLM).
+    ``level`` numbers the resolutions from the finest. ``way`` is "d" on the way to coarser
+    resolutions and "u" on the way back. The output of each convolution is scaled and shifted by
+    amounts computed from ``told``, features of the whole grid (feature-wise linear modulation).
     """
     for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
         film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
@@ -185,7 +195,7 @@ def _conv(
 def _local_mean(
     noisy: Float[Array, "b m m"], side: int
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
-    """Return local means over windows, and the square roots of their numbers of cells.
+    """Return the mean over the window around each cell, and the square root of its cell count.
 
     Windows are clipped at the borders of the grid.
 
@@ -211,9 +221,9 @@ def _local_mean(
 
 
 def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
-    """Return each square of 2 by 2 cells as one cell with four times the channels, for speed.
+    """Return the grid with each square of 2 by 2 cells as one cell with four times the channels.
 
-    ``_unfolded`` is the inverse.
+    Convolutions on the smaller grid are faster. ``_unfolded`` is the inverse.
     """
     b, m, _, c = h.shape
     h = h.reshape(b, m // _FOLD, _FOLD, m // _FOLD, _FOLD, c).transpose(0, 1, 3, 2, 4, 5)
@@ -221,9 +231,9 @@ def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
 
 
 def _unfolded(h: Float[Array, "b m m c"], side: int) -> Float[Array, "b s s d"]:
-    """Return a grid ``side`` times as fine.
+    """Return the grid with each cell divided into ``side`` by ``side`` cells.
 
-    The channels of a cell are distributed over its ``side * side`` parts.
+    The channels of a cell are divided among these cells.
     """
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)

@@ -1,4 +1,4 @@
-"""Noisy counts of a grid's cells and of two levels of blocks, and estimates from them."""
+"""Noisy counts of a grid's cells, of small blocks and of large blocks, and estimates from them."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,14 +33,16 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
 _WIDER = 3  # small blocks per side of a large block
-_USEFUL = 2.0  # cells per side of the smallest boxes to prepare for
-_SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks
-_ENOUGH = 500.0  # below this n times epsilon, the share is reduced
-_MANY = 11_000.0  # above this n times epsilon, the share falls
+_USEFUL = 2.0  # the most cells per side of the smallest boxes to prepare for
+_SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks: for default sizes, and at most
+_ENOUGH = 500.0  # the share is reduced if n times epsilon is smaller
+_MANY = 11_000.0  # the share is reduced if n times epsilon is larger
 _SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
-_DIM, _CLEAR = 8_000.0, 40_000.0  # n times epsilon: no groups below, full groups above
-_CROWDED = 0.9  # in default widths: narrower cells were chosen for crowded records
-_PARTS = 1_000  # shares are multiples of a thousandth
+# If n times epsilon is below the first number, cells are not grouped. From there to the second, the
+# records of a group increase.
+_DIM, _CLEAR = 8_000.0, 40_000.0
+_CROWDED = 0.9  # cells narrower than this many default widths are not grouped
+_PARTS = 1_000  # shares of epsilon are rounded to thousandths
 
 Measured = tuple[Float[np.ndarray, "_ _"], float]
 """Noisy counts of blocks, and the variance of the noise of each."""
@@ -52,9 +54,9 @@ class Blocks(NamedTuple):
     Parameters
     ----------
     first : ndarray of int, shape (b,)
-        The first cell of each block along either axis.
+        The index of the first cell of each block along an axis; the same for both axes.
     sums : ndarray, shape (b, b)
-        The estimated sums, in units of the noise of a cell.
+        The estimated sums, in units of the noise scale of a cell.
     variance : ndarray, shape (b, b)
         The variance of the noise in each sum, in squares of these units.
     """
@@ -66,7 +68,7 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Noisy counts of cells and of two levels of blocks, in units of the noise of a cell.
+    """Noisy counts of cells, and estimated sums over small and large blocks.
 
     Parameters
     ----------
@@ -75,12 +77,13 @@ class Levels:
     noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts of the cells; a cell that was counted in a group has its share of the group's
-        count.
+        Noisy counts of the cells, divided by the noise scale. The count of a group of cells is
+        divided equally among its cells.
     small, large : Blocks
-        The blocks of both levels; each large block consists of whole small ones.
+        The estimates for small and for large blocks. Each large block consists of whole small
+        blocks.
     group : ndarray of int, shape (m, m), or None
-        The number of the group that each cell was counted in; None if all were counted alone.
+        The number of the group that each cell was counted in; None if all cells were counted alone.
     """
 
     grid: Grid
@@ -94,9 +97,10 @@ class Levels:
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon that is spent on counts of blocks.
 
-    The share is at most 0.17 for the default sizes (``benchmarks/denoised.py`` prints the errors of
-    other shares). The share falls as n epsilon grows, and if noise hides whole blocks. It is larger
-    for wider boxes.
+    For the default sizes, the share is 0.17 if n times epsilon is from 500 to 11,000
+    (``benchmarks/denoised.py`` prints the errors of other shares). The share is smaller above this
+    range, and also below, where noise hides whole blocks. For larger boxes the share is larger, but
+    at most 0.4.
 
     Parameters
     ----------
@@ -119,12 +123,12 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 
 
 def enough_records(n: int, epsilon: float, cell_m: float) -> float:
-    """Return how many records a group of cells should hold, in scales of the noise of a count.
+    """Return how many records a group of cells should hold, in units of a count's noise scale.
 
-    Cells are counted in groups if two conditions hold. First, n epsilon is large, so that noisy
-    counts of blocks show where few records are. Second, cells are at least about as wide as the
-    default. If narrower cells were chosen, the records are concentrated at a few places, which
-    groups of cells would blur.
+    Cells are counted in groups if two conditions hold. First, n times epsilon is at least 8,000, so
+    that noisy counts of blocks show where few records are. Second, cells are at least 0.9 times as
+    wide as the default. Narrower cells mean that the records are concentrated at a few places,
+    which groups of cells would blur.
 
     Parameters
     ----------
@@ -161,17 +165,18 @@ def checked_share(share: float) -> None:
 
 
 WIDER = 1.12
-"""Factor for a bought width, which suits squares around records: wider cells cost those squares
-nothing, and all other boxes gain (``benchmarks/denoised.py --tables widths``)."""
+"""The factor by which a bought cell width is multiplied. A bought width is chosen for squares
+around records. With slightly wider cells, the errors of these squares are the same, and the errors
+of all other boxes are smaller (``benchmarks/denoised.py --tables widths``)."""
 
 
 def least_width(sizes_m: tuple[float, float]) -> float:
-    """Return the width in metres below which cells are too narrow to help boxes of these sizes."""
+    """Return half the side of the smallest boxes in metres; narrower cells would not help."""
     return sizes_m[0] / _USEFUL
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Return noisy counts of cells and of blocks, bought for all of the remaining epsilon.
+    """Return noisy counts of cells and estimates for blocks, bought with all remaining epsilon.
 
     Large blocks are bought first and cells last. Where there are few records, cells are counted in
     groups (see ``enough_records``).
@@ -179,16 +184,16 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     Parameters
     ----------
     private : Measurements
-        The measurements of the records, with n, public or bought.
+        The access to the records; n must be public or already bought.
     grid : Grid
-        The cells, in the records' region.
+        The cells, in the region of the records.
     share : float
         The share of epsilon for the blocks, from 0 to below 1; 0 buys counts of cells only.
 
     Returns
     -------
     Levels
-        The noisy counts of all levels.
+        The noisy counts of cells and the estimated sums over blocks.
     """
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
@@ -214,7 +219,7 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
 
 
 def blocks(grid: Grid) -> tuple[Int[np.ndarray, " s"], Int[np.ndarray, " l"]]:
-    """Return the first cells along either axis of the small blocks, and of the large ones."""
+    """Return the indices of the first cells, along an axis, of small and of large blocks."""
     side = min(max(BLOCK_M / grid.cell_m, _CELLS[0]), _CELLS[1])
     large = max(1, round(grid.m / (_WIDER * side)))
     return block_starts(grid.m, min(_WIDER * large, grid.m)), block_starts(grid.m, large)
@@ -230,9 +235,10 @@ def estimates(
 ) -> Levels:
     """Return the best linear estimates of the sums over blocks, given all noisy counts.
 
-    Sums of cells, counts of small blocks and counts of large blocks measure the same records. Each
-    block gets the mean of these measurements, weighted by inverse variances. The estimate of a
-    large block is then passed on to the small blocks in it, in proportion to their variances.
+    The estimate for a block is the mean of the block's noisy count and of the sum over the smaller
+    parts inside the block, weighted by inverse variances. The difference between the estimate for a
+    large block and the sum of the estimates for its small blocks is then distributed over the small
+    blocks, in proportion to their variances.
 
     Parameters
     ----------
@@ -241,11 +247,12 @@ def estimates(
     noise_scale : float
         Scale of the noise of a cell, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts, in units of the noise.
+        Noisy counts, in units of ``noise_scale``.
     large, small : (ndarray, float), optional
-        Noisy counts of the blocks in these units, and the variance of the noise in each count.
+        Noisy counts of the blocks in these units, and the variance of the noise in each count; None
+        if the blocks were not counted.
     group : ndarray of int, shape (m, m), optional
-        The number of the group that each cell was counted in, within one small block.
+        The number of the group that each cell was counted in. Each group lies in one small block.
     """
     of_small, of_large = blocks(grid)
     if group is None:
@@ -266,7 +273,7 @@ def _coarse_estimates(
     of_large: Measured,
     of_small: Measured,
 ) -> Float[np.ndarray, "s s"]:
-    """Return the best linear estimates of the small blocks' sums from counts of blocks alone."""
+    """Return the best linear estimates of the sums over small blocks, from block counts only."""
     variance = np.full_like(of_small[0], of_small[1])
     return _combined(of_small[0], variance, np.searchsorted(small, large), of_large)[0][0]
 
@@ -280,7 +287,7 @@ def _combined(
     tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
     tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
 ]:
-    """Return sums and variances of small and of large blocks, given counts of large blocks."""
+    """Return sums and variances for small and for large blocks, given counts of large blocks."""
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
     many = np.diff(inside, append=len(sums))

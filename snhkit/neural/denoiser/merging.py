@@ -1,11 +1,11 @@
-"""Groups of cells that are counted together where few records are."""
+"""Division of blocks with few records into groups of cells that are counted together."""
 
 import numpy as np
 from jaxtyping import Float, Int
 
 __all__ = ["merged_groups"]
 
-_LEAST_SIDE = 1.5  # least cells per side of a group; otherwise cells are counted alone
+_LEAST_SIDE = 1.5  # the least mean number of cells per side of a group
 
 
 def merged_groups(
@@ -13,16 +13,16 @@ def merged_groups(
 ) -> Int[np.ndarray, "{m} {m}"]:
     """Return the number of the group of each cell, from 0, shape (m, m).
 
-    Every block is divided into r by r groups with about equal numbers of cells. The number r is
-    chosen so that a group holds about ``enough`` records or more, as in an adaptive grid. If groups
-    would be only a little wider than a cell, each cell of the block is a group of its own.
+    Every block is divided into r by r groups with about equal numbers of cells. For each block, the
+    number r is chosen so that a group holds about ``enough`` records or more, as in an adaptive
+    grid. If groups would be less than 1.5 cells wide, each cell of the block is a group of its own.
 
     Parameters
     ----------
     m : int
         The number of cells along a side of the grid.
     first : ndarray of int, shape (b,)
-        The first cell of each block along either axis.
+        The index of the first cell of each block along an axis; the same for both axes.
     sums : ndarray, shape (b, b)
         The estimated number of records in each block, from noisy counts only.
     enough : float

@@ -26,30 +26,31 @@ TAUGHT_M = (25.0, 100.0)
 """The smallest and largest side of most squares in the training data, in metres."""
 
 _WIDEST_M = 250.0  # the largest mean side of boxes in the training data
-_MOST_TURNS, _TURNS = 8, 2  # ways to turn and mirror a square; more than two gain 0.1 %
+_MOST_TURNS, _TURNS = 8, 2  # averaged copies: at most, and by default; more than 2 gain 0.1 %
 _SEAM = 64  # cells around a tile; no output cell depends on more distant cells
 _EDGE = 16  # cells of value 0 around the region
 _TILE = 640  # the largest number of cells per side of a tile
-_TURNED = _TURNS * 1_024**2  # limit on cells times turns; a finer grid needs less averaging
-_ALIKE = 10  # cells per side of a block, the unit of an input of the network
-_LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # bounds of the inputs in training
+_TURNED = _TURNS * 1_024**2  # limit on cells times copies, which saves time for fine grids
+_ALIKE = 10  # the unit, in cells, of the network's input for the side of a small block
+_LOW = np.array([-3.5, -2.0, -2.0, -0.4])  # bounds in training of the first four inputs of ABOUT
 _HIGH = np.array([6.0, 2.8, 2.8, 3.5])
-_LARGEST = 2.0**50  # in noise scales, so that squares of sums over windows fit in 32 bits
+_LARGEST = 2.0**50  # in noise scales, so that squares of sums over windows fit in a 32-bit float
 
 
 @dataclass(frozen=True)
 class Prior:
     """A convolutional network, trained on public cities, that denoises a grid of counts.
 
-    ``benchmarks/train_denoiser.py`` trained the network on public and synthetic cities, which were
-    thinned, turned and zoomed, with noise of many scales. The file of weights comes with snhkit;
-    docs/denoiser.md describes the training data.
+    ``benchmarks/train_denoiser.py`` trained the network on public and synthetic cities with noise
+    of many scales. To vary the cities, records were left out at random, and maps were rotated and
+    zoomed. The file of weights comes with snhkit; docs/denoiser.md describes the training data.
 
     Parameters
     ----------
     turns : int
-        The number of turned and mirrored copies of the grid, from 1 to 8, over which results are
-        averaged. Grids of more than 1,024 by 1,024 cells are averaged over fewer copies.
+        The number of rotated and mirrored copies of the grid, from 1 to 8, over which results are
+        averaged. Large grids are averaged over fewer copies: about 2 * 1,024**2 / m**2 for m by m
+        cells, but at least 1.
 
     Raises
     ------
@@ -72,17 +73,17 @@ class Prior:
     def clean(
         self, levels: Levels, smoothing: float, sizes_m: tuple[float, float], total: float
     ) -> Float64[np.ndarray, "s s"]:
-        """Return denoised counts of the cells divided into 2 by 2 parts, shape (2 m, 2 m).
+        """Return denoised counts of the cells' quarters, shape (2 m, 2 m), for m by m cells.
 
-        The cells of a very fine grid are not divided. No count is negative, and the counts add up
-        to the total.
+        If a grid of 2 m by 2 m cells would be too fine, the counts of whole cells are returned,
+        shape (m, m). No count is negative, and the counts add up to the total.
 
         Parameters
         ----------
         levels : Levels
-            Noisy counts of cells and blocks.
+            Noisy counts of cells, and estimated sums over blocks.
         smoothing : float
-            psi of the relative error, in records.
+            The paper's psi, the smoothing of the relative error, in records.
         sizes_m : (float, float)
             Sides of the smallest and the largest boxes to prepare for, in metres.
         total : float
@@ -111,8 +112,8 @@ def about(
 ) -> Float32[np.ndarray, " 8"]:
     """Return the network's inputs that describe a grid as a whole, shape (8,) (see ``ABOUT``)."""
     noise_scale, cell_m, box_m = levels.noise_scale, levels.grid.cell_m, sum(sizes_m) / 2
-    # Boxes wider than those of the training data are rescaled: the network gets a smaller cell
-    # width, as if the whole city were smaller.
+    # If boxes are wider than those of the training data, the cell width is rescaled, so that this
+    # input stays within the training range.
     told_m = cell_m * min(1.0, _WIDEST_M / box_m)
     numbers = np.log([smoothing / noise_scale, told_m / 40, box_m / cell_m, noise_scale])
     small, large = levels.small, levels.large
@@ -136,14 +137,20 @@ def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Return the median logarithm of the factor by which counts of blocks reduce a sum's noise."""
+    """Return the logarithm of the noise of a block's estimate relative to the sum of its cells.
+
+    The noise is the standard deviation, and the ratio is the median over all blocks.
+    """
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
 
 def _drawn(
     blocks: Blocks, m: int
 ) -> tuple[Float[np.ndarray, "{m} {m}"], Float[np.ndarray, "{m} {m}"]]:
-    """Return two values for each cell: its block's sum in noise units, and its block's mean."""
+    """Return two values of each cell's block: the sum divided by its noise, and the mean per cell.
+
+    The noise is the standard deviation. Both arrays have shape (m, m).
+    """
     cells = np.diff(blocks.first, append=m)
     mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
     return spread(blocks.sums / np.sqrt(blocks.variance), cells), spread(mean, cells)
@@ -152,12 +159,14 @@ def _drawn(
 def _by_tiles(
     planes: Float32[np.ndarray, "m m 5"], told: Float32[np.ndarray, " 8"], turns: int, split: int
 ) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
-    """Return counts, shape (s m, s m), and the network's other outputs, shape (m, m, 3).
+    """Return denoised counts of the parts of cells, and the network's further outputs.
 
-    The grid is processed in tiles of one shape, so that memory does not grow with the grid.
+    The shapes are (s * m, s * m), where s is ``split``, and (m, m, 3).
+    The network processes the grid in tiles of one shape, so that the memory that the network needs
+    does not grow with the grid.
     """
     m = len(planes)
-    step = 16 if m + _EDGE <= 64 else 64  # so that few shapes are compiled
+    step = 16 if m + _EDGE <= 64 else 64  # sides are rounded up, so that few shapes are compiled
     padded = -(-(m + 2 * _EDGE) // step) * step
     around = np.zeros((padded, padded, planes.shape[2]), np.float32)
     around[_EDGE : _EDGE + m, _EDGE : _EDGE + m] = planes
@@ -191,12 +200,12 @@ def _tile_side(padded: int) -> int:
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Return the first cells of tiles that overlap by twice ``_SEAM``, as multiples of 8."""
+    """Return the first cells of tiles, multiples of 8; tiles overlap by at least 2 * ``_SEAM``."""
     return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
 
 
 def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
-    """Return the first and the last cell (exclusive) of the part of a tile that is kept."""
+    """Return the half-open range of cells of a tile whose outputs are kept."""
     low = start if start == 0 else start + _SEAM
     high = start + side if start + side == padded else start + side - _SEAM
     return low, high
@@ -206,7 +215,7 @@ def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
 def _denoised(
     weights: Weights, planes: Float[Array, "t t 5"], told: Float[Array, " 8"], turns: int
 ) -> tuple[Float[Array, "2*t 2*t"], Float[Array, "t t 3"]]:
-    """Return the network's outputs, averaged over turned and mirrored copies of a tile."""
+    """Return the network's outputs, averaged over rotated and mirrored copies of a tile."""
     turned = jnp.stack([_turned(planes, turn) for turn in range(turns)])
 
     def one(part: Float[Array, "t t 5"]) -> tuple[jax.Array, jax.Array]:
@@ -222,7 +231,7 @@ def _denoised(
 
 
 def _turned(grid: Float[Array, "m m *c"], turn: int) -> Float[Array, "m m *c"]:
-    """Return a grid in one of the 8 turned and mirrored forms."""
+    """Return a grid rotated by ``turn % 4`` right angles, and mirrored if ``turn`` is 4 or more."""
     grid = jnp.rot90(grid, turn % 4)
     return jnp.swapaxes(grid, 0, 1) if turn >= 4 else grid
 

@@ -11,8 +11,8 @@ __all__ = ["projected", "reconciled", "settled"]
 LEAST = 2.5e-4
 """The count, in noise scales, that is added to each cell before a block is scaled to its sum."""
 
-_STEPS, _CLOSE = 30, 1e-6
-_CLIP = 8.0  # the bound on the network's logarithms
+_STEPS, _CLOSE = 30, 1e-6  # the most iterations, and the relative difference at which they end
+_CLIP = 8.0  # bound on the logarithms that the network returns for blocks
 _FLOOR = 1e-3  # in noise scales, so that no block is empty
 
 
@@ -24,23 +24,25 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    First, the counts of cells and of groups of cells are moved towards the noisy counts, as far as
-    noise does not explain the difference. Second, the sums over large blocks are set to their
-    estimates, projected so that they add up to the total. Third, the sums over small blocks are
-    moved towards their estimates, by weights that the network returns, and projected in the same
-    way. Finally, the counts are adjusted to these sums (see ``settled``), as in training
-    (``benchmarks/train_denoiser.py``).
+    First, the counts of cells and of groups of cells are moved towards the noisy counts, to the
+    extent that noise does not explain the difference. Second, the counts are adjusted to the
+    estimated sums over large blocks, after these sums are projected so that they add up to the
+    total (see ``projected`` and ``settled``). Third, the sums over small blocks are moved towards
+    their estimates, with weights that depend on the network's outputs, and are projected so that
+    they add up to the sums over large blocks. Finally, the counts are adjusted to these sums. The
+    same steps follow the network in training (``benchmarks/train_denoiser.py``).
 
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
         Non-negative counts of cells divided into s by s parts, in noise scales.
     opinion : ndarray, shape (m, m, 3)
-        Further outputs of the network, of which averages over blocks are used: the logarithm of the
-        network's relative uncertainty about sums over small blocks; the same for large blocks,
-        which is not used; and the evenness with which counts are reduced.
+        Three further outputs of the network, of which averages over blocks are used. The first is
+        the logarithm of a factor of the variance of the network's sums over small blocks. The
+        second is the same for large blocks and is not used. The third determines which share of a
+        reduction is subtracted evenly from a block's cells.
     levels : Levels
-        The noisy counts.
+        The noisy counts of cells, and the estimated sums over blocks.
     total : float
         The sum of all counts, in noise scales; not negative.
 
@@ -68,20 +70,20 @@ def projected(
 ) -> Float[np.ndarray, "b b"]:
     """Return the most likely non-negative sums that add up to a target, given noisy sums.
 
-    These sums minimise the squared distances from the noisy sums, each divided by its variance. To
-    find them, an amount proportional to its variance is added to each sum or subtracted from it,
-    and negative results are replaced by 0.
+    These sums minimise the squared differences from the noisy sums, each divided by the variance of
+    its noise. To find them, an amount proportional to its variance is subtracted from each sum, and
+    negative results are replaced by 0. Newton's method finds the amounts that meet the target.
 
     Parameters
     ----------
     sums : ndarray, shape (b, b)
         Noisy sums over blocks.
     variance : ndarray, shape (b, b)
-        The variances of their noise.
+        The variance of the noise in each sum.
     first : ndarray of int, shape (c,)
-        The index of the first block in each larger block, along either axis.
+        The index of the first block in each larger block along an axis; the same for both axes.
     target : ndarray, shape (c, c)
-        The sums over the larger blocks, not negative.
+        The sums over the c by c larger blocks, not negative.
 
     Notes
     -----
@@ -110,21 +112,21 @@ def settled(
 ) -> Float[np.ndarray, "m m"]:
     """Return values adjusted so that their sums over blocks equal a target.
 
-    If a block's sum is below its target, the block's values are increased in proportion. If the sum
-    is above the target, a share of the difference is subtracted evenly from the values, without
-    making any of them negative, and the rest is subtracted in proportion. Even subtraction
-    preserves the height of a peak among many small values.
+    If a block's sum is below its target, all values of the block are multiplied by one factor. If
+    the sum is above the target, a share of the difference is removed first, by subtracting an equal
+    amount from all values and replacing negative results by 0. The values are then multiplied by
+    one factor. Subtraction preserves the height of a peak among many small values.
 
     Parameters
     ----------
     values : ndarray, shape (m, m)
         The values, none negative.
     first : ndarray of int, shape (b,)
-        The blocks' first cells along either axis.
+        The index of the first cell of each block along an axis; the same for both axes.
     target : ndarray, shape (b, b)
         The sums over blocks to reach, none negative.
     evenness : ndarray, shape (b, b)
-        The share of a difference that is subtracted evenly, from 0 to 1.
+        The share of a difference, from 0 to 1, that is removed by subtracting an equal amount.
     """
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)
@@ -143,11 +145,12 @@ def settled(
 
 
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
-    """Return counts moved towards the noisy counts of cells and groups, whose noise has variance 2.
+    """Return counts moved towards the noisy counts of single cells and of groups of cells.
 
-    The weight t / (t + 2) is that of a positive-part James-Stein estimate, where t is the mean of
-    the squared differences minus 2. For single cells the mean is over the whole grid, for groups
-    over all groups.
+    The noise of a count has variance 2. The noisy counts get the weight t / (t + 2) of a
+    positive-part James-Stein estimate, where t is the mean squared difference between denoised and
+    noisy counts, minus 2. One mean is taken over all cells of the grid, for the cells that were
+    counted alone, and another over all groups of cells.
     """
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
@@ -161,7 +164,7 @@ def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np
         if alike.any():
             excess = max(float(np.mean(off**2)) - 2, 0)
             target[alike] += excess / (excess + 2) * (told - have)[alike]
-    # Every cell of a group keeps its share of the group; in an empty group the shares are equal.
+    # Each cell keeps its share of the group's count; in an empty group the shares are equal.
     share = (np.maximum(target, 0) / (have + _FLOOR * cells))[group]
     return settled(clean, first, (ours + _FLOOR) * share, np.ones((m, m)))
 
@@ -178,14 +181,14 @@ def _trusted(
 
 
 def _evenness(opinion: Float[np.ndarray, "m m 3"], blocks: Blocks) -> Float[np.ndarray, "b b"]:
-    """Return for each block the share of a difference that is subtracted evenly."""
+    """Return for each block the share of a difference that is removed by equal subtraction."""
     return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
 
 
 def _means(
     values: Float[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
 ) -> Float[np.ndarray, "b b"]:
-    """Return the means of values over blocks."""
+    """Return the mean of the values in each block."""
     cells = np.diff(first, append=len(values))
     return block_sums(values, first) / np.outer(cells, cells)
 
@@ -196,7 +199,10 @@ def _surplus(
     sums: Float[np.ndarray, "b b"],
     target: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "b b"]:
-    """Return the amount to subtract from each value of a block, found by Newton's method."""
+    """Return the amount to subtract from each value of a block so that its sum meets the target.
+
+    Negative results are replaced by 0. Newton's method finds the amounts, shape (b, b).
+    """
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
     above = np.empty(values.shape)

@@ -1,1 +1,1 @@
-"""DP-SGD: training on the records themselves, as a demonstration."""
+"""DP-SGD: training of a network on the private records themselves, for demonstrations only."""

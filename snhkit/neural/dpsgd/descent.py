@@ -30,7 +30,7 @@ def descend(
     seed: int,
     watch: Callable[[Params], None] | None = None,
 ) -> dict[str, Float32[np.ndarray, "..."]]:
-    """Return the parameters of a network after a number of steps along noisy gradients.
+    """Return the parameters of a network after training with noisy gradients.
 
     Only ``gradients`` holds the labels. Adam is used because its steps do not grow with the noise
     in the gradients; plain gradient descent would diverge.
@@ -52,7 +52,7 @@ def descend(
     seed : int
         The public seed of the initial parameters and of the batches.
     watch : callable, optional
-        Called with the parameters before each step.
+        A function that is called with the parameters before each step.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def descend(
     state = optax.scale_by_adam().init(theta)
     inputs = jnp.asarray(squares, jnp.float32)
 
-    with progress.steps(steps, "following noisy gradients") as advance:
+    with progress.steps(steps, "training with noisy gradients") as advance:
         for key in jax.random.split(batches, steps):
             if watch is not None:
                 watch(unravel(theta))
@@ -102,7 +102,7 @@ def _stepped(
     mean: Float[Array, " p"],
     rate: Float[Array, ""],
 ) -> tuple[Float[Array, " p"], optax.OptState]:
-    """Return the parameters and Adam's state after a step against a mean gradient."""
+    """Return the parameters and Adam's state after one descent step, given a mean gradient."""
     direction: Any
     direction, state = optax.scale_by_adam().update(mean, state)
     stepped: Any = optax.apply_updates(theta, -rate * direction)

@@ -1,4 +1,4 @@
-"""DP-SGD: a network trained by noisy gradients, as a baseline for demonstrations only."""
+"""DP-SGD: a network trained with noisy gradients, as a baseline for demonstrations only."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -27,9 +27,9 @@ _MOST_NOISE = 2**25  # random numbers, which take 128 MB
 
 @dataclass(frozen=True)
 class DPSGD:
-    """A network trained on exact counts by noisy gradients, a baseline for demonstrations.
+    """A network trained on exact counts with noisy gradients, a baseline for demonstrations.
 
-    Every step uses the records again, so epsilon is shared among all steps. One record may lie in
+    Every step uses the records again, so epsilon is divided among all steps. One record may lie in
     every square of a batch, so the noise of a step must hide a change in all gradients at once. The
     noise is therefore far larger than the gradient, and the network learns almost nothing.
 
@@ -45,7 +45,7 @@ class DPSGD:
     samples : int
         The number of training squares, which are uniform over the region.
     steps : int
-        The number of noisy gradients, at most 10,000.
+        The number of noisy gradients, at most 10,000, or fewer for a large network.
     batch : int
         The number of squares in each gradient: the paper's abs(S).
     clip : float
@@ -71,9 +71,9 @@ class DPSGD:
     Notes
     -----
     Zeighami et al., PVLDB 15, 2022, Sec. 3.1; Abadi et al., "Deep Learning with Differential
-    Privacy", CCS 2016, but without amplification by sampling, since training queries are sampled
-    and records are not. The noise is the same for every unit of privacy, since clipping bounds a
-    square's gradient for all records.
+    Privacy", CCS 2016. Unlike theirs, this training has no amplification by sampling, since
+    training queries are sampled and records are not. The noise is the same for every unit of
+    privacy, since clipping bounds the gradient of a square however many records change.
     """
 
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M
@@ -102,8 +102,8 @@ class DPSGD:
         refuse_large(self.network)
         if self.steps * self._size > _MOST_NOISE or self.steps > _MOST_STEPS:
             raise InputError(
-                f"steps: at most {min(_MOST_STEPS, _MOST_NOISE // self._size):,} for this network, "
-                f"not {self.steps:,}."
+                f"steps must be at most {min(_MOST_STEPS, _MOST_NOISE // self._size):,} for this "
+                f"network, not {self.steps:,}."
             )
         try:
             delta = exact(self.delta)
@@ -117,7 +117,7 @@ class DPSGD:
         return parameter_count(self.network, INPUTS)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the region cannot hold the sizes, or dp-accounting is missing."""
+        """Raise InputError if the region is too small for ``sizes_m``, or a package is missing."""
         self.extra.require()
         low, high = self.sizes_m
         if high >= region.side_m:
@@ -131,7 +131,7 @@ class DPSGD:
     def training_set(
         self, region: Region, n: int
     ) -> tuple[RangeQueries, Float64[np.ndarray, "s i"], float]:
-        """Return the public training squares, and the scale of their labels.
+        """Return public training squares, the network's inputs for them and the scale of labels.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class DPSGD:
         inputs : ndarray, shape (samples, 3)
             The network's inputs for each square, as in ``described``.
         scale : float
-            The count of the largest square if the records were spread evenly.
+            The count of a square of the largest size if the records were spread evenly.
 
         Examples
         --------
@@ -162,7 +162,7 @@ class DPSGD:
         return boxes, inputs, max(n, 1) * (self.sizes_m[1] / region.side_m) ** 2
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of a network that was trained through noisy gradients (Sec. 3.1)."""
+        """Return a release of a network trained with noisy gradients (Sec. 3.1 of the paper)."""
         boxes, inputs, scale = self.training_set(private.region, private.number())
         gradients = private.gradients(
             boxes,

@@ -24,16 +24,16 @@ __all__ = ["INPUTS", "NetworkModel", "described", "refuse_large"]
 INPUTS = 3  # a square's centre and its side
 
 _MOST_WIDTH, _MOST_DEPTH = 256, 5
-_MOST_WEIGHT = 1e5  # the limit of parameters, so that answers stay finite
+_MOST_WEIGHT = 1e5  # limit on the absolute value of a parameter, so that answers stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel(UnknownNoise):
-    """A model that answers boxes through one network for squares of all sizes.
+    """A model that answers boxes with one network for squares of all sizes.
 
-    The part of a box inside the region is answered through a square with the same centre. The
-    square has the same area, unless its side would lie outside the trained sizes; then the
-    network's answer is scaled by the ratio of areas.
+    The network answers for a square with the centre and the area of the part of the box inside the
+    region. If the side of this square is outside the trained sizes, the nearest trained size is
+    used instead, and the answer is scaled by the ratio of areas.
 
     Parameters
     ----------
@@ -106,13 +106,18 @@ class NetworkModel(UnknownNoise):
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:
-            raise InputError(f"query sizes from {low} to {high} m do not fit the region.")
+            raise InputError(
+                f"query sizes from {low} to {high} m do not fit a region of {region.side_m:g} m."
+            )
         Grid.of_width(region, high)
         if not 0 < scale < np.inf:
-            raise InputError("scale must be positive.")
+            raise InputError(f"scale must be positive and finite, not {scale}.")
         network = network_from(settings["network"])
         if not isinstance(network, MLP):
-            raise InputError(f"a {network.name} network cannot answer for squares of all sizes.")
+            raise InputError(
+                f"network must be an {MLP.name!r}, not a {network.name!r}, which cannot answer for "
+                "squares of all sizes."
+            )
         network = network.bound(region.side_m, cells=0)
         refuse_large(network)
         expected = jax.eval_shape(partial(network.init, inputs=INPUTS), jax.random.key(0))
@@ -134,7 +139,7 @@ def described(
     whole: float,
     sizes_m: tuple[float, float],
 ) -> Float[np.ndarray, "b 3"]:
-    """Return the network's inputs: centres and sides of squares in [0, 1], shape (b, 3).
+    """Return the network's inputs for squares: centres and sides, rescaled to [0, 1], shape (b, 3).
 
     Examples
     --------
@@ -150,5 +155,6 @@ def refuse_large(network: MLP) -> None:
     """Raise InputError if a network's answers could overflow."""
     if network.width > _MOST_WIDTH or network.depth > _MOST_DEPTH:
         raise InputError(
-            f"network: at most {_MOST_DEPTH} layers of {_MOST_WIDTH} here, not {network!r}."
+            f"network must have at most {_MOST_DEPTH} layers of {_MOST_WIDTH} units for DPSGD, not "
+            f"{network!r}."
         )

@@ -1,4 +1,7 @@
-"""The paper's networks: augmentation, architectures, training and answers (Sec. 4)."""
+"""Networks trained on a noisy grid: training squares, architectures, training and answers.
+
+Augmentation is the paper's word for cutting training squares out of the grid (Sec. 4).
+"""
 
 from snhkit.neural.networks import augment
 from snhkit.neural.networks.model import evaluate

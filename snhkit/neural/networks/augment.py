@@ -13,9 +13,9 @@ from snhkit.neural.networks.workload import overlaps
 
 __all__ = ["Augmentation", "aligned", "query_sizes", "scattered"]
 
-_EVEN_SHARE = 0.6  # of scattered squares are uniform; the rest are near the workload
-_FINEST = 1024  # cells per side of the lattice for the places of squares
-_LARGEST = 2**30  # units in the table, so that no sum overflows 32 bits
+_EVEN_SHARE = 0.6  # share of scattered squares placed uniformly; the rest are near the workload
+_FINEST = 1024  # the most cells per side of the lattice in which squares are placed
+_LARGEST = 2**30  # sum of absolute counts in the integer table, so that no sum overflows 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,20 @@ class Augmentation:
     table : SummedArea
         The noisy grid.
     sizes : ndarray, shape (k,)
-        The networks' own query sizes in metres.
+        The query size of each network, in metres.
     spread : float
-        The largest difference, in metres, between the size of a training square and the network's
-        own size. If it is not 0, the size is an input of the network.
+        The largest difference, in metres, between the size of a training square and the query size
+        of its network. If ``spread`` is not 0, the size is an input of the network.
     workload : RangeQueries or None
-        The paper's Q_W; without a workload, all squares have equal weights.
+        The expected queries, the paper's Q_W. Without them, all squares have equal weights.
     floor : float
-        The weight of a square that overlaps no workload box, in units of the average weight.
+        The weight of a square that overlaps no expected query, in units of the average weight.
     scale : float
-        The output scale, in records.
+        The number of records that one unit of a network's output stands for.
     smoothing : float
-        psi in records.
+        The paper's psi, the smoothing of relative errors, in records.
     clip : bool
-        Whether negative labels count as 0.
+        Whether negative labels are set to 0.
     """
 
     table: SummedArea
@@ -53,19 +53,37 @@ class Augmentation:
     clip: bool
 
     def popularity(self, at: Float[np.ndarray, " g"], size: float) -> Float[np.ndarray, " g*g"]:
-        """Return the ``overlaps`` of a lattice's squares, divided by their mean, shape (g * g,)."""
+        """Return how many expected queries each square of a lattice overlaps, relative to the mean.
+
+        Parameters
+        ----------
+        at : ndarray, shape (g,)
+            The lower edges of the squares along either axis, ascending, in metres.
+        size : float
+            The side of the squares in metres.
+
+        Returns
+        -------
+        ndarray, shape (g * g,)
+            The results of ``overlaps``, divided by their mean; 1 for each square without workload.
+        """
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
             found = overlaps(self.workload, at, size).ravel().astype(float)
         return found / (found.mean() or 1)
 
-    def worth(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-        """Return the training weights of squares, given their popularity; the mean weight is 1."""
+    def weight(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
+        """Return the training weights of squares from the results of ``popularity``.
+
+        The mean weight is 1.
+        """
         return (popularity + self.floor) / (1 + self.floor)
 
 
 def query_sizes(low: float, high: float, k: int) -> Float[np.ndarray, " {k}"]:
-    """Return the midpoints of k equal parts of [low, high] in metres: the paper's R.
+    """Return the query sizes of k networks: the midpoints of k equal parts of [low, high].
+
+    These are the paper's R, in metres, shape (k,).
 
     Examples
     --------
@@ -76,10 +94,10 @@ def query_sizes(low: float, high: float, k: int) -> Float[np.ndarray, " {k}"]:
 
 
 def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
-    """Return squares at the lower-left corner of every cell, as in the paper.
+    """Return a training square of each query size at the lower-left corner of every cell.
 
-    Squares of weight 0 are left out. For networks with the size as an input, each square has a
-    random size, drawn from the public ``rng``.
+    The paper places its squares in this way. Squares of weight 0 are left out. If the size is an
+    input of the networks, each square has a random size, drawn from the public ``rng``.
     """
     grid, region = given.table.grid, given.table.grid.region
     corners = grid.corners()
@@ -88,11 +106,11 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
         told = rng.uniform(size=told.shape)
     ratio = 1 + given.spread / given.sizes[:, None] * (2 * told - 1)
     weights = np.stack(
-        [given.worth(given.popularity(grid.edges()[:-1], size)) for size in given.sizes]
+        [given.weight(given.popularity(grid.edges()[:-1], size)) for size in given.sizes]
     )
     kept = weights > 0
     count = kept.sum(axis=1)
-    # First the squares with weights, in their order, then other squares to fill the array.
+    # The squares of positive weight come first, in their order; others fill the array.
     rows = np.argsort(~kept, axis=1, kind="stable")[:, : max(int(count.max()), 1)]
     ratio, told, weights = (np.take_along_axis(a, rows, axis=1) for a in (ratio, told, weights))
     size = given.sizes[:, None] * ratio
@@ -110,34 +128,35 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Return squares at any place in the region, more of them where queries are expected.
+    """Return a sampler of squares anywhere in the region, more of them where queries are expected.
 
-    Squares whose corners all lie on cell borders would teach a network nothing about the inside of
-    a cell. The weights of squares compensate for their uneven density, so that the expected loss is
-    the paper's, with one exception: the workload weight of a square is computed at the middle of
-    the lattice cell that holds its corner. Lattice cells are no wider than the smallest size.
+    From squares whose corners all lie on corners of cells, a network could not learn counts inside
+    a cell. Each square is weighted by the inverse of its density, so that the expected loss is the
+    paper's, apart from an approximation. The number of expected queries that a square overlaps is
+    computed for the middle of the lattice cell that holds the square's corner. Lattice cells are no
+    wider than the smallest square, unless that would take more than 1,024 cells per side.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
-    chances = worth = None
+    chances = weights = None
     if given.workload is not None:
         g = int(np.clip(side // (given.sizes[0] - given.spread), 1, _FINEST))
         middles = (np.arange(g) + 0.5) / g
         popularity = np.stack([given.popularity(middles * (side - s), s) for s in given.sizes])
-        weight = given.worth(popularity)
+        weight = given.weight(popularity)
         # A square of weight 0 is never drawn.
         chance = np.where(weight > 0, _EVEN_SHARE + (1 - _EVEN_SHARE) * popularity, 0)
         upto = np.cumsum(chance, axis=1) / chance.sum(axis=1, keepdims=True)
         chances = jnp.asarray(np.minimum(upto * 2.0**32, 2**32 - 1).astype(np.uint32))
         weight *= chance.mean(axis=1, keepdims=True)
-        worth = _single(np.divide(weight, chance, out=np.zeros_like(weight), where=chance > 0))
+        weights = _single(np.divide(weight, chance, out=np.zeros_like(weight), where=chance > 0))
     return Scattered(
         table=jnp.asarray(np.rint(table / unit).astype(np.int32)),
         unit=_single(unit / given.scale),
         own=_single(given.sizes / side),
         spread=_single(given.spread / side),
         chances=chances,
-        worth=worth,
+        weights=weights,
         smoothing=_single(given.smoothing / given.scale),
         clip=given.clip,
         sized=given.spread > 0,

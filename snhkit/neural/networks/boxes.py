@@ -1,4 +1,4 @@
-"""Sums over squares from a summed-area table, on the device."""
+"""Sums over squares from a summed-area table, computed by JAX on its device."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Num
@@ -9,35 +9,35 @@ __all__ = ["table_sums"]
 def table_sums(
     table: Num[Array, "e e"], corner: Float[Array, "*s 2"], size: Float[Array, "*s"]
 ) -> Float[Array, "*s"]:
-    """Return sums over squares as ``SummedArea`` does, in units of the table.
+    """Return the sums over squares, in units of the table, as ``SummedArea.sums`` does.
 
     The entries of an integer table may be far larger than the sum over a small square. Entries are
-    therefore subtracted as integers, before the result becomes a 32-bit float.
+    therefore subtracted as integers before the result is converted to a 32-bit float.
 
     Parameters
     ----------
     table : Array, shape (m + 1, m + 1)
-        Sums over all cells below and left of each corner; integers such that no sum over cells
-        exceeds 2**31, or floats.
+        For each corner of the m by m cells, the sum over all cells below and left of the corner.
+        The entries are floats, or integers such that no sum over cells exceeds 2**31.
     corner : Array, shape (..., 2)
-        Lower-left corners, in sides of the region.
+        Lower-left corners of the squares; the region's side is 1.
     size : Array, shape (...)
-        Sides, in sides of the region.
+        Sides of the squares; the region's side is 1.
     """
     m = len(table) - 1
     (low, u), (high, v) = (_place(edge, m) for edge in (corner, corner + size[..., None]))
     entry = jnp.stack([low, low + 1, high, high + 1], axis=-1)
     share = jnp.stack([u - 1, -u, 1 - v, v], axis=-1)
     sums = table[entry[..., 0, :, None], entry[..., 1, None, :]]
-    # The shares add up to 0 along either axis, so subtracting the same entry from all four does not
-    # change the result.
+    # The four shares add up to 0 along each axis, so subtracting the same number from all four
+    # entries does not change the result.
     sums = sums - sums[..., :1, :]
     sums = (sums - sums[..., :, :1]).astype(jnp.float32)
     return jnp.einsum("...i,...ij,...j->...", share[..., 0, :], sums, share[..., 1, :])
 
 
 def _place(at: Float[Array, "*s"], m: int) -> tuple[Int[Array, "*s"], Float[Array, "*s"]]:
-    """Return the cell of each coordinate, and the fraction of the cell below the coordinate."""
+    """Return the index of the cell at each coordinate, and the position in it, from 0 to 1."""
     t = jnp.clip(at * m, 0, m)
     cell = jnp.minimum(t.astype(jnp.int32), m - 1)
     return cell, t - cell

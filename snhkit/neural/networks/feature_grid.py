@@ -1,4 +1,4 @@
-"""The default network of SNH: sums over a learned map of cells, times a factor from a network."""
+"""The default network of SNH: sums over a learned map of cells, corrected by a small network."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ _MOST_CELLS = 640  # cells per side, which take 820 kB in 16 bits
 
 @dataclass(frozen=True)
 class FeatureGrid:
-    """A network that sums learned counts of cells over a square and multiplies the sum by a factor.
+    """A network that corrects the sum of learned counts of cells over a square.
 
-    A fully connected network needs very many steps before it can tell one street from the next.
-    Here the answer for a square is the sum of a map of cells over exactly that square, as for a
-    grid, multiplied by 1 plus a correction. One hidden layer computes the correction from features
-    at the square's centre. The k networks share the map; each has its own features and hidden
-    layer.
+    A fully connected network needs very many training steps before its answers for neighbouring
+    streets differ. Here the answer for a square is the sum of a learned map of cells over exactly
+    that square, as for a grid, multiplied by 1 plus a correction. One hidden layer computes the
+    correction from features at the square's centre. The k networks share the map; each has its own
+    features and hidden layer.
 
     Parameters
     ----------
     levels : tuple of int
-        The number of intervals along a side of each feature grid. Features are stored at the
-        corners and interpolated in between.
+        The number of intervals along a side of each feature grid, a grid at whose corners features
+        are stored. Between the corners, features are interpolated.
     cells : int or None
-        The number of cells along a side of the map. None means the number of the noisy grid, but at
-        most 640.
+        The number of cells along a side of the map. None means as many as the noisy grid has, but
+        at most 640.
     features : int
-        The number of features on each corner.
+        The number of features at each corner.
     hidden : int
-        Units of the hidden layer.
+        The number of units of the hidden layer.
 
     Raises
     ------
@@ -52,8 +52,8 @@ class FeatureGrid:
 
     Notes
     -----
-    The features are after Mueller et al., "Instant neural graphics primitives", SIGGRAPH 2022,
-    with dense grids.
+    The features are those of Mueller et al., "Instant neural graphics primitives", SIGGRAPH 2022,
+    but stored in full grids instead of hash tables.
     """
 
     levels: tuple[int, ...] = (32,)
@@ -77,18 +77,26 @@ class FeatureGrid:
         whole("hidden", self.hidden, 1, 4096)
 
     def bound(self, side_m: float, cells: int) -> "FeatureGrid":
-        """Return this network with the number of cells that suits a noisy grid of ``cells``."""
+        """Return this network with its number of map cells set, if it was None.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres, which this network does not need.
+        cells : int
+            The number of cells along a side of the noisy grid.
+        """
         if self.cells is not None:
             return self
         return dataclasses.replace(self, cells=min(cells, _MOST_CELLS))
 
     @property
     def map_cells(self) -> int:
-        """Return the number of cells per side of the shared map."""
+        """Return the number of cells per side of the shared map; 640 if not yet set."""
         return self.cells or _MOST_CELLS
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
-        """Return initial parameters of one network, with which the correction is nearly 0."""
+        """Return initial parameters of one network, with which all corrections are 0."""
         width = self.features * len(self.levels) + inputs - 2
         keys = iter(jax.random.split(key, len(self.levels) + 2))
         params = {
@@ -121,16 +129,16 @@ class FeatureGrid:
 def _interpolated(
     table: Float[Array, "v f"], level: int, at: Float[Array, "b 2"]
 ) -> Float[Array, "b f"]:
-    """Return the features at places, interpolated between the corners of a grid.
+    """Return the features at given positions, interpolated between the corners of a grid.
 
     Parameters
     ----------
     table : Array, shape ((level + 1)**2, f)
-        The features on the corners.
+        The features at the corners.
     level : int
-        Intervals along a side of the grid.
+        The number of intervals along a side of the grid.
     at : Array, shape (b, 2)
-        Places in [0, 1].
+        Positions; the region's side is 1.
     """
     t = jnp.clip(at * level, 0, level)
     cell = jnp.minimum(t.astype(jnp.int32), level - 1)

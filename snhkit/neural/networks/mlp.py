@@ -29,12 +29,11 @@ class MLP:
         Number of linear layers, including the first (sine) and the last (output). For example,
         a depth of 22 gives 20 swish layers.
     width : int
-        Units of each hidden layer.
+        The number of units of each hidden layer.
     span : float or None
-        Coordinates are rescaled so that the region's width maps to an interval of this length,
-        centred at 0.
-        None means one unit for each 220 m, so that the frequencies of the sine layer suit
-        streets in a region of any size.
+        The length of the interval, centred at 0, to which coordinates in the region are rescaled.
+        None means one unit for each 220 m, so that the frequencies of the sine layer suit streets
+        in a region of any size.
 
     Raises
     ------
@@ -65,14 +64,22 @@ class MLP:
             raise InputError(f"span must be at most {_MOST_SPAN:,.0f}, not {self.span!r}.")
 
     def bound(self, side_m: float, cells: int) -> "MLP":
-        """Return this network with the span that suits a region of ``side_m`` metres."""
+        """Return this network with ``span`` set, if it was None.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        cells : int
+            The number of cells along a side of the noisy grid, which this network does not need.
+        """
         if self.span is not None:
             return self
         return dataclasses.replace(self, span=side_m / _METRES_A_UNIT)
 
     @property
     def map_cells(self) -> int:
-        """Return 0: the network has no map of cells."""
+        """Return 0, since this network has no map of cells."""
         return 0
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
@@ -91,7 +98,7 @@ class MLP:
     def apply(
         self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
     ) -> Float[Array, " b"]:
-        """Return estimates of the number of records in squares, divided by the output scale."""
+        """Return the estimated numbers of records in b squares, in units of the output scale."""
         place = (2 * at[:, :2] - 1) * ((self.span or 2.0) / 2)
         told = jnp.concatenate([place, 2 * at[:, 2:] - 1], axis=1)
         h = jnp.sin(told @ params["w0"] + params["b0"][None])

@@ -28,22 +28,24 @@ __all__ = ["MOST_TILES", "SNHModel", "blocks_along", "evaluate"]
 MOST_TILES = 10_000  # per side of the region, so that a thin box does not become a million tiles
 
 _TILES_A_CHUNK = 500_000
-_BATCHES = (256, 8192)  # compiled batch sizes, for a few boxes and for many
-_WIDE = 512  # units per layer above which a large batch would need hundreds of megabytes
+_BATCHES = (256, 8192)  # the two batch sizes that are compiled, for few boxes and for many
+_WIDE = 512  # with more units per layer, a large batch would need hundreds of megabytes
 
 
 @dataclass(frozen=True, eq=False)
 class SNHModel(UnknownNoise):
-    """A model that answers boxes through k networks, one for each query size.
+    """A model that answers boxes with k networks, one for each query size.
 
-    A box is clipped to the region. If whole blocks fit inside the box, their stored sums are added
-    up, because in large boxes the noise of a sum is smaller than the accumulated bias of many
-    answers of networks. The rest of the box is divided into tiles (``tiles_needed``).
+    A box is first clipped to the region. If whole blocks of the region fit inside the box, their
+    stored sums are added up: in large boxes, the noise of a sum is smaller than the accumulated
+    bias of many answers of networks. The rest of the box is divided into equal tiles (see
+    ``tiles_needed``).
 
-    A tile is answered by the network whose size is nearest to the side of a square of the tile's
-    area. The network answers for such a square around the tile's centre. An ``MLP`` answers with a
-    count, which is scaled by area. With a ``FeatureGrid``, the answer is the sum of the shared map
-    over the tile itself, multiplied by 1 plus the network's output.
+    Each tile is answered with one network, for a square with the tile's centre and area. The
+    network is the one whose query size is nearest to the side of this square. An ``MLP`` returns a
+    count for its query size, which is scaled to the size of the square (see ``scaling``). With a
+    ``FeatureGrid``, the answer is the sum of the shared map over the tile itself, multiplied by 1
+    plus the network's output.
 
     Parameters
     ----------
@@ -52,24 +54,25 @@ class SNHModel(UnknownNoise):
     cell_m : float
         The cell width of the noisy grid that the networks were trained on, in metres.
     query_sizes_m : tuple of float
-        The networks' own query sizes, ascending, in metres.
+        The query size of each network, ascending, in metres.
     sizes_m : (float, float)
         The paper's l and u, in metres, between which the sides of tiles lie.
     scale : float
-        The number of records that one unit of a network's output, or of the map, stands for.
+        The number of records that one unit of an MLP's output, or of the map, stands for.
     scaling : "area", "linear" or "learned"
-        With "area", a count is scaled by the ratio of areas; with "linear", by the ratio of sides,
-        as the paper states. With "learned", the size is an input of the networks (the paper's
-        SNH+QS).
+        With "area", the count that an ``MLP`` returns is scaled by the ratio of areas; with
+        "linear", by the ratio of sides, as the paper states. With "learned", the size is an input
+        of the networks (the paper's SNH+QS).
     network : Network
         The architecture.
     params : mapping of ndarray
-        The parameters; each array has a first axis of length k.
+        The parameters of the networks; the first axis of each array has length k.
     map : ndarray, shape (m, m)
         The map of cells that the networks share, in units of ``scale``; m is 0 without a map.
     blocks : ndarray, shape (b, b)
-        Sums over blocks of at least u by u metres, in records; they are sums of the map or, if
-        there is no map, of the noisy grid.
+        Sums over the b by b equal blocks of the region, in records. A block is at least as wide as
+        the larger of ``sizes_m``. The sums are those of the map or, without a map, of the noisy
+        grid.
     """
 
     region: Region
@@ -89,13 +92,19 @@ class SNHModel(UnknownNoise):
         return Grid.of_width(self.region, self.cell_m)
 
     def additive(self) -> GridModel:
-        """Return the map as a grid, or the blocks if there is no map: MLPs are not additive."""
+        """Return a grid of counts: the map or, if there is none, the blocks.
+
+        Answers from a grid add up exactly, which answers of an ``MLP`` do not.
+        """
         if self._map_table is not None:
             return GridModel(self._map_table.grid, self.map.astype(float) * self.scale)
         return GridModel(self._block_table.grid, self.blocks)
 
     def remarks(self) -> dict[str, str]:
-        """Return the line of a release's card on how polygons are answered."""
+        """Return further lines for the card of a release.
+
+        Without a map, a line states that polygons are counted with blocks.
+        """
         if self._map_table is not None:
             return {}
         return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}
@@ -138,7 +147,7 @@ class SNHModel(UnknownNoise):
         return result
 
     def _answer_tiles(self, tiles: Tiles) -> Float[np.ndarray, " {len(tiles.box)}"]:
-        """Return the networks' answers to tiles: counts or, with a map, relative corrections."""
+        """Return the networks' answers for tiles: counts or, with a map, relative corrections."""
         sizes = np.asarray(self.query_sizes_m)
         side = np.sqrt(tiles.area)
         nearest = np.searchsorted((sizes[1:] + sizes[:-1]) / 2, side)
@@ -157,7 +166,10 @@ class SNHModel(UnknownNoise):
         return counts * self.scale * (ratio if self.scaling == "linear" else ratio**2)
 
     def _spread(self) -> float:
-        """Return the largest distance of an input size from the network's own size, in metres."""
+        """Return by how many metres a square's size may differ from its network's query size.
+
+        The result is 0 unless the size is an input of the networks.
+        """
         low, high = self.sizes_m
         return (high - low) / (2 * len(self.query_sizes_m)) if self.scaling == "learned" else 0.0
 
@@ -198,25 +210,32 @@ class SNHModel(UnknownNoise):
             and region.side_m / MOST_TILES <= low <= queries[0]
             and queries[-1] <= high <= region.side_m
         ):
-            raise InputError(f"query sizes {queries} do not fit bounds [{low}, {high}].")
+            raise InputError(
+                f"query sizes {queries} must ascend within sizes_m, {low:g} to {high:g} m, which "
+                f"must lie within {region.side_m / MOST_TILES:g} m and the region's side, "
+                f"{region.side_m:g} m."
+            )
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
             raise InputError(
                 f"cell_m and scale must be positive numbers, not {cell_m} and {scale}."
             )
         scaling = settings["scaling"]
         if scaling not in ("area", "linear", "learned"):
-            raise InputError(f"scaling {scaling!r} is unknown.")
+            raise InputError(f"scaling must be 'area', 'linear' or 'learned', not {scaling!r}.")
         params = {name: a for name, a in arrays.items() if name not in ("blocks", "map")}
         blocks, counts = arrays["blocks"], arrays["map"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the array 'blocks' must be square, not of shape {blocks.shape}.")
         if counts.shape != (network.map_cells,) * 2:
-            raise InputError(f"the array 'map' must have {network.map_cells} cells per side.")
-        Grid(region, len(blocks))  # raises InputError for an impossible number
+            raise InputError(
+                f"the array 'map' must have shape {(network.map_cells,) * 2}, not {counts.shape}."
+            )
+        Grid(region, len(blocks))  # raises InputError if there are no blocks, or too many
         if len(blocks) != blocks_along(region, high):
             # With wider blocks, the rest of a box could have too many tiles for the memory.
             raise InputError(
-                f"the array 'blocks' must have {blocks_along(region, high):,} blocks per side."
+                f"the array 'blocks' must have {blocks_along(region, high):,} blocks per side, not "
+                f"{len(blocks):,}."
             )
         Grid.of_width(region, cell_m)
         inputs = 3 if scaling == "learned" and low < high else 2
@@ -240,7 +259,7 @@ def _each_by_its_own(
     nearest: Int[np.ndarray, " b"],
     at: Float64[np.ndarray, "b i"],
 ) -> Float64[np.ndarray, " b"]:
-    """Return the outputs for squares, each from the network with the number in ``nearest``."""
+    """Return one output for each square, from the network whose index ``nearest`` holds."""
     counts = np.empty(len(at))
     for j in np.unique(nearest):
         rows = np.flatnonzero(nearest == j)

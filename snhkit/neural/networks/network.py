@@ -1,4 +1,4 @@
-"""The interface of a network, and its description in a file."""
+"""The interface of a network, and conversion of its settings to and from those in a file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -18,19 +18,28 @@ Params = dict[str, Float[Array, "..."]]
 
 
 class Network(Protocol):
-    """The interface of a network: a function of position that has trainable parameters.
+    """The interface of a network: an architecture that maps squares to numbers.
 
-    Networks are frozen and hashable, so that they can be static arguments of jitted code.
+    Networks are frozen and hashable, so that they can be static arguments of jitted code. Trained
+    parameters are kept apart from them.
 
-    A network for one size has i = 2 inputs, the coordinates of a place in [0, 1). A network for a
-    range of sizes has i = 3 inputs; the third is the position of the size in the range, from 0 to
-    1.
+    A network for squares of one size has i = 2 inputs: the coordinates of the square's centre, from
+    0 to 1 over the region. A network for a range of sizes has i = 3 inputs. The third is the
+    position of the size in the range, from 0 to 1.
     """
 
     name: ClassVar[str]
 
     def bound(self, side_m: float, cells: int) -> "Network":
-        """Return the network with settings of None replaced by values for a region and a grid."""
+        """Return this network with settings of None replaced by values for a region and a grid.
+
+        Parameters
+        ----------
+        side_m : float
+            The side of the region in metres.
+        cells : int
+            The number of cells along a side of the noisy grid.
+        """
         ...
 
     @property
@@ -39,14 +48,14 @@ class Network(Protocol):
         ...
 
     def init(self, key: Key[Array, ""], inputs: int) -> Params:
-        """Return random initial parameters."""
+        """Return random initial parameters of a network with the given number of inputs."""
         ...
 
     def apply(self, params: Params, at: Float[Array, "b i"]) -> Float[Array, " b"]:
-        """Return one output for each square, shape (b,).
+        """Return one output for each of b squares, shape (b,).
 
         Without a shared map, an output is a count in units of the output scale. With a shared map,
-        it is the relative correction of the map's sum.
+        an output is the relative correction of the sum of the map over the square.
         """
         ...
 
@@ -72,7 +81,7 @@ def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
 
 
 def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
-    """Return the network whose settings ``network_settings`` returned.
+    """Return the network that has the given settings, as ``network_settings`` returns them.
 
     Raises
     ------
@@ -84,7 +93,7 @@ def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
         k: tuple(v) if isinstance(v, list) else v for k, v in settings.items() if k != "name"
     }
     if kind not in _NETWORKS:
-        raise InputError(f"network {kind!r} is unknown; there are {sorted(_NETWORKS)}.")
+        raise InputError(f"network must be one of {sorted(_NETWORKS)}, not {kind!r}.")
     return _NETWORKS[kind](**rest)
 
 

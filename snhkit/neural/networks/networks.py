@@ -1,4 +1,4 @@
-"""Training of k networks, one for each query size, on squares of one grid."""
+"""Settings of k networks, one for each query size, and their training on one noisy grid."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,13 +30,13 @@ _WORDS = {
 }
 _MOST_PARAMETERS = 2**26
 _HELD_OUT = 4_096  # held-out squares of each size
-_SUM_WITHIN = 0.03  # the largest difference from the sum of the noisy grid, as a share
-_LARGE_BLOCKS = 8  # along a side of the region
+_SUM_WITHIN = 0.03  # the largest relative difference between the sums of map and noisy grid
+_LARGE_BLOCKS = 8  # blocks along a side of the region over which a difference is spread
 
 
 @dataclass(frozen=True)
 class Networks:
-    """k networks, trained on squares of k sizes that are cut out of one grid.
+    """Settings of k networks and of their training on squares of k sizes of one noisy grid.
 
     Parameters
     ----------
@@ -45,18 +45,19 @@ class Networks:
     network : FeatureGrid or MLP
         The architecture.
     positions : "scattered" or "aligned"
-        With "scattered", every step draws new training squares at any place. With "aligned", there
-        is one training square at the lower-left corner of each cell, as in the paper.
+        With "scattered", every training step draws new squares anywhere in the region. With
+        "aligned", each network has one training square at the lower-left corner of each cell, as in
+        the paper.
     workload_floor : float
         The weight of a training square that overlaps no expected query, in units of the average
         weight. With 0, such squares are left out of the training, as in the authors' code.
     clip_labels : bool
-        Whether negative counts of training squares are set to 0. For a ``FeatureGrid``, this is
-        done only if public points show where queries are expected.
+        Whether negative counts of training squares are set to 0. For a ``FeatureGrid``, they are
+        set to 0 only if public points show where queries are expected.
     scaling : "area", "linear" or "learned"
-        How the answer of the network with the nearest size is scaled to the size of the box. With
-        "learned", each network learns a range of sizes and has the size as an input: the paper's
-        SNH+QS (see ``SNHModel``).
+        How an answer for a network's query size is scaled to the size of a box (see ``SNHModel``).
+        With "learned", each network is trained on a range of sizes and has the size as an input:
+        the paper's SNH+QS.
     steps, batch : int
         The number of Adam steps, and the number of squares per network in each step.
     learning_rate : float
@@ -64,13 +65,14 @@ class Networks:
     schedule : "cosine" or "constant"
         Whether the learning rate falls to 0 along a cosine, or stays constant.
     output_scale : float or None
-        The number of records that one unit of a network's output stands for; 1 trains on raw
-        counts. By default, the scale for a ``FeatureGrid`` is the larger of ten times the noise
-        scale and a twentieth of psi, and for an ``MLP`` the larger of the noise scale and psi.
+        The number of records that one unit of a network's output stands for; with 1, networks are
+        trained on raw counts. With None, an ``MLP`` gets the larger of the noise scale and psi, a
+        thousandth of n; a ``FeatureGrid`` gets the larger of ten times the noise scale and a
+        twentieth of psi.
     patience : int or None
-        If given, training ends early when the error on held-out squares of the noisy grid has
-        fallen by less than 1 % over this number of measurements. The error is measured every 25
-        steps.
+        If given, training ends early when the loss on held-out squares of the noisy grid has fallen
+        by less than 1 % over this number of measurements. The loss is measured every 25 steps. With
+        None, all steps are taken.
     seed : int
         Public seed of the training; the noise does not depend on the seed.
 
@@ -117,7 +119,7 @@ class Networks:
             whole("patience", self.patience, least=1)
         if not 0 <= self.workload_floor < np.inf:
             raise InputError(
-                f"workload_floor must be a finite number from 0, not {self.workload_floor!r}."
+                f"workload_floor must be finite and at least 0, not {self.workload_floor!r}."
             )
         for name, words in _WORDS.items():
             if getattr(self, name) not in words:
@@ -136,7 +138,7 @@ class Networks:
 
     @classmethod
     def paper(cls, **changes) -> "Networks":
-        """Return the paper's own settings: 20 swish layers of 80, aligned squares, raw counts.
+        """Return the paper's settings: 20 swish layers of 80 units, aligned squares, raw counts.
 
         Training takes 10,000 epochs of Adam at a constant rate of 0.001, as in the authors' code,
         and is meant for a GPU.
@@ -167,22 +169,24 @@ class Networks:
         public: Points | None,
         watch: Callable[[int, SNHModel], object] | None = None,
     ) -> SNHModel:
-        """Return a model of networks trained on squares of a noisy grid, at no cost in epsilon.
+        """Return a model of networks trained on squares of a noisy grid.
+
+        The private records are not used, so training costs no epsilon.
 
         Parameters
         ----------
         table : SummedArea
-            The counts to learn from.
+            The noisy or denoised counts to train on.
         cell_m : float
             Width of the noisy grid's cells, in metres.
         sizes_m : (float, float)
             The paper's l and u, in metres.
         smoothing : float
-            The psi of the relative error that is minimised, in records.
+            The psi of the relative error that training reduces, in records.
         noise_scale : float
-            Scale of the noise of one cell, in records.
+            The scale of the noise in one cell, in records; 0 for denoised counts.
         public : Points or None
-            Public points where queries are expected.
+            Public points that show where queries are expected.
         watch : callable, optional
             A function that is called with the number of steps and the current model, before
             training and after every 25 steps.
@@ -192,7 +196,7 @@ class Networks:
         network = self.network.bound(region.side_m, table.grid.m)
         scale = self.output_scale or max(smoothing, noise_scale)
         if network.map_cells and self.output_scale is None:
-            # The map starts from the noisy counts, so steps need not be larger than their noise.
+            # The map starts from the noisy counts, so small training steps are enough.
             scale = max(10 * noise_scale, smoothing / 20)
         workload = None
         if public is not None:
@@ -205,8 +209,7 @@ class Networks:
             floor=self.workload_floor,
             scale=scale,
             smoothing=smoothing,
-            # Without a workload, clipping would make the map learn the noise of empty cells as
-            # records.
+            # Without a workload, clipping would turn the noise of empty cells into records.
             clip=self.clip_labels and not (network.map_cells > 0 and public is None),
         )
         anywhere = scattered(given)
@@ -216,7 +219,7 @@ class Networks:
             squares = anywhere
         start = start_map(table, network.map_cells, noise_scale)
 
-        # Rounding 22 layers to 16 bits would add errors, so the paper's networks keep 32 bits.
+        # With 22 layers, errors of rounding to 16 bits would accumulate, so an MLP keeps 32 bits.
         stored = _half if network.map_cells else np.array
 
         def model(learned: Learned) -> SNHModel:
@@ -259,11 +262,11 @@ class Networks:
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
-    """Return a map, shape (m, m), whose sum is within 3 % of the sum of the noisy grid.
+    """Return a map, shape (m, m), adjusted so that its sum is within 3 % of the noisy grid's sum.
 
     Training does not preserve sums, especially if labels are clipped at 0. If the sums differ by
-    more than 3 %, part of the difference in each large block is spread evenly over the block's
-    cells, so that a difference of 3 % remains.
+    more than 3 %, the map is corrected until they differ by 3 %. The correction is a share of the
+    difference in each of 8 by 8 large blocks, spread evenly over the cells of the block.
 
     Parameters
     ----------
@@ -296,6 +299,9 @@ def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
 
 
 def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-    """Return the numbers in 16 bits, if they fit; the rounding is far below the noise."""
+    """Return the numbers as 16-bit floats, or as 32-bit floats if one is too large for 16 bits.
+
+    The rounding errors are far below the noise.
+    """
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)

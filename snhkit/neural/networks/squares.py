@@ -1,4 +1,4 @@
-"""Training squares with their labels: a stored set, or new squares drawn on the device."""
+"""Training squares with their labels: a stored set, or a sampler that draws new squares."""
 
 import math
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ class Batch(NamedTuple):
     Parameters
     ----------
     at : Array, shape (k, b, i)
-        The network's inputs: the centre, in sides of the region, and, if i is 3, the position of
-        the size in the network's range, from 0 to 1.
+        The i inputs of the networks: the coordinates of the centre (the region's side is 1) and, if
+        i is 3, the position of the size in the network's range of sizes, from 0 to 1.
     side : Array, shape (k, b)
-        Sides, in sides of the region.
+        Sides of the squares; the region's side is 1.
     area : Array, shape (k, b)
-        Areas, in units of the area of the network's own size.
+        Areas of the squares, divided by the area of a square of the network's query size.
     labels : Array, shape (k, b)
-        Counts, in units of the output scale.
+        Counts of the squares, in units of the output scale.
     weights : Array, shape (k, b)
-        Weights of the squared errors.
+        Weights of the squared errors in the loss.
     """
 
     at: Float[Array, "k b i"]
@@ -47,16 +47,16 @@ class Stored:
     Parameters
     ----------
     squares : Batch
-        The squares. If a network has fewer squares than others, squares of weight 0 fill its rows.
+        The squares. If a network has fewer squares than others, squares of weight 0 follow its own.
     count : Array, shape (k,)
-        The number of squares of each network.
+        The number of squares of each network, without the filling.
     """
 
     squares: Batch
     count: Int[Array, " k"]
 
     def draw(self, key: Key[Array, ""], batch: int) -> Batch:
-        """Return ``batch`` random squares for each network, or all squares if there are no more."""
+        """Return ``batch`` random squares for each network; all squares if there are no more."""
         k, most = self.squares.labels.shape
         if batch >= most:
             return self.squares
@@ -67,28 +67,29 @@ class Stored:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Scattered:
-    """A sampler of training squares at any place, with more squares where queries are expected.
+    """A sampler of training squares anywhere in the region, more of them near expected queries.
 
     Parameters
     ----------
     table : Array of int32, shape (m + 1, m + 1)
-        Sums of the noisy grid over all cells below and left of each corner.
+        For each corner of the m by m cells, the sum of the noisy grid over all cells below and left
+        of the corner, in multiples of ``unit``.
     unit : Array
-        Unit of the table, in units of the output scale.
+        The unit of the table, divided by the output scale.
     own : Array, shape (k,)
-        The networks' own sizes, in sides of the region.
+        The query size of each network; the region's side is 1.
     spread : Array
-        The largest difference between the size of a square and the network's own size, in sides of
-        the region.
+        The largest difference between the size of a square and the query size of its network; the
+        region's side is 1.
     chances : Array of uint32, shape (k, g * g), or None
-        The cumulative probabilities, in units of 2**-32, of the lattice cells in which squares are
-        placed; None if squares are placed uniformly.
-    worth : Array, shape (k, g * g), or None
-        The weight of a square in each cell of the lattice.
+        Cumulative probabilities, in units of 2**-32, of the g by g lattice cells in which squares
+        are placed; None if squares are placed uniformly.
+    weights : Array, shape (k, g * g), or None
+        The weight of a square in each lattice cell; None if all weights are equal.
     smoothing : Array
         The psi of relative errors, in units of the output scale.
     clip : bool
-        Whether negative labels count as 0.
+        Whether negative labels are set to 0.
     sized : bool
         Whether the size is an input of the networks.
     """
@@ -98,27 +99,27 @@ class Scattered:
     own: Float[Array, " k"]
     spread: Float[Array, ""]
     chances: UInt32[Array, "k g2"] | None
-    worth: Float[Array, "k g2"] | None
+    weights: Float[Array, "k g2"] | None
     smoothing: Float[Array, ""]
     clip: bool = field(metadata={"static": True})
     sized: bool = field(metadata={"static": True})
 
     def draw(self, key: Key[Array, ""], batch: int) -> Batch:
-        """Return ``batch`` new squares for each network, at random places."""
+        """Return ``batch`` new squares for each network, at random positions."""
         shape = (len(self.own), batch)
         # One call draws all numbers, since each call takes a second to compile.
         x, y, size_ticket, ticket = jax.random.bits(key, (4, *shape))
-        # Stratified sampling: one number from each of equal parts, in order, so that memory is read
-        # in order.
+        # Stratified sampling: one number from each of ``batch`` equal parts of the range. The
+        # numbers ascend, so that memory is read in order.
         ends = np.arange(batch + 1, dtype=np.uint64) * 2**32 // batch
         first, length = ends[:-1].astype(np.uint32), np.diff(ends).astype(np.uint32)
         ticket = first[None] + ticket % length[None]
         weights = jnp.ones(shape)
-        if self.chances is not None and self.worth is not None:
+        if self.chances is not None and self.weights is not None:
             search = jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))
-            cell = jnp.minimum(search(self.chances, ticket), self.worth.shape[1] - 1)
-            weights = jnp.take_along_axis(self.worth, cell, axis=1)
-            g = math.isqrt(self.worth.shape[1])
+            cell = jnp.minimum(search(self.chances, ticket), self.weights.shape[1] - 1)
+            weights = jnp.take_along_axis(self.weights, cell, axis=1)
+            g = math.isqrt(self.weights.shape[1])
             place = (jnp.stack([cell // g, cell % g], -1) + _uniform(jnp.stack([x, y], -1))) / g
         else:
             place = _uniform(jnp.stack([ticket, y], axis=-1))
@@ -138,7 +139,7 @@ class Scattered:
 def relative_weights(
     counts: Float[Array, "k b"], smoothing: float | Float[Array, ""]
 ) -> Float[Array, "k b"]:
-    """Return the weights that make squared errors relative to counts of at least ``smoothing``."""
+    """Return the weight of each squared error: ``smoothing`` / count, but at most 1."""
     return smoothing / jnp.maximum(counts, smoothing)
 
 

@@ -1,4 +1,4 @@
-"""The initial counts of the shared map: the noisy grid, smoothed where noise dominates."""
+"""The initial counts of the map that the networks share: the noisy grid, smoothed."""
 
 import itertools
 
@@ -17,12 +17,12 @@ def start_map(
 ) -> Float[np.ndarray, "{cells} {cells}"]:
     """Return the initial counts of the shared map, shape (cells, cells).
 
-    The noisy counts of the map's cells are written as the sum of the local means over 27 by 27
-    cells and three differences: between means over 9 by 9 and 27 by 27 cells, between means over 3
-    by 3 and 9 by 9 cells, and between the counts and means over 3 by 3 cells. Each difference is
-    multiplied by the share of its local variance that noise does not explain (a local Wiener filter
-    at three scales). Without noise, the result is equal to the counts. The map keeps these values
-    wherever there is no training square.
+    The noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
+    differences: of the means over 9 by 9 and 27 by 27 cells, of the means over 3 by 3 and 9 by 9
+    cells, and of the count and the mean over 3 by 3 cells. Each difference is multiplied by the
+    share of its local variance that noise does not explain (a local Wiener filter at three scales).
+    Where noise explains everything, the mean over 27 by 27 cells remains; without noise, the result
+    is equal to the counts. The map keeps these values wherever there is no training square.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def start_map(
     cells : int
         The number of cells along a side of the map; 0 for no map.
     noise_scale : float
-        Scale of the noise of one cell of the noisy grid, in records.
+        The scale of the noise in one cell of the noisy grid, in records.
     """
     if not cells:
         return np.zeros((0, 0))

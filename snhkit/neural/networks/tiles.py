@@ -1,4 +1,4 @@
-"""Division of rectangles into whole blocks of the noisy grid, and tiles for the networks."""
+"""Division of boxes into whole blocks, which have stored sums, and tiles for the networks."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ __all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Tiles: the equal parts into which boxes are divided.
+    """The t equal rectangles into which boxes are divided.
 
     Parameters
     ----------
     box : ndarray of int, shape (t,)
-        The number of the box that each tile is part of.
+        The index of the box that each tile is part of.
     centre : ndarray, shape (t, 2)
         Centres of the tiles in metres.
     area : ndarray, shape (t,)
         Areas of the tiles in square metres.
     size : ndarray, shape (t, 2)
-        Width and height in metres.
+        Widths and heights of the tiles in metres.
     """
 
     box: Int[np.ndarray, " t"]
@@ -39,25 +39,25 @@ class Tiles:
 def core_and_frame(
     queries: RangeQueries, edges: Float[np.ndarray, " e"]
 ) -> tuple[RangeQueries, RangeQueries, Int[np.ndarray, " f"]]:
-    """Return the whole blocks inside each box, and the rest of the box.
+    """Divide each box into the rectangle of whole blocks inside the box, and the rest.
 
     Parameters
     ----------
     queries : RangeQueries
         Boxes inside the region.
     edges : ndarray, shape (b + 1,)
-        The edges of blocks along either axis, in metres, from 0 to the region's side.
+        The edges of the blocks along either axis, ascending from 0 to the region's side, in metres.
 
     Returns
     -------
     core : RangeQueries
-        The rectangle of whole blocks inside each box, as q boxes; a box without area if no whole
+        For each of the q boxes, the rectangle of whole blocks inside; a box of area 0 if no whole
         block fits.
     frame : RangeQueries
-        The rest of each box as up to four rectangles of positive area. If a box has no core, the
-        frame is the whole box.
+        The rest of each box, as up to four rectangles of positive area: f rectangles in all. If no
+        whole block fits, the rest is the whole box.
     owner : ndarray of int, shape (f,)
-        The box that each rectangle of the frame belongs to.
+        The index of the box that each rectangle of ``frame`` is part of.
 
     Examples
     --------
@@ -93,17 +93,18 @@ def core_and_frame(
 def _inner(
     edges: Float[np.ndarray, " e"], low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
 ) -> tuple[Float[np.ndarray, " q"], Float[np.ndarray, " q"]]:
-    """Return the first edge at or after ``low`` and the last at or before ``high``."""
+    """Return the first edge at or above ``low``, and the last edge at or below ``high``."""
     first = np.minimum(np.searchsorted(edges, low), len(edges) - 1)
     last = np.maximum(np.searchsorted(edges, high, side="right") - 1, 0)
     return edges[first], edges[last]
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
-    """Return the number of tiles along x and y for each box, shape (q, 2).
+    """Return the number of tiles along x and along y for each of q boxes, shape (q, 2).
 
-    A tile should be a square as wide as the box's shorter side, but no smaller than ``low`` and no
-    larger than ``high`` metres. A square box from ``low`` to ``high`` metres is therefore one tile.
+    Tiles are about square. Each side of a tile is at most as long as the box's shorter side, after
+    that is raised to at least ``low`` and lowered to at most ``high`` metres. A square box with
+    sides from ``low`` to ``high`` metres is therefore one tile.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarr
     """
     sides = np.stack([queries.width, queries.height], axis=1)
     target = np.clip(sides.min(axis=1, keepdims=True), low, high)
-    # If tiles divide a side exactly, a rounding error must not add another tile.
+    # If whole tiles fit a side exactly, a rounding error must not add another tile.
     return np.maximum(np.ceil(sides / target * (1 - 1e-9)), 1).astype(np.int64)
 
 

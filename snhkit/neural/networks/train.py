@@ -25,7 +25,7 @@ _ADAM = optax.scale_by_adam()
 # The map starts from the counts that the labels are made of, so some gradients are mere rounding
 # errors. A larger epsilon keeps Adam from turning these into full steps.
 _ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-5)
-_OWN_SHARE = 0.2  # of the learning rate, since corrections are small relative to the map
+_OWN_SHARE = 0.2  # factor of the learning rate of corrections, which are small
 _STEPS_A_CALL = 25  # steps per compiled call, between which progress and Ctrl-C are handled
 
 
@@ -35,7 +35,7 @@ class Learned(NamedTuple):
     Parameters
     ----------
     own : dict of Array
-        The networks' own parameters; each array has a first axis of length k.
+        The parameters that the networks do not share; the first axis of each array has length k.
     map : Array, shape (m, m)
         The map that the networks share, in units of the output scale; m is 0 without a map.
     """
@@ -58,7 +58,7 @@ def train(
     patience: int = 1,
     watch: Callable[[int, Learned], object] | None = None,
 ) -> Learned:
-    """Fit k networks of one architecture, each to its own squares, by weighted least squares.
+    """Train k networks of one architecture, each on its own squares, by weighted least squares.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def train(
         Squares that are not trained on. Their loss is measured every 25 steps, and the parameters
         with the smallest loss are returned.
     patience : int
-        Training ends when the held-out loss has fallen by less than 1 % over this number of
-        measurements.
+        With ``held_out``, training ends when the held-out loss has fallen by less than 1 % over
+        this number of measurements.
     watch : callable, optional
         A function that is called with the number of steps and the current parameters, before
         training and after every 25 steps.
@@ -130,7 +130,7 @@ def train(
 def _placed(
     trained: tuple[Learned, optax.OptState], by_network: NamedSharding, everywhere: NamedSharding
 ) -> tuple[Learned, optax.OptState]:
-    """Return parameters and Adam's state, with each network's part on its own device."""
+    """Return parameters and Adam's state, with the networks distributed over the devices."""
 
     def put(part: Any) -> Any:
         if not isinstance(part, Learned):
@@ -141,12 +141,12 @@ def _placed(
 
 
 def _on_host(learned: Learned) -> Learned:
-    """Return copies on the host, which the next steps on the device do not overwrite."""
+    """Return copies of the parameters in main memory, which later training steps do not change."""
     return jax.tree.map(np.array, learned)
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:
-    """Return whether the last ``patience`` losses are less than 1 % below all earlier losses.
+    """Return whether the last ``patience`` losses improved the best earlier one by less than 1 %.
 
     Examples
     --------
@@ -159,7 +159,9 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return the number of devices that share the networks, and the number that share a batch.
+    """Return into how many parts the networks are divided over devices, and each batch.
+
+    The product of both numbers is the number of devices used.
 
     Examples
     --------
@@ -225,9 +227,10 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 
 
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
-    """Return the sum of the networks' losses.
+    """Return the sum of the k networks' losses.
 
-    The gradient with respect to a network's parameters is the gradient of the network's own loss.
+    A network's own parameters change only its own loss, so the gradient of the sum trains each
+    network separately; the shared map is trained on all losses.
     """
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.map_cells:

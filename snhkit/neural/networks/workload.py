@@ -11,21 +11,21 @@ __all__ = ["overlaps"]
 def overlaps(
     workload: RangeQueries, at: Float[np.ndarray, " g"], size: float
 ) -> Int[np.ndarray, "g g"]:
-    """Return how many workload boxes each square of a lattice overlaps: w of Sec. 4.2.
+    """Return how many workload boxes each square of a lattice overlaps: the paper's w (Sec. 4.2).
 
     Parameters
     ----------
     workload : RangeQueries
         The expected queries, the paper's Q_W.
     at : ndarray, shape (g,)
-        Lower edges of the squares along either axis, ascending, in metres.
+        The lower edges of the squares along either axis, ascending, in metres.
     size : float
-        Side of the squares in metres.
+        The side of the squares in metres.
 
     Returns
     -------
     ndarray of int, shape (g, g)
-        The entry (i, j) is for the square whose lower-left corner is (at[i], at[j]).
+        Entry (i, j) is the number for the square whose lower-left corner is (at[i], at[j]).
 
     Examples
     --------
@@ -36,8 +36,8 @@ def overlaps(
     array([[1, 0],
            [1, 0]])
     """
-    # Each box adds 1 to a rectangle of the lattice. This is marked at the rectangle's four corners,
-    # and cumulative sums follow.
+    # Each box adds 1 to a rectangle of lattice entries. The changes are written at the rectangle's
+    # four corners, and cumulative sums along both axes turn them into numbers.
     steps = np.zeros((len(at) + 1,) * 2, np.int64)
     west, east = _reach(at, workload.x, workload.width, size)
     south, north = _reach(at, workload.y, workload.height, size)
@@ -52,5 +52,8 @@ def _reach(
     width: Float[np.ndarray, " q"],
     size: float,
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
-    """Return the half-open range of entries of ``at`` whose squares overlap each interval."""
+    """Return the first and last (exclusive) index of the squares that overlap each interval.
+
+    Along this axis, the squares begin at ``at`` and the intervals at ``low``.
+    """
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

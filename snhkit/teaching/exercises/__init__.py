@@ -1,1 +1,1 @@
-"""The exercises of the lectures, one module per lecture, which map names to judges."""
+"""The exercises of the lectures: each module's ``JUDGES`` maps names to judging functions."""

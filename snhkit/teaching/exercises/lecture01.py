@@ -22,8 +22,8 @@ def _builds_left(answer: Any, left: Fraction) -> Verdict:
     return number(
         answer,
         left // Fraction(1, 4),
-        f"{float(left):g} is left, and each build costs 0.25 before anything is looked at.",
-        f"The ledger says that {float(left):g} is left. Each build needs its whole price.",
+        f"An epsilon of {float(left):g} is left, and each build costs 0.25.",
+        f"The ledger shows that {float(left):g} is left. Each build costs its whole epsilon.",
         within=1e-9,
         slips={12: "The whole budget of 3 would allow that. Part of it has been spent."},
     )

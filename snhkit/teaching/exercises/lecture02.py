@@ -44,7 +44,7 @@ def _sensitivity(answer: Any) -> Verdict:
 
 
 def _bet(answer: Any, epsilon: float) -> Verdict:
-    missing = Verdict(None, "Let the function return True or False for a count such as 18.")
+    missing = Verdict(None, "The function must return True or False for a count such as 18.")
     if unanswered(answer):
         return missing
     bet: Callable[[int], bool] = answer
@@ -59,16 +59,21 @@ def _bet(answer: Any, epsilon: float) -> Verdict:
         return missing
     won, best = bets_won(bet, epsilon, _ROUNDS, ReplayableEntropy(2)), surest(epsilon)
     if won > best - 0.01:
-        says = f"It wins {won:.1%} of {_ROUNDS:,} bets, and no strategy wins more than {best:.1%}."
-        return Verdict(True, says)
+        return Verdict(
+            True,
+            f"Your strategy wins {won:.1%} of {_ROUNDS:,} bets. In the long run, no strategy wins "
+            f"more than {best:.1%}.",
+        )
     if abs(won - 0.5) < 0.01:
         hint = "For which counts is it more likely that she is in?"
-        return Verdict(False, f"It wins {won:.1%}, as often as a coin.", hint)
+        told = f"Your strategy wins {won:.1%} of the bets, no more than a coin would."
+        return Verdict(False, told, hint)
     if won < 0.5:
-        return Verdict(False, f"It wins {won:.1%}.", "The opposite bets would win more than half.")
+        told = f"Your strategy wins {won:.1%} of the bets."
+        return Verdict(False, told, "The opposite bets would win more than half.")
     return Verdict(
         False,
-        f"It wins {won:.1%} of {_ROUNDS:,} bets; {best:.1%} is possible.",
+        f"Your strategy wins {won:.1%} of {_ROUNDS:,} bets; {best:.1%} is possible.",
         "Which of 17 and 18 explains the count better? Look at the upper picture of section 2.",
     )
 
@@ -82,7 +87,7 @@ def _answers(answer: Any) -> Verdict:
         slips={
             400: "Half a record is the standard error; its square, the variance, is 1/4.",
             28.3: "The standard error falls with the square root of k, so k is the square of that.",
-            80: "That is ε for all of them together. The question is how many answers.",
+            80: "That is ε for all answers together. The question is how many answers.",
         },
     )
 

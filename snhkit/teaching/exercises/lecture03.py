@@ -27,7 +27,7 @@ def _noise_of_a_box(answer: Any) -> Verdict:
         "Each of the 25 cells has the variance 2/ε². Add up the variances, then take the root.",
         slips={
             one: "That is the noise of one cell; 25 cells lie in the box.",
-            25 * one: "Standard deviations do not add up: variances do, as signs differ.",
+            25 * one: "Standard deviations do not add up, but variances do.",
             1_250: "That is the variance. The standard error is its root.",
             25: "Each cell has the standard deviation √2/ε, not 1/ε.",
         },
@@ -36,13 +36,14 @@ def _noise_of_a_box(answer: Any) -> Verdict:
 
 def _one_cell_wins(answer: Any, city: Region) -> Verdict:
     if unanswered(answer):
-        return Verdict(None, "Put the places of about 30,000 records in the place of the dots.")
+        return Verdict(None, "Put the positions of about 30,000 records in the place of the dots.")
     try:
         records = Points(city, answer)
     except InputError as error:
-        return Verdict(False, str(error), "Places are in metres from the lower-left corner.")
+        return Verdict(False, str(error), "Positions are in metres from the lower-left corner.")
     if not _LEAST <= len(records) <= _MOST:
-        return Verdict(False, f"{len(records):,} records.", f"Give {_LEAST:,} to {_MOST:,}.")
+        told = f"There are {len(records):,} records."
+        return Verdict(False, told, f"Give {_LEAST:,} to {_MOST:,} records.")
     data = PrivateDataset(records, budget=2, unit="record", n="public")
     builders = {"one cell": Identity(city.side_m)}
     builders |= {METHODS[name].title: METHODS[name].builder() for name in _PLAYERS}
@@ -57,8 +58,9 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
         return Verdict(True, told)
     even = np.bincount((records.xy // (city.side_m / 4) @ [4, 1]).astype(int), minlength=16)
     if even.max() > 1.2 * even.min():
-        return Verdict(False, told, "One cell spreads records evenly. Where must they lie, then?")
-    return Verdict(False, told, "Random places form clusters. Use equal distances.")
+        hint = "The answer of one cell is right if the records are spread evenly. Are yours?"
+        return Verdict(False, told, hint)
+    return Verdict(False, told, "Random positions form clusters. Use equal distances.")
 
 
 JUDGES = {"03-noise-of-a-box": _noise_of_a_box, "03-one-cell-wins": _one_cell_wins}

@@ -24,14 +24,15 @@ def _by_hand(answer: Any, noisy: NDArray, cell_m: float, box: RangeQueries) -> V
     if isinstance(given, Verdict):
         return given
     if abs(given - right) <= 0.51:
-        return Verdict(True, f"The box holds shares of six cells: {right:.2f} in all.")
+        return Verdict(True, f"The box covers parts of six cells: {right:.2f} records in all.")
     if abs(given - touched) <= 0.51:
         return Verdict(False, "That counts each cell that the box touches as a whole cell.",
                        "For each cell, take the share of its area inside the box.")  # fmt: skip
     return Verdict(
         False,
-        f"{float(given):.4g} is off by {abs(float(given) - right):.1f}.",
-        "The columns have weights 1/4, 1 and 1/2, the rows 3/4 and 1. A cell has the product.",
+        f"{float(given):.4g} differs from the right number by {abs(float(given) - right):.1f}.",
+        "The columns have the weights 1/4, 1 and 1/2, and the rows 3/4 and 1. The weight of a cell "
+        "is the product.",
     )
 
 
@@ -52,9 +53,7 @@ def _fresh_grids(answer: Any) -> Verdict:
         0.8,
         "Eight grids of the same people are eight entries in the ledger, and costs add up.",
         "Is a record in one cell of one of the grids, or in one cell of each grid?",
-        slips={
-            0.1: "That is the cost of one grid. The cells of *one* grid cost once; grids add up."
-        },
+        slips={0.1: "That is the epsilon of one grid. The epsilons of eight grids add up."},
     )
 
 

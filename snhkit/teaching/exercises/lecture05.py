@@ -12,12 +12,12 @@ def _bill(answer: Any) -> Verdict:
     return number(
         answer,
         24 * 0.2,
-        "24 builds from the same records, at 0.2 each. Not publishing 23 of them saves nothing.",
+        "24 builds from the same records cost 0.2 each, even if 23 of them are not published.",
         "Each build used the records, even if its grid was not published.",
         slips={
             0.2: "That is what she meant to spend. All 24 grids were built from the records.",
-            0.6: "Three widths, yes, but eight draws of each.",
-            1.6: "Eight draws, yes, but at three widths.",
+            0.6: "There are three widths, but also eight draws of each.",
+            1.6: "There are eight draws, but also three widths.",
         },
     )
 
@@ -26,7 +26,7 @@ def _scaled(answer: Any, epsilon: float, private: int, public: int) -> Verdict:
     return number(
         answer,
         epsilon * private / public,
-        f"n·ε is {epsilon * private:,.0f} for both.",
+        f"n·ε is {epsilon * private:,.0f} for both cities.",
         "n·ε must be the same for both cities.",
         slips={
             epsilon * public / private: "The quotient is inverted: fewer records need a larger ε.",

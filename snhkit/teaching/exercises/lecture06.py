@@ -13,10 +13,10 @@ def _exponents(answer: Any) -> Verdict:
         answer,
         [40, 1],
         ["by record", "by user"],
-        "Forty records are protected by 40 ε; a person is protected by ε for all trips.",
+        'With unit="record", forty trips are protected by 40 ε; with unit="user", by ε.',
         [
-            'With unit="record" ε hides one trip, and costs of forty trips add up.',
-            "The noise was already increased by max_per_user, so the promise for a person is ε.",
+            'With unit="record", ε hides one trip, and the epsilons of forty trips add up.',
+            'With unit="user", the noise is larger by max_per_user, so ε protects all trips.',
         ],
     )
 
@@ -26,10 +26,10 @@ def _average(answer: Any) -> Verdict:
         answer,
         [2**-0.5, 0.5],
         ["averaged", "one grid"],
-        "A mean of two has half the variance; noise at twice the ε has half the standard error.",
+        "A mean of two grids has half the variance; one grid at 2 ε has half the standard error.",
         [
-            "The variance of the mean of two is half of one variance. The error bar is its root.",
-            "The noise's width is in proportion to 1/ε.",
+            "The variance of the mean of two counts is half of one variance; take the root.",
+            "The standard error of the noise is in proportion to 1/ε.",
         ],
     )
 

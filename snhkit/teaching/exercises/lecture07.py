@@ -12,7 +12,7 @@ def _relative(answer: Any) -> Verdict:
     return number(
         answer,
         0.35,
-        "7 divided by 20, since the truth is below 0.1 % of n.",
+        "The error of 7 is divided by 0.1 % of n, which is 20, since the truth is below that.",
         "What is 0.1 % of 20,000, and is the truth below it?",
         slips={
             7 / 3: "The truth is below 0.1 % of n, so 0.1 % of n is the divisor.",
@@ -26,8 +26,9 @@ def _luck(answer: Any) -> Verdict:
     return number(
         answer,
         0.04,
-        "5 · (1/5)³ = 1/25: one such figure in 25 is luck alone.",
-        "A given method wins at one ε with probability 1/5. At all three? Any of the five?",
+        "5 · (1/5)³ = 1/25: in one of 25 such figures, one method wins everywhere by luck alone.",
+        "A given method wins at one ε with probability 1/5. With what probability does it win at "
+        "all three? And any of the five?",
         slips={
             0.008: "That is the probability for one given method. It could be any of the five.",
             0.2: "That is the probability of winning at one ε.",

@@ -12,9 +12,12 @@ def _memory(answer: Any) -> Verdict:
     return number(
         answer,
         24,
-        "24 bytes a record, a billion times.",
+        "Each of a billion records takes 24 bytes, which makes 24 GB.",
         "Three numbers of 8 bytes for each record.",
-        slips={8: "That is one number a record; there are three.", 3: "Each number has 8 bytes."},
+        slips={
+            8: "That is for one number per record, but there are three.",
+            3: "That is for one byte per number, but each number takes 8 bytes.",
+        },
     )
 
 

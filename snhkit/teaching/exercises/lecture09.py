@@ -18,33 +18,34 @@ def _bound(answer: Any) -> Verdict:
         answer,
         np.log(0.6 / 0.2),
         "ln 3 = 1.1 is the least ε that allows such a quotient.",
-        "The definition bounds the quotient of the two chances by e^ε.",
+        "The definition bounds the quotient of the two probabilities by e^ε.",
         slips={
             3: "3 is the quotient. ε is its logarithm.",
-            0.4: "It is a quotient, not a difference.",
+            0.4: "That is the difference of the probabilities. The definition has their quotient.",
         },
     )
 
 
 def _guilty(answer: Any) -> Verdict:
     if unanswered(answer):
-        return Verdict(None, 'Name the suspects that break their promise, such as {"A", "B"}.')
+        return Verdict(None, 'Name the mechanisms that are not ε-private, such as {"A", "B"}.')
     named = {str(name).strip().upper() for name in answer}
     if not named <= set(FAULTS):
-        return Verdict(False, f"{sorted(named - set(FAULTS))} are not suspects.", "A to E are.")
+        told = f"There are no mechanisms {', '.join(sorted(named - set(FAULTS)))}."
+        return Verdict(False, told, "The mechanisms are A to E.")
     if innocent := sorted(named - _GUILTY):
         return Verdict(
             False,
-            f"{innocent[0]} keeps its promise.",
-            "A bound below the claim proves nothing; only one above the claim does.",
+            f"{innocent[0]} is ε-private.",
+            "Only a lower bound on ε that is above the claimed ε proves a fault.",
         )
     if missing := sorted(_GUILTY - named):
         hint = {
-            "B": "Compare the bounds of all five on the counts 17 and 18.",
-            "C": "Not every pair of neighbours reveals a fault. Try counts of 0 and 1.",
-            "E": "Ask the same question twice. Should the answers differ?",
+            "B": "Compare the bounds of all five mechanisms for the counts 17 and 18.",
+            "C": "Not every pair of neighbours reveals a fault. Try the counts 0 and 1.",
+            "E": "Call the mechanism twice with the same count. Should the answers differ?",
         }[missing[0]]
-        return Verdict(False, f"{len(missing)} more of them break the promise.", hint)
+        return Verdict(False, f"{len(missing)} more of the mechanisms are not ε-private.", hint)
     return Verdict(True, " ".join(f"{name}: {FAULTS[name]}" for name in sorted(_GUILTY)))
 
 
@@ -60,10 +61,13 @@ def _neighbour(answer: Any, counts: Any) -> Verdict:
     if counts[i, j] > 0:
         return Verdict(
             False,
-            f"Cell ({i}, {j}) holds {counts[i, j]} records: it gets noise with or without one.",
-            "Where does one record more change what the function *does*?",
+            f"Cell ({i}, {j}) holds {counts[i, j]} records, so it gets noise with or without one "
+            "more.",
+            "In which cells does one more record decide whether noise is added?",
         )
-    return Verdict(True, "The cell is empty: always 0 without the record, and noise with it.")
+    return Verdict(
+        True, "The cell is empty. Its count is always 0 without the record, and noisy with it."
+    )
 
 
 JUDGES = {"09-bound": _bound, "09-guilty": _guilty, "09-neighbour": _neighbour}

@@ -13,8 +13,11 @@ def _week(answer: Any) -> Verdict:
         answer,
         [0.2, 1.4],
         ["one day of a person", "all seven days of a person"],
-        "A day of a person is in one release. The person is in seven, and costs add up.",
-        ["A user-day is in one of the seven releases only.", "The person is in all seven."],
+        "A day of a person is in one release. The person is in seven, whose epsilons add up.",
+        [
+            "A day of a person is in only one of the seven releases.",
+            "The person is in all seven releases.",
+        ],
     )
 
 
@@ -23,7 +26,7 @@ def _share(answer: Any) -> Verdict:
         answer,
         [1 / 365, 365 * 2**0.5],
         ["ε a day", "noise"],
-        "1/365 a day, and noise of about 516 in each count: a daily map needs crowds.",
+        "ε is 1/365 a day, so the noise of each count has a standard deviation of about 516.",
         ["The days add up to 1.", "The standard deviation is √2/ε, with the ε of one day."],
     )
 
@@ -32,7 +35,7 @@ def _total(answer: Any) -> Verdict:
     return number(
         answer,
         365**0.5,
-        "Variances of 365 noises add up; the root of 365 is 19.1.",
+        "The variances of 365 days add up, and the root of 365 is 19.1.",
         "Add 365 variances, then take the root.",
         slips={365: "That is the factor of the variances. The error is its root."},
     )

@@ -28,7 +28,7 @@ def _local_noise(answer: Any) -> Verdict:
         "Each person adds noise of her own. What is the variance of a sum?",
         slips={
             10_000: "That is the quotient of the variances. Errors are their roots.",
-            1: "The owner adds one noise. Without an owner every person adds her own.",
+            1: "The owner adds noise once. Without an owner, every person adds noise.",
         },
     )
 
@@ -39,7 +39,7 @@ def _council(answer: Any) -> Verdict:
         "C",
         "C says how much may be learned, from which data, and what is not hidden.",
         {
-            "A": "Nothing is absolutely safe, and 'anonymised' was the promise of lecture 0.",
+            "A": "Nothing is absolutely safe, and lecture 0 showed that anonymising does not help.",
             "B": "ε is not the probability of a leak: it bounds what every release reveals.",
             "D": "Facts about crowds are not hidden, and should not be.",
         },
@@ -50,9 +50,9 @@ def _apart(answer: Any) -> Verdict:
     return number(
         answer,
         np.exp(3),
-        "3 km at 1 per km: e³ ≈ 20.",
+        "The factor for 3 km, at an ε of 1 per km, is e³ ≈ 20.",
         "The factor is e to the distance in km times ε per km.",
-        slips={3: "That is the exponent."},
+        slips={3: "That is the exponent. The factor is e to this exponent."},
     )
 
 

@@ -1,4 +1,4 @@
-"""Maps of releases in the cells that each method chose."""
+"""Maps of releases, drawn in each release's own cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def cells_figure(
     window_m: tuple[float, float, float] | None = None,
     invented: Points | None = None,
 ) -> Figure:
-    """Draw maps of releases side by side, each in the method's own cells, on one colour scale.
+    """Draw maps of releases side by side, each in the release's own cells, on one colour scale.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ def cells_figure(
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     window_m : (float, float, float), optional
-        The west edge, the south edge and the width, in metres, of the part to show; by default the
-        region.
+        The west edge, the south edge and the width, in metres, of the square to show; by default,
+        the region.
     invented : Points, optional
-        Records to draw as dots. Dots reveal the records, so draw them for synthetic cities only.
+        Invented records to draw as dots. Dots would reveal private records.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def cells_figure(
     Raises
     ------
     InputError
-        If there is no release, or regions differ.
+        If there is no release, or the releases' regions differ.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class _Cells:
 
 
 def _scale(drawn: list[_Cells]) -> ColourScale:
-    """Return a colour scale whose rounded top is exceeded on 1 % of the area shown."""
+    """Return a colour scale whose top, a rounded density, is exceeded on about 1 % of the area."""
     density = np.concatenate([cells.density for cells in drawn])
     area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
     order = np.argsort(density)
@@ -150,5 +150,5 @@ def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def _inside(xy: NDArray, shown: NDArray) -> NDArray:
-    """Return whether each position lies in the window shown."""
+    """Return the positions that lie in the window shown, shape (k, 2)."""
     return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

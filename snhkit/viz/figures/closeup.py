@@ -1,4 +1,4 @@
-"""Figures of the cells around boxes with their counts as text, to be added up by hand."""
+"""Figures of the cells around boxes with their counts as text, so that readers can add them up."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from snhkit.viz.maps.surface import COLOURS, ColourScale, Surface
 __all__ = ["closeup_figure", "outline"]
 
 _MAX_CELLS = 24  # cells per side; more numbers would be illegible
-_SLACK = 1e-9  # in cell widths; rounding moves an edge by less
+_SLACK = 1e-9  # tolerance in cell widths; rounding errors of edges are smaller
 _LUMA = (0.299, 0.587, 0.114)  # perceived brightness of red, green and blue
 _LINES = ("-", "--", ":", "-.")
 _COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # not on the maps' colour scale
@@ -34,8 +34,8 @@ def closeup_figure(
     boxes : RangeQueries
         Boxes to outline, each in its own colour and line style.
     margin_m : float
-        The least distance from the boxes to the edge of the figure, in metres. The figure shows
-        whole cells.
+        The least distance from the boxes to the edge of the figure, in metres. The figure is
+        enlarged to whole cells.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def _numbers(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:
-    """Write the counts into the cells; raise InputError if there are too many to read."""
+    """Draw the cells with their counts as text; raise InputError for more than 24 per side."""
     grid = surface.grid
     first = np.floor(low / grid.cell_m + _SLACK).astype(int)
     last = np.minimum(np.ceil(high / grid.cell_m - _SLACK).astype(int), grid.m)

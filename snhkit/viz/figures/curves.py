@@ -1,4 +1,4 @@
-"""Figures of released counts and of errors, in the text and background colours of the page."""
+"""Figures of released counts and of errors, and their conversion to SVG in a page's colours."""
 
 import html
 import io
@@ -20,7 +20,7 @@ __all__ = ["against_truth", "count_bars", "error_curves", "need_columns", "theme
 
 _INK = "#010203"  # replaced by the text colour of the page
 _SIZE = (7.2, 3.1)
-_NEAR = 10.0  # records, up to which the scale of counts is linear
+_NEAR = 10.0  # the scale of counts is linear up to this many records, and logarithmic above
 
 
 def count_bars(table: pd.DataFrame) -> Figure:
@@ -29,8 +29,9 @@ def count_bars(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns ``box`` (a number), ``method``, ``count``, ``low`` and ``high`` (the bounds of the
-        count's interval, nan where not known) and, only if it may be shown, ``truth``.
+        Columns ``box`` (a number), ``method``, ``count``, and ``low`` and ``high`` (the bounds of
+        the count's interval, nan if unknown). A column ``truth`` with the true counts is drawn too;
+        the figure is then for the owner of the records only.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def count_bars(table: pd.DataFrame) -> Figure:
         at = np.array([boxes.index(box) for box in rows["box"]]) + (k + 0.5) * step - 0.35
         style = {**styles[name].line, "linestyle": ""}
         counts, low, high = (np.asarray(rows[of], float) for of in ("count", "low", "high"))
-        # An interval is never below 0, but a count can be.
+        # A count can lie outside its interval, since intervals do not reach below 0.
         known = np.nan_to_num(np.maximum([counts - low, high - counts], 0))
         axis.errorbar(at, counts, known, capsize=3, **style)
         axis.plot([], [], label=name, **style)
@@ -138,8 +139,8 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
         Columns ``method``, ``count`` and ``truth``. The figure shows true counts, so it is for the
         owner of the records only.
     top : float, optional
-        The largest true count to show, on linear axes. By default, the axes cover all counts, and
-        are logarithmic above a hundredth of the largest true count.
+        If given, the largest true count to show, on linear axes. By default, the axes cover all
+        counts, and are logarithmic above a hundredth of the largest true count.
 
     Returns
     -------
@@ -166,7 +167,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     linear = top is not None
     top = max(float(np.max(table["truth"])) if top is None else top, 1.0)
-    near = max(top / 100, 1)  # linear below, since noise makes counts negative
+    near = max(top / 100, 1)  # the axes are linear up to this count, since counts can be negative
     ticks = [0, *(10**k for k in range(10) if 2 * near < 10**k <= top)]
     for axis in axes[len(names) :]:
         axis.set_axis_off()
@@ -199,12 +200,12 @@ def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
 
 
 def theme_svg(figure: Figure, label: str) -> str:
-    """Return a figure as SVG without background, with lines and texts in the page's text colour.
+    """Return a figure as SVG without background, with texts and frames in the page's text colour.
 
     Parameters
     ----------
     figure : Figure
-        The figure; its texts, frames and ticks are recoloured.
+        The figure, which is changed: its texts, frames and ticks are recoloured.
     label : str
         The text that screen readers read instead of the figure.
 
@@ -229,7 +230,7 @@ def theme_svg(figure: Figure, label: str) -> str:
 
 
 def _small_and_large(axis: Axes, values: np.ndarray) -> None:
-    """Make the scale of counts linear near 0 and logarithmic beyond, to show small counts."""
+    """Make the vertical scale linear near 0 and logarithmic beyond, so that small counts show."""
     low, high = min(float(values.min()), 0.0), max(float(values.max()), _NEAR)
     axis.set_yscale("symlog", linthresh=_NEAR)
     powers = [10.0**k for k in range(1, 10)]
@@ -243,11 +244,14 @@ def _few(ticks: Sequence[float], most: int = 8) -> list[float]:
 
 
 def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
-    """Raise InputError, naming ``who``, unless a table has rows and all of the columns."""
+    """Raise InputError if a table lacks one of the columns or has no rows.
+
+    ``who`` is the name of the calling function, for the message.
+    """
     if missing := set(columns) - set(table.columns):
         raise InputError(f"{who}: the table lacks the column {', '.join(sorted(missing))}.")
     if table.empty:
-        raise InputError(f"{who}: the table has no rows.")
+        raise InputError(f"{who}: the table has no rows; give at least one.")
 
 
 def _figure() -> tuple[Figure, Axes]:

@@ -1,4 +1,4 @@
-"""Figures of the errors of all methods, with a panel for each size band."""
+"""A figure of the values of methods at several epsilons, such as errors, in one or more panels."""
 
 import numpy as np
 import pandas as pd
@@ -23,22 +23,23 @@ def method_panels(
     panel: str | None = None,
     right: float | None = None,
 ) -> Figure:
-    """Return a figure with a row for each method and a mark for each epsilon.
+    """Return a figure of numbers, with a row for each method and a mark for each epsilon.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``epsilon`` and ``value``. If values were computed from the true
-        records, the figure is for the owner of the records only.
+        Columns ``method``, ``epsilon`` and the column named by ``value``. If its numbers were
+        computed from the true records, the figure is for the owner of the records only.
     value : str
-        The column of the numbers to show. The axis is logarithmic if the numbers are positive and
-        differ by more than half.
+        The column of the numbers to show. The axis is logarithmic if all numbers are positive and
+        the largest is more than 1.5 times the smallest.
     label : str
         The label below the axes: the name of the numbers, with their unit.
     panel : str, optional
-        Column that divides the table into panels, such as the size band; one panel by default.
+        A column whose values, such as size bands, get one panel each; by default, one panel shows
+        the whole table.
     right : float, optional
-        The value of a perfect method, drawn as a line.
+        The value that a method without error would have, drawn as a vertical line.
 
     Returns
     -------

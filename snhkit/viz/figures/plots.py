@@ -37,10 +37,10 @@ def surface_figure(
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default a round number with at most 150 cells per
-        side.
+        Width of the cells shown, in metres; by default, the smallest of 1, 2, 5, 10, ... metres
+        with at most 150 cells per side.
     columns : int
-        Number of maps in a row.
+        The largest number of maps in a row.
 
     Returns
     -------
@@ -147,5 +147,5 @@ def error_bars(table: pd.DataFrame) -> Figure:
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axis.spines[["top", "right"]].set_visible(False)
     axis.margins(y=0.12)
-    figure.legend(frameon=False, loc="outside right upper")  # in a row, long names were cut off
+    figure.legend(frameon=False, loc="outside right upper")  # below the axes, names were cut off
     return figure

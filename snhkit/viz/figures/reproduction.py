@@ -16,12 +16,15 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return a figure of measured values: lines, one panel per data set, or bars by name.
+    """Return a plot of a figure of the paper with the values that were measured.
+
+    The plot has lines, with one panel for each data set. If the positions on the axis have names,
+    the plot has bars instead, with one panel for each position.
 
     Parameters
     ----------
     told : PaperFigure
-        The heading and the axis.
+        The figure, with its heading and axes.
     table : DataFrame
         The points, as ``snhkit.experiment.reproduction.figure`` returns them.
     """
@@ -52,7 +55,10 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
 
 
 def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
-    """Return the style of each line; PGM@ParamSelect has the style of PGM if PGM has no line."""
+    """Return the style of each line of a plot.
+
+    A line such as PGM@ParamSelect has the style of its method, PGM, if no other line has it.
+    """
     lines = [str(line) for line in dict.fromkeys(table["line"])]
     methods = [line.partition("@")[0] for line in lines]
     if len(set(methods)) < len(lines):

@@ -17,8 +17,8 @@ _HATCHES = (
     "", "//", "..", "xx", "\\\\", "++", "oo", "--", "**", "||", "////", "OO", "\\\\\\\\", "...",
     "xxx", "+++", "ooo",
 )  # fmt: skip
-_EPSILON = ", ε = "  # between a title and an epsilon
-_FIRST = ("SNH", "Denoised grid")
+_EPSILON = ", ε = "  # separates the title of a method from an epsilon
+_FIRST = ("SNH", "Denoised grid")  # methods with the first styles
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class MethodStyle:
     Parameters
     ----------
     colour, marker, linestyle, hatch : str
-        Values for matplotlib. Colours repeat after seven methods, and later methods have dashed
-        lines. Markers repeat after fifteen methods, and hatches after seventeen.
+        Values for matplotlib. Colours repeat after seven methods; lines of the eighth and later
+        methods are dashed. Markers repeat after fifteen methods, and hatches after seventeen.
     hollow : bool
-        Whether the marker is drawn as an outline, as for the second and later releases by one
+        Whether the marker is drawn as an outline. This is so for all but the first release by a
         method.
     """
 
@@ -49,7 +49,7 @@ class MethodStyle:
 
     @property
     def bar(self) -> dict[str, Any]:
-        """Keyword arguments of matplotlib for a bar; the hatch tells bars apart without colours."""
+        """Keyword arguments of matplotlib for a bar; hatches distinguish bars without colours."""
         return {"color": self.colour, "hatch": self.hatch}
 
 
@@ -70,14 +70,14 @@ def method_style(title: str) -> dict[str, Any]:
 
 
 def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
-    """Return the style of each method; unknown names get styles that are not in use.
+    """Return the style of each method; other names get styles that no method has.
 
     Parameters
     ----------
     titles : iterable of str
-        Titles of methods in ``METHODS``, which may be followed by ", ε = " and an epsilon, or other
-        names. Releases by the same method have the method's colour and marker; those after the
-        first have hollow markers and different line styles.
+        Titles of methods in ``METHODS``, or other names. A title may be followed by ", ε = " and an
+        epsilon. Releases by one method have the same colour and marker; all but the first have
+        hollow markers and other line styles.
 
     Returns
     -------

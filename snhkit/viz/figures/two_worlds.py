@@ -10,7 +10,7 @@ from snhkit.viz.maps.surface import COLOURS
 
 __all__ = ["two_worlds"]
 
-_IMPOSSIBLE = "possible with one file only: not differentially private"
+_IMPOSSIBLE = "possible with one of the files only: not differentially private"
 
 
 def two_worlds(
@@ -21,12 +21,13 @@ def two_worlds(
     Parameters
     ----------
     answers : array, shape (a,)
-        Possible answers, in increasing order.
+        The a possible answers, in increasing order.
     with_it, without_it : array, shape (a,)
-        Probability of each answer, from the file that holds the record and from the file that
-        does not.
+        The probability of each answer from the file with the record, and from the file without the
+        record.
     epsilon : float
-        The privacy parameter; the band of ratios that epsilon allows is shaded.
+        The privacy parameter. The ratios that epsilon allows, from e^-epsilon to e^epsilon, are
+        shaded.
 
     Returns
     -------
@@ -53,7 +54,10 @@ def two_worlds(
             f"{x.shape}, {p.shape} and {q.shape}."
         )
     if not (np.isfinite([p, q]).all() and (np.stack([p, q]) >= 0).all()):
-        raise InputError("two_worlds: probabilities must be finite and not negative.")
+        raise InputError(
+            "two_worlds: probabilities must be finite and not negative; the least is "
+            f"{np.min([p, q])} and the largest {np.max([p, q])}."
+        )
     if not 0 < epsilon < np.inf:
         raise InputError(f"two_worlds: epsilon must be a positive number, not {epsilon!r}.")
     figure = Figure(figsize=(8, 5.2), layout="constrained")
@@ -82,7 +86,7 @@ def two_worlds(
 
 
 def _draw_ratios(axis: Axes, x: NDArray, p: NDArray, q: NDArray, epsilon: float) -> None:
-    """Draw ratios on a logarithmic scale, with those that are 0 or infinite at its ends."""
+    """Draw the ratios p / q on a logarithmic scale; 0 and infinity are drawn at its ends."""
     seen, both = (p > 0) | (q > 0), (p > 0) & (q > 0)
     log = np.log(p[both] / q[both])
     edge = 1.6 * max(epsilon, np.abs(log).max(initial=0))

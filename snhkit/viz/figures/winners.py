@@ -1,4 +1,4 @@
-"""A coloured table of the method with the least error for each case and box size."""
+"""A coloured table of the method with the smallest error for each case and box size."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,16 +11,17 @@ __all__ = ["winners_figure"]
 
 
 def winners_figure(errors: pd.DataFrame) -> Figure:
-    """Draw a table of the method with the least error for each case and box size.
+    """Draw a table of the method with the smallest error for each case and box size.
 
-    Each field has the name of the method, its error and its colour.
+    The table has a row for each case, such as a city, and a column for each box size. Each field
+    has the name of the method, its error and its colour.
 
     Parameters
     ----------
     errors : DataFrame
-        Mean relative errors (1 is 100 %) with one column for each method (title) and one row for
-        each case and box size; the last level of the index is the box size. The errors are computed
-        from the true records, so the figure is for the owner of the records only.
+        Mean relative errors (1 is 100 %), with one column for each method, by its title. The last
+        level of the row index is the box size; the other levels are the case. The errors are
+        computed from the true records, so the figure is for the owner of the records only.
 
     Returns
     -------
@@ -40,11 +41,14 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
     """
     if errors.empty or errors.index.nlevels < 2:
         raise InputError(
-            "winners_figure: the table must have rows, and an index of at least two levels, "
-            "of which the last is the box size."
+            "winners_figure: the table must have rows, and a row index of at least two levels, "
+            f"of which the last is the box size; there are {len(errors)} rows and "
+            f"{errors.index.nlevels} levels."
         )
     if errors.isna().any(axis=None):
-        raise InputError("winners_figure: the table has missing values.")
+        raise InputError(
+            "winners_figure: the table has missing values; leave out methods or rows with nan."
+        )
     best, who = errors.min(axis=1), errors.idxmin(axis=1)
     styles = method_styles(errors.columns)
     cases = list(dict.fromkeys(key[:-1] for key in errors.index))

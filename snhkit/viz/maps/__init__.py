@@ -1,4 +1,4 @@
-"""Folium maps of releases and districts, and the surfaces that maps and figures draw."""
+"""Folium maps of releases and districts, and the surfaces (grids of counts) that they draw."""
 
 from snhkit.viz.maps.districts import district_map
 from snhkit.viz.maps.maps import base_map, compare_map, folium_of

@@ -1,4 +1,4 @@
-"""Outlines of the cells that a method chose, for a map."""
+"""Outlines of a release's own cells, for a map."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,10 @@ _UNIT = 1e-6  # degrees, at most 11 cm
 
 
 def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
-    """Return the outlines of a release's own cells, ready for JSON, and a note on their number.
+    """Return the outlines of a release's own cells, as JSON values, and a note on their number.
 
-    Each cell is drawn as the box in degrees through the midpoints of the cell's edges.
+    The outline of a cell is the box in degrees whose sides pass through the midpoints of the cell's
+    edges.
 
     Parameters
     ----------
@@ -29,10 +30,11 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     Returns
     -------
     outlines : dict or None
-        ``corners`` lists south, west, north and east of each cell in turn, in multiples of
-        ``unit`` degrees from ``origin``. None if there are too many cells to draw.
+        ``corners`` lists the south, west, north and east side of one cell after another, in
+        multiples of ``unit`` degrees from ``origin`` (south, west). None if the cells are
+        districts, or if there are more than 60,000.
     note : str
-        The number of cells.
+        The number of cells, in words for the reader of the map.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     (400, '100 equal cells of 1,243 m')
     """
     if isinstance(release.model, PolygonModel):
-        return None, f"{len(release.model.partition):,} districts, shown as polygons elsewhere"
+        return None, f"{len(release.model.partition):,} districts, which are not outlined as cells"
     cells = release.model.cells()
     if isinstance(cells, Grid):
         count, note = cells.m**2, f"{cells.m**2:,} equal cells of {cells.cell_m:,.0f} m"

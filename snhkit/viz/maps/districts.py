@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Districts", "district_map", "district_overlay", "read_districts"]
 
 _UNIT = "records per km²"
-_WHOLE = 0.999  # a larger share counts as the whole area, since projections change areas slightly
-_FINEST = 4_000  # borders are simplified to the region's side over this number, below a pixel
+_WHOLE = 0.999  # a larger share is taken as the whole area, since projections change areas slightly
+_FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, less than a pixel
 
 
 class _Districts(MacroElement):
@@ -60,17 +60,17 @@ def district_map(
     """Return a map of districts, or other polygons, coloured by their released counts.
 
     The colour shows the count divided by the area, so that a large district does not look crowded
-    because of its size.
+    only because of its size.
 
     Parameters
     ----------
     release : Release
-        The release that counts the districts; this costs no privacy.
+        The release that counts the districts; counting costs no epsilon.
     districts : GeoDataFrame or GeoSeries
         Polygons in any CRS, such as districts or H3 cells. The part of a polygon outside the
         region is not counted and has no colour.
     label : hashable, optional
-        The column with the districts' names; by default the index names them.
+        The column with the districts' names; by default, the index values are the names.
     m : folium.Map, optional
         An existing map to which the districts are added; the map's view does not change.
     tiles, attr : str or folium.TileLayer, optional
@@ -84,8 +84,8 @@ def district_map(
     Raises
     ------
     InputError
-        If there is no such column, the frame has no CRS, a shape is not a valid polygon, ``m`` is
-        not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
+        If there is no column ``label``, the frame has no CRS, a shape is not a valid polygon, ``m``
+        is not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def district_overlay(
     *,
     label: Hashable | None = None,
 ) -> dict[str, Any]:
-    """Return coloured districts as a layer of ``DrawMap.layers``, ready for JSON.
+    """Return coloured districts as a layer of ``DrawMap.layers``, made of JSON values.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def district_overlay(
     Returns
     -------
     dict
-        ``districts`` (GeoJSON in degrees) and ``legend``.
+        ``districts`` (GeoJSON in degrees) and ``legend``, the content of the legend.
     """
     shapes = Districts.of(release.region, districts, label)
     counts, bounds = shapes.answers(release)
@@ -134,15 +134,16 @@ class Districts:
     Parameters
     ----------
     frame : GeoDataFrame or GeoSeries
-        The polygons in their original form, q rows.
+        The q polygons in their original form.
     names : list of str, length q
         The names of the polygons.
     shapes : array of shapely geometries, shape (q,)
-        The polygons in the region's metres, clipped approximately to the region.
+        The polygons in metres from the region's lower-left corner, clipped approximately to the
+        region.
     area_m2 : ndarray, shape (q,)
-        Area of the part inside the region, in square metres.
+        The area of each polygon's part inside the region, in square metres.
     share : ndarray, shape (q,)
-        The part inside the region as a share of the whole area, from 0 to 1.
+        The area inside the region, divided by the whole area; from 0 to 1.
     drawn : list of dict, length q
         GeoJSON geometries in degrees: the part of a polygon inside the region, or the whole
         polygon if no part is inside.
@@ -162,7 +163,7 @@ class Districts:
         frame: "gpd.GeoDataFrame | gpd.GeoSeries",
         label: Hashable | None = None,
     ) -> "Districts":
-        """Return a frame's polygons clipped to a region, named by the column ``label``."""
+        """Return a frame's polygons clipped to a region, with names from the column ``label``."""
         names = _names(frame, label)
         shapes = polygons_in(region, frame)
         inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
@@ -175,7 +176,7 @@ class Districts:
     def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return a release's counts, shape (q,), and 90 % intervals, shape (q, 2), in records."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OutsideWarning)  # the map shows these parts
+            warnings.simplefilter("ignore", OutsideWarning)  # tooltips mention parts outside
             return release.answer(self.frame), release.interval(self.frame)
 
     def map(self, release: "Release", m: folium.Map | None = None) -> folium.Map:
@@ -197,18 +198,18 @@ class Districts:
 
     @property
     def titles(self) -> list[str]:
-        """The names of the polygons, with a note if a part or all of a polygon is not counted."""
+        """The names of the polygons, with a note if a polygon is partly or wholly outside."""
         said = np.select(
             [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
         )
         return [name + word for name, word in zip(self.names, said, strict=True)]
 
     def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Return records per km² for counts, shape (q,); nan for polygons outside the region."""
+        """Return counts per km² inside the region, shape (q,); nan for polygons outside."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
 
     def scale(self, counts: Iterable[NDArray]) -> ColourScale:
-        """Return one colour scale for the counts, each of shape (q,), of all releases compared."""
+        """Return one colour scale for several releases, given the counts, shape (q,), of each."""
         densities = [self.density(each) for each in counts]
         known = [density[self.area_m2 > 0].max(initial=0.01) for density in densities]
         return ColourScale.up_to(max(known, default=1.0), _UNIT)
@@ -216,14 +217,14 @@ class Districts:
     def overlay(
         self, counts: NDArray, bounds: NDArray, scale: ColourScale, title: str
     ) -> dict[str, Any]:
-        """Return the layer that ``district_overlay`` describes.
+        """Return the coloured polygons as a layer, as ``district_overlay`` does.
 
         Parameters
         ----------
         counts : ndarray, shape (q,)
             Released counts of the polygons.
         bounds : ndarray, shape (q, 2)
-            Lower and upper bounds of their 90 % intervals, nan where not known.
+            Lower and upper bounds of their 90 % intervals, nan if unknown.
         scale : ColourScale
             The colours of records per km².
         title : str
@@ -241,7 +242,7 @@ class Districts:
         return {"districts": self._features(colour, lines), "legend": scale.legend(title)}
 
     def outlines(self) -> dict[str, Any]:
-        """Return the polygons without counts as a layer of ``DrawMap.layers``, ready for JSON."""
+        """Return the polygons without counts as a layer of ``DrawMap.layers``."""
 
         def lines(k: int) -> list[str]:
             return [] if self.share[k] > 0 else ["outside the region: not counted"]
@@ -251,7 +252,10 @@ class Districts:
     def _features(
         self, colour: Callable[[int], str | None], lines: Callable[[int], list[str]]
     ) -> dict[str, Any]:
-        """Return GeoJSON whose tooltips have the polygon's name above ``lines``."""
+        """Return the polygons as GeoJSON, each with a colour and the lines of a tooltip.
+
+        A tooltip has the name of the polygon above the result of ``lines``.
+        """
         features = [
             {
                 "type": "Feature",
@@ -278,7 +282,9 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
     found = [i for i, name in enumerate(columns) if name == label]
     if len(found) != 1:
         there = f"{len(found)} columns are called" if found else "there is no column"
-        raise InputError(f"{there} {label!r}; there are {', '.join(map(str, columns))}.")
+        raise InputError(
+            f"label: {there} {label!r}; the columns are {', '.join(map(str, columns))}."
+        )
     return [str(name) for name in districts.iloc[:, found[0]]]
 
 
@@ -288,12 +294,12 @@ def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[
         return ["outside the region: not counted"]
     known = [] if np.isnan(bounds).any() else ["90 % interval: {:,.1f} to {:,.1f}".format(*bounds)]
     lines = [f"{count + 0:,.1f} records", *known, f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
-    part = [] if share >= _WHOLE else [f"{share:.0%} of its area lies in the region and is counted"]
+    part = [] if share >= _WHOLE else [f"{share:.0%} of the area lies in the region and is counted"]
     return lines + part
 
 
 def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
-    """Return shapes in the region's metres as GeoJSON geometries in degrees."""
+    """Return shapes in metres of the region as GeoJSON texts in degrees, with simpler borders."""
 
     def degrees(xy: NDArray[np.float64]) -> NDArray[np.float64]:
         lat, lon = region.to_latlon(xy)
@@ -317,4 +323,7 @@ def read_districts(path: "str | os.PathLike[str]") -> "gpd.GeoDataFrame":
     try:
         return reader(path)
     except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path}: cannot be read as polygons ({type(error).__name__}).") from None
+        raise InputError(
+            f"{path}: the file cannot be read as polygons ({type(error).__name__}); give a "
+            ".geojson, .gpkg or .parquet file."
+        ) from None

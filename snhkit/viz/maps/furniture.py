@@ -1,4 +1,4 @@
-"""The parts that every map has: land, a graticule and a legend, with styles and functions."""
+"""The parts of every map: land, a graticule (lines of latitude and longitude) and a legend."""
 
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,15 @@ _HERE = Path(__file__).parent
 
 
 class Furniture(MacroElement):
-    """Land, graticule and legend of a map, and the styles and functions that its page needs.
+    """Land, graticule and legend of a map, with the styles and JavaScript that they need.
 
     Parameters
     ----------
     bounds : list, optional
-        South-west and north-east corner of the first view, in degrees.
+        South-west and north-east corner of the first view, [[lat, lon], [lat, lon]] in degrees.
+        Without bounds, the view of the map does not change.
     land : dict, optional
-        The land, from ``snhkit.viz.maps.land.land``.
+        The land, from ``snhkit.viz.maps.land.land``; by default, no land is drawn.
     """
 
     _template = Template(
@@ -44,7 +45,7 @@ class Furniture(MacroElement):
         self.bounds, self.land = bounds, land
 
     def render(self, **kwargs: Any) -> None:
-        """Add the calls for this map to the page, and the styles and functions once per page."""
+        """Add the scripts of this map to the page, and styles and functions once per page."""
         figure: Any = self.get_root()
         css = (_HERE / "furniture.css").read_text(encoding="utf-8")
         js = (_HERE / "furniture.js").read_text(encoding="utf-8")
@@ -55,12 +56,12 @@ class Furniture(MacroElement):
 
 
 class LegendOfLayer(MacroElement):
-    """A part of a map that shows the legend of the chosen base layer.
+    """A part of a map that shows the legend of the layer that is chosen by its radio button.
 
     Parameters
     ----------
     legends : list of dict
-        The name of each layer and its legend.
+        For each layer, its ``name`` and its ``legend``, as ``ColourScale.legend`` returns it.
     """
 
     _template = Template(

@@ -1,9 +1,9 @@
 """Coastlines, borders and place names around a region, from data inside the package.
 
-The data are in the public domain: county borders around the paper's twelve cities are the US Census
-Bureau's cartographic boundaries of 2016 (1:500,000), countries and places are Natural Earth's (4.1,
-1:50,000,000). ``docs/land.py`` makes the files. Outside the twelve cities, errors of coastlines may
-be kilometres.
+The data are in the public domain. County borders around the paper's twelve cities are the US Census
+Bureau's cartographic boundaries of 2016 (1:500,000). Countries and places are from Natural Earth
+4.1 (1:50,000,000). ``docs/land.py`` makes the files. Outside the twelve cities, coastlines may be
+wrong by kilometres.
 """
 
 import json
@@ -28,7 +28,7 @@ _SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural
 
 @lru_cache(maxsize=16)
 def land(region: Region) -> dict[str, Any]:
-    """Return the land around a region, ready for JSON.
+    """Return the land around a region, as JSON values.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def land(region: Region) -> dict[str, Any]:
     -------
     dict
         ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
-        longitude, name, kind], where the kind is "place" or "area") and ``source``.
+        longitude, name, kind], where the kind is "place" or "area") and ``source``, an attribution.
 
     Examples
     --------

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["base_map", "compare_map", "embeds_everything", "folium_of", "stamp", "to_html"]
 
 BOX_STYLE = {
-    "color": "#ffffff",  # with a dark halo from the style sheet, to be visible on any colour
+    "color": "#ffffff",  # the style sheet adds a dark halo, so boxes are visible on any colour
     "opacity": 1,
     "weight": 2,
     "fillOpacity": 0,
     "className": "snhkit-box",
 }
-# First in the page, this policy makes the browser refuse every request to the network.
+# At the start of a page, this policy makes the browser refuse every request to the network.
 _CSP = (
     "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; img-src data: blob:; "
     "font-src data:; style-src 'unsafe-inline' data:; script-src 'unsafe-inline' data:\">"
@@ -46,10 +46,10 @@ def base_map(
 ) -> folium.Map:
     """Return a map of a region: its outline, coasts and borders, a graticule and a scale.
 
-    By default, the map loads no background from the network; coasts, borders and names are coarse
-    (see ``snhkit.viz.maps.land``). With ``folium-offline`` installed (the extra ``offline``), the
-    page contains all its scripts and styles; otherwise a browser loads Leaflet from the network
-    when it shows the map.
+    By default, the map loads no background from the network, and shows coarse coasts, borders and
+    names (see ``snhkit.viz.maps.land``). If ``folium-offline`` is installed (the extra
+    ``offline``), the page contains all its scripts and styles. Otherwise, the browser that shows
+    the map loads Leaflet, the map library, from the network.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def base_map(
         change.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``folium.Map``: the name of a tile set, or the address
-        of a tile server with the attribution that the server asks for. The tile server learns which
-        part of the world is shown.
+        of a tile server together with the attribution that the server requires. The tile server
+        receives requests from which the part of the world that is shown follows.
 
     Returns
     -------
@@ -84,7 +84,9 @@ def base_map(
     if m is None:
         m, bounds = _new_map(region, tiles, attr), [[south, west], [north, east]]
     elif tiles is not None or attr is not None:
-        raise InputError("tiles and attr apply to a new map only; leave them out with m=....")
+        raise InputError(
+            "tiles and attr set the background of a new map; leave them out if you give m."
+        )
     else:
         bounds = None
     module = folium_of(m)
@@ -116,14 +118,14 @@ def compare_map(
     releases : mapping of str to Release
         At least one release, by the name to show; all of one region.
     boxes : RangeQueries, optional
-        Boxes to draw; a tooltip shows the count of every release. Boxes that were placed around
-        private records reveal where the records are, so show such a map to the owner of the records
-        only.
+        Boxes to draw, each with a tooltip that shows the count of every release. Boxes that were
+        placed around private records reveal where the records are, so such a map is for the owner
+        of the records only.
     m : folium.Map, optional
         An existing map to which the layers are added; the map's view does not change.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default a round number with at most 150 cells per
-        side.
+        Width of the cells shown, in metres; by default, the smallest of 1, 2, 5, 10, ... metres
+        with at most 150 cells per side.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
 
@@ -199,9 +201,9 @@ def to_html(fmap: folium.Map) -> str:
     """
     if not embeds_everything(fmap):
         raise SnhkitError(
-            "This map loads parts from the network, so it cannot be saved as one "
-            "self-contained page; install folium-offline (pip install "
-            "'snhkit[offline]') and use no tiles."
+            "This map loads parts from the network, so the map cannot be saved as one "
+            "self-contained page. Install folium-offline (pip install 'snhkit[offline]'), and make "
+            "the map without tiles."
         )
     root = fmap.get_root()
     root.header.add_child(Element(_CSP), name="csp", index=0)  # type: ignore[attr-defined]
@@ -209,7 +211,7 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Return whether a map, made by ``folium-offline`` without tiles, needs no network.
+    """Return whether a map needs no network: made by ``folium-offline`` and without tiles.
 
     Parameters
     ----------
@@ -249,7 +251,7 @@ def folium_of(fmap: folium.Map) -> ModuleType:
 
 
 def stamp(release: "Release") -> str:
-    """Return a line on epsilon, the unit of privacy and today's date, for a map's legend."""
+    """Return a line for a map's legend: epsilon, the unit of privacy and today's date."""
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
 
@@ -267,7 +269,7 @@ def _new_map(region: Region, tiles: str | folium.TileLayer | None, attr: str | N
         font_size="12px",
         zoom_snap=1 if tiles else 0.1,
     )
-    # Only Leaflet is loaded; popups and icons would need jQuery and Bootstrap, about a megabyte.
+    # Only Leaflet is kept. jQuery and Bootstrap, about a megabyte, would be needed for popups.
     fmap.default_js = [asset for asset in fmap.default_js if asset[0] == "leaflet"]
     fmap.default_css = [asset for asset in fmap.default_css if asset[0] == "leaflet_css"]
     return fmap
@@ -284,20 +286,28 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
 
 
 def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
-    """Raise InputError if a layer already has a release's name; else hide earlier layers."""
+    """Hide the surfaces that a map shows, so that a new one can be shown.
+
+    If a layer of the map already has the name of a release, InputError is raised instead.
+    """
     folium_of(m)
     layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
     taken = {layer.layer_name for layer in layers}
     for name in releases:
         if html.escape(name) in taken:
-            raise InputError(f"m has a layer called {name!r} already; use another name.")
+            raise InputError(
+                f"the map m already has a layer called {name!r}; give the release another name."
+            )
     for layer in layers:
         if type(layer).__name__ == "ImageOverlay" and not layer.overlay:
             layer.show = False
 
 
 def _control_last(module: ModuleType, m: folium.Map) -> None:
-    """Add the layer control, or move it to the end, since its script names all earlier layers."""
+    """Add the layer control at the end of a map, or move it there.
+
+    The script of the control refers to all layers, so they must come first.
+    """
     for name, child in m._children.items():
         if type(child).__name__ == "LayerControl":
             m._children.move_to_end(name)

@@ -1,4 +1,4 @@
-"""Released counts of equal cells, and their colours on one scale for all releases compared."""
+"""Released counts of equal cells, and a colour scale that all compared releases share."""
 
 import base64
 import io
@@ -25,13 +25,13 @@ __all__ = ["COLOURS", "UNIT", "ColourScale", "Surface", "display_cell_m", "surfa
 
 UNIT = "records per hectare"
 
-# The colours of Okabe and Ito (2008), which differ for every kind of colour vision.
+# The colours of Okabe and Ito (2008), which can be told apart with every kind of colour vision.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 _CELLS_A_SIDE = 150
 _PIXELS_A_CELL, _MAX_PIXELS = 5, 1300  # pixels per side of a cell, and of a picture
-_KNOTS = 64
-_SPECK_M = 0.01  # side of a box that lies in one cell
+_KNOTS = 64  # per side, the map projection is computed at 65 points and interpolated in between
+_SPECK_M = 0.01  # side of a box that is small enough to lie in one cell of a release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,9 +63,10 @@ class Surface:
 
     @classmethod
     def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts of a release or a model for equal cells.
+        """Return the counts of equal cells by a release or a model.
 
-        The cells are the same for all methods, so that surfaces can be compared.
+        With the same ``cell_m``, the cells do not depend on the method, so surfaces can be
+        compared.
 
         Parameters
         ----------
@@ -82,11 +83,12 @@ class Surface:
 
     @classmethod
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts to draw: as ``of`` does, but with sharp edges between coarse cells.
+        """Return counts for a drawing in which the release's own cells have sharp edges.
 
-        If the release's own cells are equal and wider than the cells of the surface, each cell of
-        the surface gets the density of the release's cell at its centre. With ``of``, a cell across
-        an edge of the release's cells would have a mixed colour.
+        If the release's own cells are equal and wider than those of the surface, each cell of the
+        surface gets the density of the release's cell at its centre. In all other cases, the result
+        is that of ``of``, in which a cell across an edge of two of the release's cells would get a
+        mean of both densities.
 
         Parameters
         ----------
@@ -111,7 +113,7 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """Return the smallest of 1, 2, 5, 10, 20 ... metres with at most ``most`` cells per side.
+    """Return the smallest width of 1, 2, 5, 10, 20, ... m with at most ``most`` cells per side.
 
     Examples
     --------
@@ -123,16 +125,16 @@ def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
 
 @dataclass(frozen=True)
 class ColourScale:
-    """A colour scale for densities: viridis over the square root, from 0 to ``top``.
+    """A colour scale for densities from 0 to ``top``: the colormap viridis over square roots.
 
-    The square root keeps sparse streets visible next to a dense centre. The brightness of viridis
-    increases evenly, so the scale can be read with every kind of colour vision, and in grey.
-    Negative densities, which are caused by noise, have the colour of 0.
+    With square roots, sparse streets remain visible next to a dense centre. The brightness of
+    viridis increases evenly, so the scale can be read with every kind of colour vision, and in
+    grey. Negative densities, which noise causes, have the colour of 0.
 
     Parameters
     ----------
     top : float
-        The density with the brightest colour; larger densities have the same colour.
+        The density with the brightest colour, which larger densities have too.
     unit : str
         Unit of the densities.
 
@@ -151,14 +153,14 @@ class ColourScale:
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
-        """Return one scale for all surfaces; 0.3 % of the cells exceed its rounded top."""
+        """Return one scale for all surfaces; about 0.3 % of the cells exceed its round top."""
         values = [s.density.ravel() for s in surfaces]
         high = float(np.quantile(np.concatenate(values), 0.997)) if values else 1.0
         return cls.up_to(max(high, 1.0))
 
     @classmethod
     def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
-        """Return the smallest scale with a round top that is at least ``density`` > 0."""
+        """Return the scale with the smallest round top that is at least ``density``, above 0."""
         return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
 
     @property
@@ -173,11 +175,11 @@ class ColourScale:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Densities at the first, the middle and the last colour."""
+        """The densities that have the first, the middle and the last colour."""
         return (0.0, self.top / 4, self.top)
 
     def levels(self, density: NDArray) -> NDArray[np.uint8]:
-        """Return the row of ``palette`` for each density, from 1 to 255, in the same shape."""
+        """Return for each density the row of ``palette`` with its colour, from 1 to 255."""
         return (1 + np.rint(254 * self.norm(density).filled(0))).astype(np.uint8)
 
     @property
@@ -187,7 +189,7 @@ class ColourScale:
         return np.concatenate([np.zeros((1, 3), np.uint8), colours])
 
     def legend(self, title: str) -> dict[str, Any]:
-        """Return the content of a map's legend, ready for JSON."""
+        """Return the content of a map's legend as JSON values."""
         low, middle, high = (f"{tick:g}" for tick in self.ticks)
         steps = self.cmap(np.linspace(0, 1, 16), bytes=True)[:, :3]
         return {
@@ -199,7 +201,7 @@ class ColourScale:
 
 
 def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
-    """Return a picture of a surface for a Web Mercator map, ready for JSON.
+    """Return a picture of a surface for a map in Web Mercator projection, as JSON values.
 
     Each pixel shows the cell that contains the pixel's centre; pixels outside the region are
     transparent.
@@ -209,15 +211,15 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
     surface : Surface
         The surface to draw.
     scale : ColourScale
-        Colours of its densities.
+        The colours of the densities.
     title : str
-        Title of the legend.
+        The title of the legend.
 
     Returns
     -------
     dict
         ``image`` (a PNG as a data URL), ``bounds`` ([south, west, north, east] in degrees),
-        ``alt`` and ``legend``.
+        ``alt`` (a text for screen readers) and ``legend``.
     """
     grid = surface.grid
     a_cell = max(1, min(_PIXELS_A_CELL, _MAX_PIXELS // grid.m))
@@ -241,10 +243,10 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
 def _cell_of_pixel(
     grid: Grid, pixels: int
 ) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
-    """Return the flat index of each pixel's cell, shape (pixels, pixels), and the bounds.
+    """Return the index of each pixel's cell, shape (pixels, pixels), and the region's bounds.
 
-    Rows run from north to south in even steps of Web Mercator's y, not of latitude. The index is
-    -1 outside the region.
+    The index of cell (i, j) is i * m + j, and -1 outside the region. Rows run from north to south
+    in equal steps of Web Mercator's y coordinate, which are not equal steps of latitude.
     """
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))
@@ -264,6 +266,6 @@ def _cell_of_pixel(
 
 
 def _nice(least: float, steps: tuple[int, ...]) -> float:
-    """Return the smallest step times a power of ten that is at least ``least``."""
+    """Return the smallest product of a step and a power of ten that is at least ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(step * power for step in steps if step * power >= least * (1 - 1e-12))

@@ -1,4 +1,4 @@
-"""An HTML page of the answers of releases to boxes, which shows released values only."""
+"""An HTML page of the counts of boxes by releases, which shows released values only."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def answers_html(
     about: str,
     code: str = "",
 ) -> str:
-    """Return an HTML page with answers, a map, the cards of releases, the ledger and the code.
+    """Return an HTML page with counts of boxes, a map, the releases' cards, the ledger and code.
 
     The page needs no other files.
 
@@ -47,7 +47,7 @@ def answers_html(
     title, about : str
         The page's heading, and a sentence on the origin of the records.
     code : str
-        A program that makes the same releases and answers the same boxes.
+        Python code that makes such releases and answers the same boxes; left out if empty.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def answers_html(
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
-    """Return the table of the counts of boxes by each release."""
+    """Return the table of the counts of boxes by each release, and a note on their intervals."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [

@@ -1,4 +1,4 @@
-"""The parts of an HTML report that needs no network, which are filled in from templates."""
+"""The parts of an HTML report, made from templates; the report needs no network."""
 
 import base64
 import io
@@ -56,12 +56,12 @@ def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) 
 
 
 def section(heading: str, *contents: Markup) -> Markup:
-    """Return contents under a heading of the second level."""
+    """Return contents as a section of a page, under a heading of the second level."""
     return _part("section", heading, contents)
 
 
 def titled(heading: str, contents: Markup) -> Markup:
-    """Return contents under a heading of the third level."""
+    """Return contents under a heading of the third level, for a part of a section."""
     return _part("titled", heading, contents)
 
 
@@ -98,7 +98,7 @@ def table(
     Parameters
     ----------
     columns : sequence of str
-        Headings.
+        The headings of the columns.
     rows : iterable of sequences
         The cells of each row, in the order of the columns.
     groups : sequence of (str, int), optional
@@ -115,8 +115,8 @@ def table(
 def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
     """Return a map of the released counts with a layer for each release.
 
-    If the extra ``offline`` is not installed, the parts of a map cannot be embedded, and a picture
-    replaces the map.
+    Without the extra ``offline``, a map cannot be embedded in a page, so a picture of the released
+    counts is returned instead.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
     """
     fmap = compare_map(releases, boxes)
     if not embeds_everything(fmap):
-        # folium alone would load its parts from the network each time the page is opened
+        # folium alone would load its parts from the network whenever the page is opened.
         return picture(surface_figure(releases), "Released counts, one colour scale for all.")
     return map_page(fmap)
 
@@ -141,7 +141,7 @@ def map_page(fmap: folium.Map) -> Markup:
         A map of ``snhkit.viz.maps``.
     """
     if not embeds_everything(fmap):
-        return paragraph("The map is left out: it needs the extra offline (folium-offline).")
+        return paragraph("The map is left out: pip install 'snhkit[offline]' to include it.")
     return _part("map", to_html(fmap))
 
 
@@ -154,7 +154,7 @@ def picture(figure: Figure, caption: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """Return the templates; every value that is not ``Markup`` is escaped."""
+    """Return the templates of pages, which escape every value that is not ``Markup``."""
     return Environment(
         loader=PackageLoader("snhkit.viz.reports"),
         autoescape=True,
@@ -165,6 +165,6 @@ def _environment() -> Environment:
 
 
 def _part(name: str, *values: Any) -> Markup:
-    """Return the HTML that a macro of the templates makes from values."""
+    """Return the HTML that the template macro of a given name makes from values."""
     module = _environment().get_template("parts.html.j2").module
     return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values

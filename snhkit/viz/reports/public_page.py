@@ -1,4 +1,4 @@
-"""One HTML page of a release that may be published: map, counts of districts, and its card."""
+"""An HTML page of a release that may be published: a map, counts of districts, and the card."""
 
 from typing import TYPE_CHECKING
 
@@ -21,38 +21,38 @@ _LEVEL = "90 %"
 _HOW_TO_READ = (
     "Noise was added to every count, so that nobody can tell whether {unit} is among the records. "
     "Counts are estimates: they can be too large, too small, or below zero where nobody was. "
-    "Epsilon, {epsilon}, says how strong the protection is; the smaller, the stronger."
+    "Epsilon, {epsilon}, measures how strong the protection is: the smaller, the stronger."
 )
 _INTERVAL = (
-    f"The interval holds the true count in about {_LEVEL} of cases. The interval allows for the "
-    "noise and for records that lie unevenly inside cells; it is an estimate from public cities, "
-    "not a promise. Where the interval reaches to 0 the count does not show that anybody was "
-    "there, and no number is given."
+    f"The interval contains the true count in about {_LEVEL} of cases. The interval allows for the "
+    "noise and for records that are spread unevenly inside cells. It is an estimate from public "
+    "cities, not a guarantee. If the interval reaches down to 0, the count does not show that "
+    "anybody was there, and no number is given."
 )
-_NO_INTERVAL = "Small counts may be nothing but noise."
+_NO_INTERVAL = "Small counts may be noise only."
 _NOT_MEASURED = (
     "The errors of the counts were not measured, since measuring them would reveal something about "
     "the records. Nothing on this page was computed from the records, except what the card lists "
-    "as paid for. Who is missing from the records, and why, was not measured either: counts are of "
-    "records, not of people, and say nothing about places or times outside the file."
+    "as paid for. Who is missing from the records, and why, was not measured either. Counts are "
+    "numbers of records, not of people, and do not cover places or times outside the file."
 )
 
 
 def public_html(
     release: "Release", districts: Districts | None = None, *, title: str, about: str = ""
 ) -> str:
-    """Return a release as one self-contained page that may be published.
+    """Return a page on a release that may be published, as HTML that needs no other files.
 
     Parameters
     ----------
     release : Release
-        The release; the function reads nothing else that depends on records.
+        The release. Nothing else that depends on private records is shown.
     districts : Districts, optional
         Polygons to list with their counts and intervals.
     title : str
         The page's heading.
     about : str
-        A sentence on the origin of the records, in its publisher's words.
+        A sentence on the origin of the records, by whoever publishes the page.
 
     Returns
     -------
@@ -62,8 +62,8 @@ def public_html(
     Raises
     ------
     InputError
-        If the release must not be published, because its noise came from a seed or it is a
-        demonstration.
+        If the release must not be published, because its noise came from a seed, or because its
+        method is a demonstration.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def public_html(
 
 
 def _districts(release: "Release", districts: Districts) -> list[Markup]:
-    """Return the map and the table of districts, and a sentence on their intervals."""
+    """Return the map and the table of districts, and a paragraph on their intervals."""
     counts, bounds = districts.answers(release)
     rows = [
         [label, _density(density, share), *_told(count, interval, share)]
@@ -123,7 +123,7 @@ def _density(density: float, share: float) -> str:
 
 
 def _told(count: float, interval: NDArray[np.float64], share: float) -> tuple[str, str]:
-    """Return the count and its interval; no number where the interval reaches to 0."""
+    """Return the texts of a count and its interval; no count if the interval reaches down to 0."""
     if share <= 0:
         return "not counted", ""
     low, high = interval

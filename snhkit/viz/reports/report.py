@@ -21,17 +21,17 @@ _MEASURE = (
 )
 _AROUND = (
     "Mean relative error of squares centred on records, by the length of their sides. Most such "
-    "squares are crowded."
+    "squares hold many records."
 )
 _ANYWHERE = (
     "Mean absolute error, in records, of squares of the same sizes placed uniformly in the region. "
-    "Most such squares hold few records or none, and a method that moves records to empty land "
-    "errs here."
+    "Most such squares hold few records or none, so errors here show whether a method places "
+    "records on empty land."
 )
 _ADDS_UP = (
     "The sum of the answers to all tiles of 100 m, divided by the number of records. The tiles "
-    "cover the region without overlapping, so 1 is right up to noise. Small answers of a method "
-    "far from 1 must not be summed into larger areas."
+    "cover the region without overlapping, so the right value is 1, up to noise. If the value of a "
+    "method is far from 1, do not add up its answers to small boxes."
 )
 _NO_BAND = "The region is smaller than the squares of every size band."
 
@@ -39,8 +39,8 @@ _NO_BAND = "The region is smaller than the squares of every size band."
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     """Return an HTML page of a comparison: tables, plots, a map and the ledger.
 
-    The page needs no other files. A warning at the top of the page says that the page is for the
-    owner only.
+    The page needs no other files. A warning at the top states that the page is for the owner of the
+    records only.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     title : str
         The page's heading.
     about : str
-        A sentence on where the records come from.
+        A sentence on the origin of the records.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The tables of a comparison as text, for an HTML page and for a terminal of 80 columns."""
+"""The tables of a comparison, as HTML and as text for a terminal of 80 columns."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,12 +13,12 @@ __all__ = ["errors_html", "sizes_html", "table_for_people", "terminal_tables"]
 
 
 def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a comparison as text, with units in the headings.
+    """Return a table of a comparison with numbers as text, and with units in the headings.
 
     Parameters
     ----------
     table : DataFrame
-        ``Comparison.table``.
+        The ``table`` of a ``Comparison``.
     """
     return pd.DataFrame(
         {
@@ -42,7 +42,11 @@ def errors_html(comparison: Comparison) -> Markup:
 
 
 def sizes_html(comparison: Comparison) -> Markup:
-    """Return a comparison's errors as an HTML table with one column for each band of sizes."""
+    """Return the errors of a comparison by size band as an HTML table.
+
+    The table has one row for each release. For each band, there is a column of relative errors
+    around records, and a column of errors anywhere.
+    """
     sizes = list(dict.fromkeys(comparison.sizes["size"]))
     groups = [
         ("", 2),
@@ -116,7 +120,10 @@ def _heads(comparison: Comparison) -> list[list[str]]:
 
 
 def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
-    """Return a column of the table by size band, as texts with one row for each release."""
+    """Return one error of each release in each size band as text: one row for each release.
+
+    ``value`` is a column of ``sizes``, the table of errors by size band.
+    """
     written = _records if value.startswith("abs") else "{:.3f}".format
     bands = max(len(set(sizes["size"])), 1)
     cells = [written(number) for number in sizes[value]]
@@ -126,7 +133,7 @@ def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return lines with the first column aligned to the left and the others to the right.
 
-    A cell that is the only one in its row is a heading, which does not widen the column.
+    If only the first cell of a row has a text, the cell is a heading and does not widen the column.
     """
     every = [list(columns), *map(list, rows)]
     alone = [not any(row[1:]) for row in every]
@@ -143,9 +150,7 @@ def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _records(error: float) -> str:
-    """Return a number of records as text.
-
-    The text has two decimals below 1, one decimal below 100, and none from 100 on.
+    """Return a number of records as text: two decimals below 1, one below 100, none from 100.
 
     Examples
     --------
@@ -158,5 +163,5 @@ def _records(error: float) -> str:
 
 
 def _sum(total: float) -> str:
-    """Format the sum of all tile counts divided by n: three decimals below 10, otherwise one."""
+    """Return the sum of tiles divided by n as text: three decimals below 10, otherwise one."""
     return f"{total:.3f}" if abs(total) < 10 else f"{total:,.1f}"

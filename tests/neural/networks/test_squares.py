@@ -111,7 +111,7 @@ def test_scattered_weights_make_up_for_the_uneven_draw(floor, of_interest):
     parts = np.asarray(weights[0], float) * of_interest(np.asarray(at[0], float))
     even = np.random.default_rng(0).uniform(0.1, 0.9, (400_000, 2))
     middle = (np.arange(5) + 0.5) / 5 * 80
-    weight = given.worth(given.popularity(middle, 20.0)).reshape(5, 5)
+    weight = given.weight(given.popularity(middle, 20.0)).reshape(5, 5)
     cell = ((even - 0.1) / 0.8 * 5).astype(int)
     wanted = weight[cell[:, 0], cell[:, 1]] * of_interest(even)
     error = np.hypot(parts.std() / 200, wanted.std() / 632)

@@ -43,7 +43,7 @@ def test_a_district_tells_its_count_its_error_and_its_density(city, release, fra
     assert west[2] == f"90 % interval: {low:,.1f} to {high:,.1f}"
     assert west[3] == f"{count[0] / 0.5:,.1f} per km²"
     assert len(west) == 4
-    assert edge[4] == "50% of its area lies in the region and is counted"
+    assert edge[4] == "50% of the area lies in the region and is counted"
     assert edge[3] == f"{count[1] / 0.25:,.1f} per km²"
 
 
@@ -94,7 +94,9 @@ def test_the_column_of_labels(release, frame):
     assert lines(district_overlay(release, numbered, "x", label=0))[1][0] == "edge"
     twice = frame.assign(a=1, b=2).set_axis(["name", "geometry", "b", "b"], axis=1)
     assert lines(district_overlay(release, twice, "x", label="name"))[1][0] == "edge"
-    with pytest.raises(InputError, match="2 columns are called 'b'; there are name, geometry, b"):
+    with pytest.raises(
+        InputError, match="2 columns are called 'b'; the columns are name, geometry, b"
+    ):
         district_map(release, twice, label="b")
     with pytest.raises(InputError, match="a GeoSeries has no columns; pass a GeoDataFrame"):
         district_map(release, frame.geometry, label="name")
@@ -103,7 +105,7 @@ def test_the_column_of_labels(release, frame):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"label": "nam"}, "no column 'nam'; there are name, geometry"),
+        ({"label": "nam"}, "no column 'nam'; the columns are name, geometry"),
         ({"crs": None}, "no CRS"),
     ],
 )
