@@ -87,7 +87,9 @@ def test_what_is_not_there_yet_is_said_in_words(pressed):
     explorer.build()
     explorer.map.boxes = []
     assert "draw one on the map" in pressed(explorer._export, kind="csv")[0]["text"]
-    assert "may be published" in pressed(explorer._export, kind="release", release="?")[0]["text"]
+    assert (
+        "must not be published" in pressed(explorer._export, kind="release", release="?")[0]["text"]
+    )
 
 
 def test_what_carries_a_warning_is_not_offered(fargo):

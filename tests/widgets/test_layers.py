@@ -127,7 +127,7 @@ def test_somebodys_districts_are_counted_and_their_truth_refused():
     ("wrong", "says"),
     [
         ({"districts": WARDS.iloc[2:]}, "none of the districts lies in the region"),
-        ({"districts": WARDS, "label": "name"}, "no column 'name'; there are ward, geometry"),
+        ({"districts": WARDS, "label": "name"}, "no column 'name'; the columns are ward, geometry"),
         ({"districts": "wards.geojson"}, "wards.geojson: the file cannot be read as polygons"),
         ({"districts": 7}, "must be a GeoDataFrame.* not a int"),
         ({"label": "ward"}, "give districts="),
