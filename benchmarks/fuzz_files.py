@@ -1,8 +1,8 @@
 """Release files of every kind, changed at random: python benchmarks/fuzz_files.py [--help].
 
-Changes bytes, values of the description and arrays of release files, and makes small files whose
-description would need much memory. Each file must either load, answer boxes and be saved again, or
-raise ReleaseFileError. Prints, as Markdown, how many files did which, and how much memory was used.
+Changes bytes, values of the description or arrays of files, and adds small files that describe
+large objects. Each file must either be refused with a ReleaseFileError, or load, answer boxes and
+be written again. Prints, as Markdown, how many files were refused and loaded, and the memory used.
 """
 
 import argparse
@@ -174,13 +174,13 @@ def _change_array(arrays: dict[str, NDArray], draw: random.Random) -> None:
 
 
 def write_bombs(folder: Path) -> None:
-    """Write small files whose description would need much memory."""
+    """Write the small files that describe large objects."""
     for name, data in bombs():
         (folder / name).write_bytes(data)
 
 
 def bombs() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and the bytes of small files whose description would need much memory."""
+    """Yield the name and the bytes of each small file that describes a large object."""
     header, arrays = parts(models()["denoised"])
     for many in (100_000, 3_000_000):
         yield f"{many:,} lists", encoded(header | {"hyperparameters": {"a": [[]] * many}}, arrays)
@@ -263,8 +263,8 @@ def main() -> None:
     for name, counts in found.items():
         print(f"| {name} | {counts.total():,} | {counts['refused']:,} | {counts['loaded']:,} |")
     print(
-        f"\n{given.files:,} files, no other error; at most {megabytes() - start:.0f} MB more than "
-        "before the first changed file."
+        f"\nOf {given.files:,} changed files, none raised another error. Memory grew by "
+        f"{megabytes() - start:.0f} MB in the whole test, small files included."
     )
 
 

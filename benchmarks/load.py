@@ -1,12 +1,12 @@
 """Rates of answers, and memory after repeated builds: python benchmarks/load.py [--help].
 
-Prints, as Markdown, how many boxes per second each kind of model answers, one by one and many at
-once, and by how much the memory of a process grows over many answers and over many builds.
+Prints, as Markdown, how many boxes per second each kind of model answers, one at a time and many at
+a time, and by how much the memory of the process grows during many answers and many builds.
 """
 
 import argparse
 import gc
-import sys
+import platform
 import tempfile
 import time
 from pathlib import Path
@@ -59,7 +59,11 @@ def main() -> None:
     given = parser.parse_args()
     data = dataset()
     one, some, many = (snh.RangeQueries.sample(CITY, count) for count in (1, PART, 100 * PART))
-    print("| model | a box alone | 1,000 together | 100,000 together | MB gained in the answers |")
+    print(
+        "Boxes per second, answered one at a time, 1,000 at a time and 100,000 at a time, and by "
+        f"how much memory grew during {given.answers:,} answers:\n"
+    )
+    print("| model | one at a time | 1,000 at a time | 100,000 at a time | MB gained |")
     print("|---|---|---|---|---|", flush=True)
     for name, builder in METHODS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -69,10 +73,13 @@ def main() -> None:
         for _ in trange(given.answers // PART, desc="answers", disable=None):
             release.answer(some)
         gained = megabytes() - before
-        told = " | ".join(f"{boxes:,.0f}" for boxes in rates)
-        print(f"| {name} | {told} | {gained:.1f} |", flush=True)
-    print(f"\nBoxes a second; the last column is of {given.answers:,} boxes.\n")
-    print("| builds of | MB after 10 | MB after all | gained |\n|---|---|---|---|")
+        shown = " | ".join(f"{boxes:,.0f}" for boxes in rates)
+        print(f"| {name} | {shown} | {gained:.1f} |", flush=True)
+    print(
+        f"\nMemory of one process ({platform.system()}) after 10 and after {given.builds} builds "
+        "of the same method:\n"
+    )
+    print("| builds of | MB after 10 | MB after all | MB gained |\n|---|---|---|---|")
     for name, builder in METHODS.items():
         after = 0.0
         for number in trange(given.builds, desc="builds", disable=None):
@@ -81,7 +88,6 @@ def main() -> None:
                 after = megabytes()
         now = megabytes()
         print(f"| {name} | {after:,.0f} | {now:,.0f} | {now - after:.1f} |", flush=True)
-    print(f"\n{given.builds} builds each, in one process ({sys.platform}).")
 
 
 if __name__ == "__main__":
