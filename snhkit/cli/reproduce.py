@@ -157,7 +157,7 @@ def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str
     command = "snhkit reproduce" + (" --quick" if quick else "")
     effort, seconds = Effort.of(quick), 0.0
     lines = [
-        "# The paper's evaluation, measured again",
+        f"# The paper's evaluation, measured again: {'quick' if quick else 'full'} run",
         "",
         f"`{command}`, {date.today()}. Data sets: {'; '.join(names)}. "
         + (
