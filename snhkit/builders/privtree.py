@@ -28,7 +28,7 @@ class PrivTree:
     its leaf squares.
 
     The region itself is always split, a step that depends on no record. Therefore, the count of a
-    square of depth d is lowered by as much as the count of a square of depth d - 1 in the paper.
+    square of depth d is lowered by the amount that the SIGMOD 2016 paper uses for depth d - 1.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class PrivTree:
         whole("max_depth", self.max_depth, least=0, most=MAX_DEPTH)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Do nothing: the method works in every region and on all terms."""
+        """Do nothing, because the method works in every region and with all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the leaf squares."""

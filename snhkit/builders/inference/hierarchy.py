@@ -16,16 +16,16 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Measure nested grids for the remaining price, and return a model of the finest grid.
+    """Measure nested grids for all that is left to spend, and return a model of the finest grid.
 
     Parameters
     ----------
     private : Measurements
-        The access to the records; the whole remaining price is spent.
+        The access to the records. The epsilon or rho that is left is spent completely.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction
-        The share of the price of each grid; the shares add up to 1.
+        The share of this epsilon or rho that each grid gets; the shares add up to 1.
 
     Returns
     -------
