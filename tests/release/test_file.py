@@ -87,8 +87,8 @@ class TestGaussianNoise:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"epsilon": "1/4"}, "do not imply epsilon = 1/4"),
-            ({"delta": "1/10000000"}, "do not imply"),
+            ({"epsilon": "1/4"}, "more than epsilon = 1/4 at"),
+            ({"delta": "1/10000000"}, "delta = 1/10000000 allows"),
             ({"delta": "0"}, "delta, rho or epsilon is out of range"),
             ({"delta": "2"}, "delta, rho or epsilon is out of range"),
             ({"delta": "1e-6"}, "written as p or p/q"),
@@ -221,7 +221,7 @@ class TestItsDescription:
             ({"epsilon": "2/3"}, "epsilon is 2/3, but the spends add up to 1/3"),
             ({"spends": []}, "but the spends add up to 0"),
             ({"hyperparameters": {"a": "x" * 20_000}}, "longer than 10,000 characters"),
-            ({"versions": {"snhkit": 1}}, "an object of texts"),
+            ({"versions": {"snhkit": 1}}, "an object whose values are texts"),
             ({"hyperparameters": 5}, "damaged"),
             ({"versions": "new"}, "damaged"),
             ({"settings": {"scale": 1e39}}, "above 2**128"),

@@ -160,7 +160,7 @@ class TestFile:
             ({"counts": np.array([1, 2])}, {}, "counts must be 3 whole numbers"),
             ({"counts": np.array([1.0, 2, 3])}, {}, "counts must be 3 whole numbers"),
             ({"counts": None}, {}, "damaged: KeyError"),
-            ({"rings": None}, {}, "districts have the arrays"),
+            ({"rings": None}, {}, "districts must have the arrays"),
             ({"coordinates": np.full((10, 2), np.nan)}, {}, "not finite"),
             ({"rings": np.array([0, 5, 2**62])}, {}, "array rings of the districts is damaged"),
             ({}, {"labels": ["a"]}, "counts must be 2 whole numbers"),
