@@ -56,4 +56,4 @@ class ReleaseFileError(InputError):
 
 
 class OutsideWarning(UserWarning):
-    """Boxes or polygons lie outside the region of a release, so that their counts are 0."""
+    """Boxes or polygons lie outside the region of a release, so their counts are 0."""

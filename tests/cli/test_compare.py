@@ -47,7 +47,7 @@ def test_compare_thins_the_records(run, trips, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text())[0]["bytes"] < 1_400
     code, _, err = run(*words, "--n", 501)
     assert code == 2
-    assert "n = 501 is more than the number of records; give a smaller n" in err
+    assert "n = 501 is more than the number of points; give a smaller n" in err
 
 
 def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_path):
