@@ -1,4 +1,4 @@
-"""The features from which ParamSelect predicts a parameter, all computed from public data."""
+"""The features from which ParamSelect predicts a parameter, all of them public."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,15 @@ MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
 
 
 def entropy(public: Points) -> float:
-    """Return the Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
+    """Return the entropy, in nats, of the distribution of public points over 512 by 512 cells.
 
-    Never call this function on private records. The entropy is computed without noise, so neither
-    the result nor any setting chosen with it is protected.
+    Never call this function on private records. The Shannon entropy is computed without noise, so
+    neither the result nor any setting chosen with the result is protected.
 
     Parameters
     ----------
     public : Points
-        The paper's D*: published positions in the same region as the private records.
+        Published positions in the same region as the private records: the paper's D*.
 
     Returns
     -------
@@ -65,12 +65,12 @@ def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> ND
     epsilon : array, shape (q,)
         Epsilon per record.
     h : array, shape (q,), optional
-        Entropy of public points, in nats.
+        Entropy of public points, in nats, as ``entropy`` returns.
 
     Returns
     -------
     ndarray, shape (q, 5), or (q, 4) without h
-        One row for each of the q settings.
+        The features, with one row for each n and epsilon.
 
     Examples
     --------
