@@ -14,7 +14,7 @@ from snhkit.files import write_whole
 __all__ = ["STANDARD_OUTPUT", "say", "write"]
 
 STANDARD_OUTPUT = Path("-")
-"""The name that stands for standard output."""
+"""The path ``-``, which stands for standard output."""
 
 _COLUMNS = 80
 
