@@ -26,7 +26,7 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
         The student's answer; an ellipsis (the dots of the empty cell) means that there is no answer
         yet.
     **facts : any
-        Values from the lecture that the verdict depends on, such as the city's records.
+        Values from the notebook that the verdict depends on, such as ``epsilon=0.5``.
 
     Returns
     -------
