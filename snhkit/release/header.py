@@ -71,7 +71,7 @@ def check_header(header: Any) -> dict[str, Any]:
 def _check_gaussian(
     header: dict[str, Any], epsilon: Fraction, rho: Fraction, spends: list[Spend]
 ) -> None:
-    """Raise InputError if the spends of Gaussian noise cost more than its epsilon and delta."""
+    """Raise InputError if the spends of Gaussian noise cost more than the header states."""
     told = header.get("delta")
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")

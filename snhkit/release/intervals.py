@@ -169,7 +169,7 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
 
 
 def unmeasured(release: "Release") -> str:
-    """Return a sentence that says why a release has no intervals; empty if the release has some.
+    """Return why a release's intervals are unknown, as a sentence; an empty text if they are known.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class PolygonPartition:
     labels : sequence of str
         A unique label for each polygon.
     shapes : array of shapely geometries, shape (c,)
-        Valid polygons or multipolygons, in metres from the region's lower-left corner, inside it.
+        Valid polygons or multipolygons inside the region, in metres from its lower-left corner.
 
     Attributes
     ----------
