@@ -38,7 +38,7 @@ def from_geoparquet(path: Path, user: str | int | None, time: str | int | None) 
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
-    """Return the address and the description of the only layer of a file, for pyogrio.
+    """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
 
 
 def _address(path: Path, driver: str) -> str:
-    """Return the name with which GDAL reads a file in one format and in no other."""
+    """Return a name with which the library GDAL reads a file in this format only."""
     if driver == "GPKG":
         with path.open("rb") as file:
             head = file.read(72)
