@@ -107,13 +107,13 @@ def test_boxes_are_where_they_were_drawn(fargo):
 
 def test_a_box_too_wide_is_refused_in_words(fargo):
     fargo.map.boxes = [BOX, [0, -100, 1, 150]]
-    assert "Box 2 was left out" in text_of(fargo)
+    assert "Box 2 was removed" in text_of(fargo)
     assert fargo.map.boxes == [BOX]
     fargo.map.boxes = [BOX, [10, 10, 11, 11], [12, 12, 13, 13]]
-    assert "2 boxes were left out" in text_of(fargo)
+    assert "2 boxes were removed" in text_of(fargo)
     assert fargo.map.boxes == [BOX]
     press(fargo, "Clear")
-    assert "left out" not in text_of(fargo)
+    assert "were removed" not in text_of(fargo)
 
 
 def test_a_spent_budget_refuses_with_its_reason():
