@@ -1,4 +1,4 @@
-"""The features from which ParamSelect predicts a parameter, all of them public."""
+"""The features from which ParamSelect predicts a parameter; none is private."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,9 @@ def entropy(public: Points) -> float:
 
 
 def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return the paper's phi: n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and the entropy h.
+    """Return the features of the regression of ``ParamSelect``: the paper's phi.
+
+    The features are n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and, if given, the entropy h.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class Journal:
         return cls(target, errors)
 
     def refuse_others(self, points: Mapping[str, str]) -> None:
-        """Raise InputError if a data set in the file had other points than it has now.
+        """Raise InputError if the points of a data set differ from those of the file.
 
         ``points`` holds the digest of the points of each data set, by name.
         """

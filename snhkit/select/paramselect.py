@@ -88,9 +88,9 @@ class ParamSelect:
         as wide. Their queries are squares of 25 to 100 m. Their n is the number of a city's
         check-ins in a larger region, and their entropy is that of cells about 24 m wide.
 
-        The labels "denoised" suit ``DenoisedGrid``. These labels come from the public
-        cities that its network was trained on, in regions 13.2 km wide, with queries of the same
-        sizes (``benchmarks/denoised_widths.py``).
+        The labels "denoised" suit ``DenoisedGrid``. These labels come from the public cities that
+        the network of ``DenoisedGrid`` was trained on, in regions 13.2 km wide, with queries of
+        the same sizes (``benchmarks/denoised_widths.py``).
 
         The labels are not converted to the side of your region. In a larger region, the same n
         means a lower density, and the cells of the entropy are wider; no warning is given. For
@@ -100,7 +100,7 @@ class ParamSelect:
         Parameters
         ----------
         labels : "published" or "denoised"
-            The labels to use.
+            The name of the labels to use.
         """
         return _pretrained(labels)
 
@@ -126,9 +126,9 @@ class ParamSelect:
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, which are used without privacy. In an experiment, a data set
-            takes the place of the private records. It also serves as the public points that show
-            where queries are expected, so networks are trained with that workload.
+            Public data sets by name, which are used without privacy. An experiment builds a release
+            in which a data set takes the place of the private records. The data set also serves as
+            the public points that show where queries are expected.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder
@@ -153,7 +153,8 @@ class ParamSelect:
         n_jobs : int
             Number of processes; -1 for one on each core.
         client : distributed.Client, optional
-            The client of a Dask cluster, whose workers run the experiments, not local processes.
+            The client of a Dask cluster whose workers run the experiments in place of local
+            processes.
 
         Raises
         ------
@@ -171,7 +172,7 @@ class ParamSelect:
         Raises
         ------
         InputError
-            If the file cannot be read or does not hold such a table.
+            If the file cannot be read or does not hold a table of training examples.
         """
         return cls(read_labels(path))
 

@@ -19,8 +19,8 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
     The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values``, the numbers
     to fit, are positive, the trees average their logarithms. In cross-validation on the published
-    training examples, this gives errors that are a few percent smaller. Leaves with more than one
-    example give larger errors.
+    training examples, this gives errors that are a few percent smaller. Trees whose
+    leaves hold more than one example give larger errors.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor

@@ -67,7 +67,7 @@ def bets_won(
     rounds: int = 20_000,
     entropy: Entropy | None = None,
 ) -> float:
-    """Return the share of bets that a strategy wins, on whether a person, Ada, was counted.
+    """Return the share of bets won by a strategy that guesses whether a person, Ada, was counted.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ _NOTHING = Verdict(None, "Put your answer in the place of the dots, and run both
 
 
 def unanswered(answer: Any) -> bool:
-    """Return whether an answer is or contains the dots (an ellipsis) of the empty cell.
+    """Return whether an answer is missing: None, dots (an ellipsis), or a list that contains dots.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
     epsilon, delta : float
         The epsilon and the delta of all counts together.
     times : int
-        The number of answers.
+        The number of counts.
 
     Examples
     --------
