@@ -21,7 +21,7 @@ _SLACK = 1.01  # rounding may leave degrees above 90 or 180 by up to this factor
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
-    """Return the polygons of a GeoDataFrame in a region's metres, cut near the region's border.
+    """Return the polygons of a GeoDataFrame in metres, without the parts far outside a region.
 
     Parameters
     ----------

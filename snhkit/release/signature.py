@@ -145,7 +145,7 @@ def _pem(key: "Ed25519PrivateKey") -> tuple[bytes, bytes]:
 
 
 def _private(path: Path) -> "Ed25519PrivateKey":
-    """Return the private key that a file holds; raise InputError if it holds none."""
+    """Return the private key in a file; raise InputError if the file holds none."""
     kind = _library().Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -159,7 +159,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
 
 
 def _public(path: Path) -> "Ed25519PublicKey":
-    """Return the public key that a file holds; raise InputError if it holds none."""
+    """Return the public key in a file; raise InputError if the file holds none."""
     kind = _library().Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
@@ -173,7 +173,7 @@ def _public(path: Path) -> "Ed25519PublicKey":
 
 
 def _content(path: Path, what: str) -> bytes:
-    """Return the bytes of a small file; raise InputError if it cannot be read."""
+    """Return the bytes of a small file; raise InputError if the file cannot be read."""
     try:
         with path.open("rb") as stream:
             return stream.read(_MOST_BYTES)
