@@ -107,7 +107,7 @@ def recommend(
     Raises
     ------
     InputError
-        If no expected errors are known for a number, or the measure is unknown.
+        If a number is outside the range of the table of expected errors, or the measure is unknown.
 
     Examples
     --------
