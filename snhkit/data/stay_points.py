@@ -123,8 +123,8 @@ def _first_outside(
     """Return, for each fix, the row of the next fix that is farther away than ``distance_m``.
 
     Only fixes of the same user count. If there is none, the result is the row after the user's last
-    fix, which ``end`` holds.
-    The search is vectorised: step k compares each fix without a result with the k-th fix after it.
+    fix, which ``end`` holds. The search is vectorised: step k compares each fix without a result
+    with the k-th fix after it.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)

@@ -69,10 +69,10 @@ class FineCounts:
         return total
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the squares that hold records, and the counts of records.
+        """Return the numbers of a quadtree's squares that hold records, and the counts of records.
 
-        The squares are those of a quadtree, which has 2^depth squares per side at each depth. They
-        are numbered as by ``square_of``.
+        The tree divides the region into 2^depth by 2^depth squares, which are numbered as by
+        ``snhkit.geometry.dyadic.square_of``.
         """
         at, counts = self.occupied()
         number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)

@@ -46,7 +46,8 @@ def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
     Raises
     ------
     InputError
-        If the metadata are damaged, the points have no CRS, or the column has another encoding.
+        If the metadata are damaged, the points have no CRS, or the encoding is neither "WKB" nor
+        "point".
     """
     told = (schema.metadata or {}).get(b"geo")
     if told is None:

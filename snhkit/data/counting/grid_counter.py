@@ -17,8 +17,8 @@ _FLUSH = 2**30  # records after which 32-bit counts could overflow
 class GridCounter:
     """Counter of the records in each cell of a grid; the counts equal those of ``Grid.count``.
 
-    A polynomial approximates the projection of degrees to metres, which is faster. The few places
-    that are closer to the edge of a cell than the error of the polynomial are projected exactly.
+    For speed, a polynomial approximates the projection of degrees to metres. The few places that
+    are closer to the edge of a cell than the error of the polynomial are projected exactly.
 
     Parameters
     ----------

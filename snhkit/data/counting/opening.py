@@ -37,7 +37,7 @@ class _Opened:
 
 
 def open_source(source: Any, rules: Rules) -> Source:
-    """Return a ``Source`` of the rows of files, a dataset or a relation, and find its columns.
+    """Open files, a dataset or a relation as a ``Source`` of rows, and find the columns to read.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["PassCounts"]
 
 
 class PassCounts(ABC):
-    """Base of the classes that count records in files, as a ``snhkit.privacy.CountSource``.
+    """Base class of counts of records in files; it implements ``snhkit.privacy.CountSource``.
 
     The constructor reads all records, counts them in a fine grid of 4,096 by 4,096 cells, and keeps
     these counts in memory. The counts of a grid, partition or quadtree whose cells are unions of
@@ -23,7 +23,7 @@ class PassCounts(ABC):
     Parameters
     ----------
     region : Region
-        The declared region.
+        The region in which records are counted.
     """
 
     max_depth = FINE_DEPTH
@@ -38,7 +38,7 @@ class PassCounts(ABC):
 
     @property
     def region(self) -> Region:
-        """The declared region of the records."""
+        """The region in which records are counted."""
         return self._region
 
     def n(self) -> int:
@@ -69,10 +69,10 @@ class PassCounts(ABC):
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the squares that hold records, and the counts of records.
+        """Return the numbers of a quadtree's squares that hold records, and the counts of records.
 
-        The squares are those of a quadtree, which has 2^depth squares per side at each depth. They
-        are numbered as by ``square_of``.
+        The tree divides the region into 2^depth by 2^depth squares, which are numbered as by
+        ``snhkit.geometry.dyadic.square_of``.
         """
         if not 0 <= depth <= FINE_DEPTH:
             raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")

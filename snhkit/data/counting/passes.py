@@ -90,7 +90,7 @@ def over(
     make : callable
         Returns a new counter for a thread.
     what : str
-        The text beside the progress bar.
+        The name of the task, which the progress bar shows.
     first_part : int
         The position, in the source, of the first of these parts.
     threads : int, optional

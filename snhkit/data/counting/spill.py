@@ -75,7 +75,8 @@ class SpillFolder:
     region : Region
         The region; records outside are dropped.
     buckets : int
-        The number of files into which each call of ``spilled`` sorts records, a power of two.
+        The number of files (buckets) into which each call of ``spilled`` sorts records, a power of
+        two.
     window_days : int, optional
         The number of days in a window, if the unit of privacy is a person in a window; by default
         all records of a person are one unit.
@@ -94,7 +95,7 @@ class Spilled:
     Parameters
     ----------
     paths : list of Path
-        The files. Their names consist of the numbers of the file and of the call.
+        The files. A name has the numbers of the bucket and of the call, "0003-000012.records".
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -111,7 +112,7 @@ class Spill(PlaceCounter):
     to : SpillFolder
         The folder of the files, and the settings.
     task : int
-        The number of the call of ``spilled``, which is part of the files' names.
+        The argument ``first`` of ``spilled``, which is part of the files' names.
     lock : Lock
         The lock that is held while files are written.
     """
@@ -134,8 +135,8 @@ class Spill(PlaceCounter):
         if self._to.window_days is not None:
             if time is None:
                 raise InputError(
-                    "a unit of privacy with windows of days needs the time of each record; "
-                    "give time=..., the name of the column."
+                    "a unit of privacy with windows of days, such as 'user-day', needs the time of "
+                    "each record; give time=..., the name of the column of times."
                 )
             nth = windows(days_of(time[usable][inside]), self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
@@ -208,15 +209,15 @@ class BoundedRecords(PassCounts):
 
     The records are read once and written to temporary files, sorted by person. The records that
     ``choose`` selects from each file are then written to another file, and counts read these files.
-    Only the user who runs the program can read the files, which are deleted with this object. They
-    need 24 bytes of disk space for each sorted record, and 16 bytes for each selected record.
+    Only the account that runs the program can read the files, which are deleted with this object.
+    They need 24 bytes of disk space for each sorted record, and 16 bytes for each selected record.
 
     Parameters
     ----------
     source : Source
         The rows, with a user id in each.
     region : Region
-        The declared region.
+        The region in which records are counted.
     choose : Choice
         The function that chooses the records to keep.
     window_days : int, optional

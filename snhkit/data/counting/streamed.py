@@ -28,7 +28,7 @@ class StreamedRecords(PassCounts):
     source : Source
         The rows.
     region : Region
-        The declared region.
+        The region in which records are counted.
     report : callable
         Called with a ``ReadReport``: how many rows were left out, and why.
     passes : Passes, optional
@@ -73,7 +73,7 @@ class Opening:
     source : Source
         The rows.
     region : Region
-        The declared region.
+        The region in which records are counted.
     report : callable
         Called with a ``ReadReport``: how many rows were left out, and why.
     passes : Passes, optional
@@ -121,7 +121,7 @@ class Opening:
         """
         if self._passes is not None:
             raise InputError(
-                "max_per_user cannot be bought on a cluster; leave client out, or give its value."
+                "max_per_user cannot be bought on a cluster; give its value, or leave client out."
             )
         found = [np.zeros(0, np.int64)]
 
@@ -239,12 +239,13 @@ def scan_points(
         subfolders, a pattern such as ``trips/*.parquet``, or an address that pyarrow or fsspec
         knows. Or an Arrow dataset, an Arrow table, or a DuckDB relation.
     region : Region
-        The declared region; rows outside it are left out.
+        The region in which records are counted; rows outside are left out.
     lat, lon, user, time : str or int, optional
         Columns, by name or position from 0. Latitudes and longitudes are recognised by common
         names; columns of users and times are read only if they are named.
     since, until : str or datetime, optional
-        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a zone are in UTC.
+        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a time
+        zone are in UTC.
     users : sequence, optional
         The ids of the users whose rows are read; by default those of all users.
     report : callable, optional

@@ -88,7 +88,7 @@ def table_part(source: Any, rules: Rules) -> tuple[TablePart, str]:
     Raises
     ------
     InputError
-        If a column is not found, or two columns have its name.
+        If a column is not found, or several columns have its name.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds

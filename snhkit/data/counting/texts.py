@@ -173,7 +173,7 @@ class TextPart:
 
 
 def text_parts(places: list[Place], rules: Rules) -> tuple[list[TextPart], str, str]:
-    """Return each of several text files as one part.
+    """Open text files, and return one part for each of them.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def from_arrow(
 ) -> Table:
     """Return the rows of ``columns``, which are in the order of the positions in ``at``.
 
-    A column whose position is None is absent. All columns of the source have the names ``names``.
+    A column whose position is None is absent. ``names`` are the names of all columns of the source.
     """
     there = [role for role, position in zip(ROLES, at, strict=True) if position is not None]
     roles = dict(zip(there, columns, strict=True))

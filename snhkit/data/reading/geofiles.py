@@ -1,7 +1,7 @@
 """Geographic files of points: GeoJSON, GeoPackage, GeoParquet.
 
-The library that reads these files guesses the format from the content, and some formats name other
-files or addresses to be read instead. The content is therefore checked before the library is
+The library GDAL, which reads these files, guesses the format from the content, and some formats
+name other files or addresses to be read instead. The content is therefore checked before GDAL is
 called.
 """
 
@@ -73,7 +73,7 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
 
 
 def _address(path: Path, driver: str) -> str:
-    """Return a name with which the library GDAL reads a file in this format only."""
+    """Return a name with which GDAL reads a file in the format ``driver`` and in no other."""
     if driver == "GPKG":
         with path.open("rb") as file:
             head = file.read(72)

@@ -1,4 +1,4 @@
-"""Gowalla check-ins, published by the Stanford Network Analysis Project (SNAP), in cities."""
+"""Check-ins of the social network Gowalla in twelve cities."""
 
 import json
 import os

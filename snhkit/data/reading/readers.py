@@ -53,17 +53,18 @@ def read_points(
     source : path, ndarray, DataFrame, GeoDataFrame or another data frame
         A .npy, .csv, .tsv, .txt, .parquet, .geojson or .gpkg file (text also with .gz), or its
         content as an array or frame of pandas, geopandas, polars or Arrow. The first row of a
-        text file must name the columns, except in the check-ins that SNAP publishes. In an array
-        without column names, latitude comes first. Geometries are converted to degrees from their
-        CRS. Masked entries count as missing.
+        text file must name the columns, except in check-ins from the Stanford Network Analysis
+        Project (SNAP). In an array without column names, latitude comes first. Geometries are
+        converted to degrees from their CRS. Masked entries count as missing.
     region : Region
-        The declared region; rows outside it are left out.
+        The region of the records; rows outside are left out.
     lat, lon, user, time : str or int, optional
         Columns, by name or position from 0. By default, columns are recognised by common names in
         upper or lower case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid,
         ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times are
-        read only if ``time`` is given; units such as "user-day" need them. Times are timestamps,
-        dates, text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
+        read only if ``time`` is given; units of privacy such as "user-day" need them. Times are
+        timestamps, dates, text in ISO 8601 or seconds since 1970, in UTC unless they have a time
+        zone.
     report : callable, optional
         Called with a ``ReadReport``: how many rows were left out, and why. By default, a
         ``ReadWarning`` is issued if rows were left out or user ids look wrong.
@@ -230,7 +231,7 @@ def refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.b
     table : Table
         The rows.
     region : Region
-        The declared region.
+        The region of the records.
     usable : ndarray of bool, shape (n,)
         The rows that have a possible position.
     """
@@ -245,6 +246,6 @@ def refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.b
     if inside_exchanged > half or (usable.sum() < half < exchanged.sum()):
         raise InputError(
             f"{name}: latitude and longitude look swapped: most rows make sense only when they "
-            f"are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) latitude "
-            f"first? If it is, {table.swap}. {OWNER_ONLY}"
+            f"are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) given as "
+            f"(latitude, longitude)? If it is, {table.swap}. {OWNER_ONLY}"
         )

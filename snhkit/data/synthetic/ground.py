@@ -1,4 +1,4 @@
-"""The ground of a synthetic city: water, parks, centres and streets."""
+"""The geography of a synthetic city: water, parks, centres and streets."""
 
 import math
 from dataclasses import dataclass

@@ -141,7 +141,8 @@ def test_swapped_columns_are_named(tmp_path, region):
         with pytest.raises(InputError, match="latitude and longitude look swapped") as refused:
             read_points(source, region)
         assert "pass lat='lon', lon='lat'" in str(refused.value)
-        assert f"centre ({region.lat:g}, {region.lon:g}) latitude first?" in str(refused.value)
+        centre = f"centre ({region.lat:g}, {region.lon:g}) given as (latitude, longitude)?"
+        assert centre in str(refused.value)
         reports: list[ReadReport] = []
         mended = read_points(source, region, lat="lon", lon="lat", report=reports.append)
         assert len(mended) == 15
