@@ -401,7 +401,7 @@ def test_a_frame_is_read_in_its_declared_region():
         ({"points": PLACES.region, "budget": 1}, "must be records, not a Region"),
         ({"points": PLACES, "public": "gowalla.csv", "budget": 1}, "gowalla.csv.* does not exist"),
         ({"points": PLACES, "public": 7, "budget": 1}, "public must be Points"),
-        ({"sizes_m": (500, 100)}, r"l <= u, not \(500, 100\)"),
+        ({"sizes_m": (500, 100)}, r"\(smallest, largest\), not \(500, 100\)"),
         ({"sizes_m": 100}, r"must be two numbers, such as \(100, 400\), not 100"),
         ({"sizes_m": (0, 100)}, "must be a positive number of metres, not 0"),
         ({"epsilon": 0}, "epsilon must be greater than 0"),
