@@ -216,7 +216,7 @@ class TestItsDescription:
             ({"method": 7}, "'method' must be the name of a method"),
             ({"settings": []}, "'settings' must be a JSON object"),
             ({"settings": None}, "'settings' must be a JSON object"),
-            ({"settings": {"noise": "none"}}, "noise must be a JSON object"),
+            ({"settings": {"noise": "none"}}, "'noise' must be a JSON object"),
             ({"settings": {"noise": {"kind": "axes"}}}, "'covariance'"),
             ({"epsilon": "2/3"}, "epsilon is 2/3, but the spends add up to 1/3"),
             ({"spends": []}, "but the spends add up to 0"),
