@@ -29,7 +29,7 @@ class Rows(Protocol):
 
     @property
     def value(self) -> Callable[[int, str], object]:
-        """A function that returns the original value, given a row from 0 and a role, as "lat"."""
+        """A function of a row, from 0, and a role, such as "lat"; returns the original value."""
         ...
 
 
