@@ -156,7 +156,7 @@ class PrivateDataset:
         source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
             The rows of records, as for ``scan_points``. The rows must not change later.
         region : Region
-            The declared region.
+            The region in which the rows are counted.
         budget, unit, max_per_user, n, whose, ledger
             The same parameters as those of the class.
         lat, lon, user, time, since, until, users, report

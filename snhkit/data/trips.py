@@ -1,4 +1,4 @@
-"""The starts and ends of taxi trips in raw GPS traces; the paper's CABS data set was made so."""
+"""The starts and ends of taxi trips in raw GPS traces, as in CABS, a data set of the paper."""
 
 from typing import TYPE_CHECKING, Literal
 

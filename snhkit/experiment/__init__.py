@@ -1,4 +1,4 @@
-"""Measured errors of releases, the paper's experiments, and errors that are to be expected."""
+"""Measured errors of releases, expected errors of methods, and the paper's experiments."""
 
 from snhkit.experiment.compare import OWNER_ONLY, compare, compare_sizes
 from snhkit.experiment.evaluation import SIZE_BANDS_M

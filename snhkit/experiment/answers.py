@@ -21,7 +21,7 @@ Degrees = Sequence[Sequence[float]]
 def answers_frame(
     degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]
 ) -> "pd.DataFrame":
-    """Return a table with the bounds and the sides of boxes, and each release's counts of them.
+    """Return a table with the bounds and the sides of boxes, and their counts from each release.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Cell:
     k, depth : int, optional
         The number and the depth of the networks; None takes the method's default.
     seed : int
-        The seed from which the records, the squares and the noise are chosen.
+        The seed for the choice of the records, the squares and the noise.
     """
 
     city: str
@@ -89,7 +89,7 @@ class Cell:
 
 
 def uses(name: str, parameter: str) -> bool:
-    """Return whether a method has a certain one of the parameters that a sweep can vary.
+    """Return whether a method has a given one of the parameters that a sweep can vary.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def measured(
     bands_m : sequence of (float, float)
         Smallest and largest side of the squares of each band, in metres.
     queries : int
-        The number of squares around records for each band. As many are placed anywhere.
+        The number of squares around records for each band. As many are placed anywhere in the
+        region.
 
     Returns
     -------

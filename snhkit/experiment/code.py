@@ -1,4 +1,4 @@
-"""Python code that builds given releases again and answers given boxes, as text."""
+"""Python code, as text, that builds given releases again and answers given boxes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

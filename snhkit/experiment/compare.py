@@ -77,7 +77,7 @@ def compare(
         - ``abs_error_anywhere``, the mean absolute error in records of boxes of the same sizes
           placed uniformly in the region, most of which hold few records;
         - ``adds_up``, the sum of the answers for squares of about 100 m that cover the region,
-          divided by the number of records, which is near 1 if answers add up;
+          divided by the number of records; the quotient is near 1 if answers add up;
         - ``query_us``, the time for one query in microseconds, if all q are answered in one call;
         - ``bytes``, the size of the saved file.
 
@@ -132,7 +132,8 @@ def compare_sizes(
         The size bands: for each, the smallest and the largest side of its squares in metres. A
         band whose largest squares do not fit into the region is left out.
     count : int
-        The number of squares centred on records for each band. As many are placed anywhere.
+        The number of squares centred on records for each band. As many are placed anywhere in the
+        region.
     seed : int
         A public seed; the same seed draws the same squares.
 

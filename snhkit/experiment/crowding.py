@@ -1,4 +1,4 @@
-"""A measure of how crowded points are, which compares sets of points of different sizes."""
+"""A measure of how crowded points are, for comparing sets of different numbers of points."""
 
 import numpy as np
 from numpy.typing import NDArray

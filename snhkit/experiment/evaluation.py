@@ -58,7 +58,7 @@ class Asked:
 
     @classmethod
     def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
-        """Return boxes with the number of the records ``truth`` in each box."""
+        """Return boxes with the number of records of ``truth`` in each box."""
         return cls(boxes, exact_counts(truth, boxes), len(truth))
 
     def relative_error(self, answers: NDArray[np.float64]) -> float:
@@ -104,7 +104,7 @@ class SizeBand:
         sizes_m : (float, float)
             Smallest and largest side in metres.
         count : int
-            The number of squares around records. As many are placed anywhere.
+            The number of squares around records. As many are placed anywhere in the region.
         seed : int
             A public seed; the same seed draws the same squares.
 

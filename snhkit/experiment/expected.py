@@ -249,7 +249,7 @@ class Situation:
         if not low <= self.n * epsilon <= high:
             raise InputError(
                 f"n times epsilon = {self.n * epsilon:,.0f}, but expected errors are known only "
-                f"from {low:,.0f} to {high:,.0f}; give another n or epsilon."
+                f"for values from {low:,.0f} to {high:,.0f}; give another n or epsilon."
             )
         return regressors(self.n, epsilon, self.side_m, self.crowdings)
 

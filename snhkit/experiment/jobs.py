@@ -68,8 +68,9 @@ def finished(
     Returns
     -------
     DataFrame
-        One row for each job, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and
-        ``cpu_s``, the seconds of processor time that the measurement took.
+        One row for each job, with the columns ``data``, ``line``, ``x`` and ``epsilon`` of the job,
+        ``value``, the result of ``measure``, and ``cpu_s``, the seconds of processor time that the
+        measurement took.
     """
     import pandas as pd
 

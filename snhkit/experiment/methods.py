@@ -36,8 +36,8 @@ class Method:
         Name in tables, maps and legends.
     configure : callable
         A function that returns a builder. Its arguments are the smallest and the largest query
-        size, as a pair, and the cell width, both in metres; it may ignore an argument that the
-        method does not need.
+        size, as a pair, and the cell width, all in metres. The function may ignore an argument
+        that the method does not need.
     about : str
         One sentence on how the method works, for readers who do not know the method.
     demonstration : bool

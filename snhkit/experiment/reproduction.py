@@ -316,8 +316,9 @@ def figure(
     Returns
     -------
     DataFrame
-        One row for each point, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value``
-        and ``cpu_s``, the seconds of processor time that the measurement took.
+        One row for each point, with the columns ``data`` (the data set), ``line`` (the line of the
+        figure), ``x`` and ``value`` (the position on the axes), ``epsilon``, and ``cpu_s`` (the
+        seconds of processor time that the measurement took).
 
     Raises
     ------

@@ -74,7 +74,8 @@ def sweep(
     seeds : sequence of int
         Seeds. Each seed determines which records are used, the squares and the noise.
     queries : int
-        The number of squares around records for each band. As many are placed anywhere.
+        The number of squares around records for each band. As many are placed anywhere in the
+        region.
     file : path, optional
         A file of JSON lines in which finished measurements are stored. After an interruption, the
         same call continues the sweep. The file is for the owner of the records only.

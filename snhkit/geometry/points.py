@@ -23,13 +23,13 @@ class Points:
     Parameters
     ----------
     region : Region
-        The declared region.
+        The region that contains the records.
     xy : array_like, shape (n, 2)
         Positions in metres from the region's lower-left corner, all of them inside the region.
     user : array_like of int, shape (n,), optional
         The number of the person that each record belongs to; equal numbers mean the same person.
     day : array_like of int, shape (n,), optional
-        The day of each record, counted from 1970-01-01.
+        The day of each record, as the number of days since 1970-01-01.
 
     Raises
     ------

@@ -21,9 +21,10 @@ MAX_SIDE_M = 200_000.0
 class Region:
     """A public square on the map, given by its centre and side.
 
-    The region must be chosen without the records. Positions are in metres east (x) and north (y) of
-    the region's lower-left corner, in a Lambert azimuthal equal-area projection centred on the
-    region. Areas are therefore exact, and distances of up to 50 km have errors below 1 m.
+    The region must be chosen without looking at the records. Positions are in metres east (x) and
+    north (y) of the region's lower-left corner, in a Lambert azimuthal equal-area projection
+    centred on the region. Areas are therefore exact, and distances of up to 50 km have errors below
+    1 m.
 
     Parameters
     ----------

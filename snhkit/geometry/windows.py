@@ -16,7 +16,7 @@ def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
     Parameters
     ----------
     day : ndarray of int, shape (n,)
-        The days of n records, counted from 1970-01-01.
+        The days of n records, as numbers of days since 1970-01-01.
     days : int
         The number of days in a window.
 

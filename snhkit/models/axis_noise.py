@@ -45,7 +45,7 @@ class AxisNoise:
         return SummedArea(self.grid, self.covariance)
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the variance of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the count of each box, shape (q,)."""
         # The quadratic form w C w, for the fractions w of cells that an interval covers, is the sum
         # of C over the interval's square.
         x, y = queries.x, queries.y

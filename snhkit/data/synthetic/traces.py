@@ -43,8 +43,8 @@ def synthetic_trace(
     -------
     DataFrame
         One row for each fix, sorted by user and time, with the columns ``user``, ``lat`` and
-        ``lon`` in degrees, and ``time`` in seconds after midnight of the first day. Fixes
-        are at most 5 minutes apart at a place and at most a minute apart on the way.
+        ``lon`` in degrees, and ``time`` in seconds after midnight of the first day. Fixes are at
+        most 5 minutes apart at a place, and at most a minute apart on the way.
 
     Raises
     ------
