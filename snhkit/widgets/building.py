@@ -117,7 +117,7 @@ class Building:
         Cancelled
             If a person cancelled the build.
         BudgetExceeded
-            If a method would cost more than is left. Releases by earlier methods are built.
+            If a method would cost more than the budget has left. Earlier methods have been built.
         InputError
             If another build is running.
         """
@@ -183,8 +183,8 @@ class Building:
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
     """Return the exception for a cancelled build, whose message gives the epsilon that was spent.
 
-    ``entries`` is the number of ledger entries before the cancelled build, that of the order's
-    method ``k``, began.
+    ``k`` is the index of the method whose build was cancelled, and ``entries`` is the number of
+    ledger entries before that build.
     """
     title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
     if len(ledger.entries) == entries:

@@ -166,7 +166,7 @@ class Explorer(w.VBox):
             If no method is ticked, the smallest box size exceeds the largest, a release exists
             already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than is left. Releases by earlier methods are built.
+            If a method would cost more than the budget has left. Earlier methods have been built.
         Cancelled
             If a person pressed Cancel. Epsilon that was spent stays spent.
         """

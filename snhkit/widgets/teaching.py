@@ -69,7 +69,7 @@ def measured(
     session : Session
         A session of invented records.
     sizes_m : (float, float)
-        Smallest and largest side of the chosen boxes, in metres; this is the first band.
+        Smallest and largest side, in metres, of the first band.
     """
     bands = _bands(session, sizes_m)
     return bands, {

@@ -31,7 +31,7 @@ _ANYWHERE = "squares of the first column's sizes, placed uniformly in the region
 
 
 def built_line(session: Session) -> str:
-    """Return HTML that lists the releases, with the time and the epsilon of each build.
+    """Return HTML that lists the releases with their build times, and the budget's state.
 
     Parameters
     ----------

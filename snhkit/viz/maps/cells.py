@@ -30,10 +30,10 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     Returns
     -------
     outlines : dict or None
-        JSON values. ``origin`` is the south-west corner (latitude, longitude) of the region, and
-        ``corners`` is a flat list with four numbers for each cell: the south, west, north and east
-        side, in degrees from ``origin`` divided by ``unit``. None if the cells are districts, or
-        if there are more than 60,000 cells.
+        JSON values: ``origin``, the latitude and longitude of the region's south-west corner;
+        ``unit``, a step in degrees; and ``corners``, a flat list with four whole numbers for each
+        cell, the steps from ``origin`` to the cell's south, west, north and east side. None if the
+        cells are districts, or if there are more than 60,000 cells.
     note : str
         A text for the map that gives the number of cells.
 

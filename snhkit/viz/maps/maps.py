@@ -109,7 +109,7 @@ def compare_map(
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """Return a map with one layer for each release, chosen by radio buttons.
+    """Return a map with a layer of released counts for each release, chosen by radio buttons.
 
     All layers share one colour scale.
 

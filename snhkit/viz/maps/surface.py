@@ -113,7 +113,9 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """Return the smallest of 1, 2, 5, 10, ... m with at most ``most`` cells per side of a region.
+    """Return the smallest cell width of 1, 2, 5, 10, ... m with at most ``most`` cells per side.
+
+    The side is that of the region, and the width is in metres.
 
     Examples
     --------

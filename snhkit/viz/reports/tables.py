@@ -163,5 +163,5 @@ def _records(error: float) -> str:
 
 
 def _sum(total: float) -> str:
-    """Return the sum of tiles divided by n as text: three decimals below 10, otherwise one."""
+    """Return a sum of answers divided by n as text: three decimals below 10, otherwise one."""
     return f"{total:.3f}" if abs(total) < 10 else f"{total:,.1f}"
