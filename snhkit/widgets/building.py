@@ -191,8 +191,8 @@ def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
         return Cancelled(f"The build of {title} was cancelled before it spent epsilon.")
     price = written(ledger.entries[-1].epsilon)
     return Cancelled(
-        f"{title} was cancelled after its ledger entry was written: ε = {price} stays spent, "
-        "because noise may have been drawn."
+        f"The build of {title} was cancelled after its ledger entry was written: ε = {price} stays "
+        "spent, because noise may have been drawn."
     )
 
 

@@ -148,7 +148,7 @@ class Explorer(w.VBox):
         return self._desk.running
 
     def __repr__(self) -> str:
-        return f"Explorer({self._session.title}): to see it, end a notebook cell with it."
+        return f"Explorer({self._session.title}): to show it, end a notebook cell with it."
 
     def build(self, *methods: str, again: bool = False) -> None:
         """Build a release by each method, at the chosen epsilon, and return when all are built.

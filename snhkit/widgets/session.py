@@ -262,7 +262,7 @@ def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
     records = synthetic_points(place, n)
     return Session(
         title=f"{place.name}, synthetic",
-        about="Streets, venues and people are invented; only the position on the map is real. "
+        about="Streets, venues and people are invented; only each city's place on the map is real. "
         "Methods may use a second invented dataset, which takes the place of public data.",
         dataset=PrivateDataset(
             records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"

@@ -140,9 +140,9 @@ def _errors(
 def _boxes(
     session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """Return boxes around records and their true counts: ``count`` boxes for each range of sizes.
+    """Return ``count`` squares around records for each range of sizes, and their true counts.
 
-    The boxes of the first range come first.
+    The squares of the first range come first.
     """
     records = session.invented_records
     each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]

@@ -82,7 +82,7 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
         for name, one in found.items()
     }
     return _table(
-        "Mean error of boxes around records, measured",
+        "Mean relative error of squares around records, measured",
         bands,
         lines,
         {
@@ -127,7 +127,7 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
     if not lines:
         return f'<p class="snhkit-soft">{_UNKNOWN}</p>'
     heads = {"records, anywhere": f"Expected error, in records, of {_ANYWHERE}"}
-    told = _table("Expected error of boxes around records", bands, lines, heads)
+    told = _table("Expected mean relative error of squares around records", bands, lines, heads)
     return f'{told}<p class="snhkit-soft">{_EXPECTED}</p>'
 
 
