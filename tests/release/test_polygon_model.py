@@ -167,7 +167,7 @@ class TestFile:
             ({}, {"labels": ["a", "a"]}, "occurs twice"),
             ({}, {"labels": [1, 2]}, "must be a list of texts"),
             ({}, {"labels": "ab"}, "must be a list of texts"),
-            ({}, {"variance": -1}, "variance of noise must be a finite number"),
+            ({}, {"variance": -1}, "variance of the noise must be a finite number"),
             ({}, {"variance": None}, "damaged"),
         ],
         ids=lambda value: str(value)[:40],
