@@ -37,8 +37,8 @@ class AdaptiveGrid:
         The share of epsilon that is spent on the coarse counts, between 0 and 1.
     c : float
         The constant of the rules for the numbers of cells, greater than 0. A larger constant gives
-        fewer cells. The coarse grid has at least sqrt(n epsilon / c) / 4 cells per side. The rule
-        for k uses c / 2 instead of c.
+        fewer cells. The coarse grid has about sqrt(n epsilon / c) / 4 cells per side, from 10 to
+        512. The rule for k uses c / 2 instead of c.
 
     Raises
     ------

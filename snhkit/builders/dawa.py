@@ -133,7 +133,7 @@ class DAWA:
         side_m : float
             The side of the region in metres.
         n_epsilon : float, optional
-            The number of records times ``record_epsilon``, if n is public.
+            The number n of records times epsilon divided by the sensitivity, if n is public.
         """
         if self.order is not None:
             return self.order

@@ -94,7 +94,7 @@ class HDMM:
         return max(default_cell_width(n, epsilon, expected), side_m / _MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if boxes are wider than the region, or ``cell_m`` too small."""
+        """Raise InputError if boxes are wider than the region, or ``cell_m`` is too small."""
         if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
@@ -153,7 +153,7 @@ def covariance(weights: csr_array) -> NDArray[np.float64]:
     """Return the covariance of the least-squares counts of m cells along an axis, shape (m, m).
 
     The covariance is in units of the variance of the noise in one measured sum. ``weights`` is the
-    strategy that ``HDMM.weights`` returns.
+    result of ``HDMM.weights``.
     """
     real = weights.astype(np.float64)
     with one_thread():

@@ -1,4 +1,4 @@
-"""The command that answers boxes and polygons from a release."""
+"""The command that estimates the counts of boxes and polygons from a release."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""JAX's persistent compilation cache, by which a command reuses what earlier ones compiled."""
+"""JAX's persistent compilation cache: commands reuse programs that earlier commands compiled."""
 
 import contextlib
 import os

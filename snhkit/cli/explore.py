@@ -19,7 +19,7 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
 @click.option(
     "--districts",
     type=INPUT_FILE,
-    help="File of polygons whose records are counted: .geojson or .gpkg.",
+    help="File of polygons, each of which gets a count: .geojson or .gpkg.",
 )
 @click.option("--label", metavar="COLUMN", help="With --districts: column of the districts' names.")
 @click.option(

@@ -87,7 +87,8 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     else:
         for price in epsilon:
             say(f"Epsilon {price}, {n:,} records, {squares}:\n")
-            say("                    around records   8 of 10 cities  anywhere, records")
+            say("                    relative error         range in     absolute error")
+            say("                    around records   8 of 10 cities anywhere (records)")
             for name in chosen:
                 try:
                     row = expected_error(name, epsilon=price, **given).iloc[0]

@@ -46,7 +46,8 @@ def place_options(command):
         click.option(
             "--data",
             type=click.Path(exists=True, path_type=Path),
-            help="Private records: .npy, .csv(.gz), .parquet, ...; for release, also a folder.",
+            help="File of private records: .npy, .csv(.gz), .parquet, ...; snhkit release also "
+            "takes a folder.",
         ),
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
         click.option(

@@ -17,7 +17,9 @@ __all__ = ["release"]
 
 @click.command()
 @records_options
-@click.option("--method", type=Methods(), metavar="M", help="Short name of the method.")
+@click.option(
+    "--method", type=Methods(), metavar="M", help="Short name of the method, such as ug or snh."
+)
 @districts_options
 @click.option(
     "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
@@ -28,7 +30,7 @@ __all__ = ["release"]
     help="Use Gaussian noise: the release is (epsilon, delta)-differentially private. The budget "
     "must have a delta, from --budget-delta.",
 )
-@sizes_option("boxes to prepare for")
+@sizes_option("boxes that the release is optimised for")
 @click.option(
     "--n-public",
     is_flag=True,

@@ -33,9 +33,9 @@ def scan_options(command):
             help="Column of times; needed for --since, --until and units such as user-day.",
         ),
         click.option(
-            "--since", metavar="TIME", help="Only rows from this time on, such as 2026-11-01."
+            "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."
         ),
-        click.option("--until", metavar="TIME", help="Only rows before this time."),
+        click.option("--until", metavar="TIME", help="Use only rows before this time."),
         click.option(
             "--spill",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -45,10 +45,12 @@ def scan_options(command):
             "--workers",
             type=click.IntRange(1, 1024),
             metavar="N",
-            help="Count in N processes of a Dask cluster on this machine.",
+            help="Count the records in N processes of a Dask cluster on this machine.",
         ),
         click.option(
-            "--scheduler", metavar="ADDRESS", help="Count on the Dask cluster of this scheduler."
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Count the records on the Dask cluster of this scheduler.",
         ),
     ]
     for option in reversed(options):

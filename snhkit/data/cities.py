@@ -30,8 +30,8 @@ class City:
     published_as : str
         The name of the city in the data that the paper's authors published.
     entropy_512_nats : float
-        The published Shannon entropy, in nats, of the Gowalla check-ins on a 512 by 512
-        histogram over the check-ins' own extent.
+        The published Shannon entropy, in nats, of a 512 by 512 histogram of the Gowalla check-ins
+        over their bounding box.
     n_at_entropy : int
         The number of check-ins from which ``entropy_512_nats`` was computed.
     side_m : float

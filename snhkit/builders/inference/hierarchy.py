@@ -64,9 +64,10 @@ def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray
     Notes
     -----
     Weighted least squares in two passes (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
-    differentially private histograms through consistency", PVLDB 2010, Sec. 4). Upwards, a cell's
-    count is averaged with the sum of its parts, weighted by precision. Downwards, the difference
-    between a cell's estimate and the sum of its parts is divided equally among the parts.
+    differentially private histograms through consistency", PVLDB 2010, Sec. 4). The parts
+    of a cell are its cells in the next finer grid. Upwards, a cell's count is averaged with the sum
+    of its parts, weighted by precision. Downwards, the difference between a cell's estimate and the
+    sum of its parts is divided equally among the parts.
     """
     best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
     for own, own_variance in zip(levels[-2::-1], variances[-2::-1], strict=True):

@@ -15,7 +15,7 @@ __all__ = ["BoxCounter", "CellCounter", "PartitionCounter", "PlaceCounter", "cou
 
 
 class PlaceCounter:
-    """Base class of counters, which convert positions from degrees to metres and count them.
+    """Base class of counters that convert each position exactly from degrees to metres.
 
     Parameters
     ----------
