@@ -119,8 +119,8 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
     total : int
         The sum of the counts that are returned.
     blocks : tuple of int
-        The widths of the blocks whose sums are fitted as well, each a multiple of the next; the
-        widest divides m.
+        The widths, in cells, of the square blocks whose sums are fitted as well. Each width is a
+        multiple of the next, and the widest divides m.
 
     Returns
     -------

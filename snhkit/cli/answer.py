@@ -34,9 +34,9 @@ def answer(file, boxes, out, as_json) -> None:
     """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 
     The output has the rows of --boxes with four more columns: count, the estimate; low and high,
-    between which the true count lies in about 90 % of cases (as measured on public cities); and
-    standard_error, the standard deviation of the noise alone. Unknown values are left empty. In a
-    CSV file of boxes, columns may be separated by a comma, a semicolon, a | or a tab.
+    between which the true count lies in about 90 % of cases (estimated from errors on public
+    cities); and standard_error, the standard deviation of the noise alone. Unknown values are left
+    empty. In a CSV file of boxes, columns may be separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:
