@@ -13,8 +13,8 @@ from snhkit.viz.reports.tables import errors_html, sizes_html
 __all__ = ["report_html"]
 
 _REPLAYABLE = (
-    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish the "
-    "releases."
+    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish "
+    "the releases."
 )
 _MEASURE = (
     "Mean relative error of the queries; less is better. The relative error of a query is "
