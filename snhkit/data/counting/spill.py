@@ -95,7 +95,7 @@ class Spilled:
     Parameters
     ----------
     paths : list of Path
-        The files. A name has the numbers of the bucket and of the call, "0003-000012.records".
+        The files, with names such as "0003-000012.records": the numbers of bucket and call.
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -271,7 +271,7 @@ class Passes(Protocol):
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects of each person to files in a folder."""
+        """Write the records that ``choose`` selects to files; return how many rows were left out."""
         ...
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
@@ -288,7 +288,7 @@ class ThreadPasses:
         return counter.total, seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects of each person to files in a folder."""
+        """Write the records that ``choose`` selects to files; return how many rows were left out."""
         done = spilled(source.parts, 0, to)
         for path in done.paths:
             keep(to.path, path.name.split("-")[0], [path.name], choose)
