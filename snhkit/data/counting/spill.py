@@ -271,7 +271,7 @@ class Passes(Protocol):
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files; return how many rows were left out."""
+        """Write the records that ``choose`` selects to files; return how many were left out."""
         ...
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
@@ -288,7 +288,7 @@ class ThreadPasses:
         return counter.total, seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files; return how many rows were left out."""
+        """Write the records that ``choose`` selects to files; return how many were left out."""
         done = spilled(source.parts, 0, to)
         for path in done.paths:
             keep(to.path, path.name.split("-")[0], [path.name], choose)
