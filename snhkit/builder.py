@@ -1,4 +1,4 @@
-"""The interface of builders, the methods that make releases."""
+"""The interface of builders: methods, with their settings, that make releases."""
 
 from typing import Protocol
 
@@ -15,7 +15,8 @@ class Builder(Protocol):
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
     reference to the measurements. The class attribute ``gaussian = True`` marks a method that also
-    works with Gaussian noise, whose price is a rho instead of an epsilon. Such a method spends
+    works with Gaussian noise. The privacy cost of Gaussian noise is a rho (zero-concentrated
+    differential privacy) instead of an epsilon. Therefore, ``build`` of such a method spends
     ``private.left``, which is a rho or an epsilon, and not ``private.epsilon``.
 
     Examples
@@ -30,7 +31,7 @@ class Builder(Protocol):
     """
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the builder cannot make a release in a region on given terms.
+        """Raise InputError if the builder cannot make a release with this region and these terms.
 
         The dataset calls this method before any epsilon is charged to the ledger.
 
@@ -39,8 +40,8 @@ class Builder(Protocol):
         region : Region
             The public region of the records.
         terms : Terms
-            The public terms of the build: the unit of privacy, epsilon and delta, n if it is
-            public, and public points.
+            The public terms of the release: the unit of privacy, epsilon and delta, the number n
+            of records if n is public, and public points.
 
         Raises
         ------
@@ -77,7 +78,8 @@ def refuse_laplace_only(builder: Builder) -> None:
     Raises
     ------
     InputError
-        If the builder has Laplace noise only; the message names methods with Gaussian noise.
+        If the builder works with Laplace noise only; the message names methods that also work
+        with Gaussian noise.
     """
     if not getattr(builder, "gaussian", False):
         raise InputError(

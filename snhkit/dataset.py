@@ -1,4 +1,4 @@
-"""Private datasets: records, and the ledger of the releases that were built from them."""
+"""Private datasets: records, with a ledger of the epsilon that their releases spend."""
 
 import os
 import weakref
@@ -56,33 +56,32 @@ class PrivateDataset:
     Parameters
     ----------
     records : Points
-        The private records.
+        The private records, in memory. For records in large files, see ``scan``.
     budget : number or Budget, optional
         The largest epsilon that all releases of the records together may spend. With a delta, as
         in ``Budget(1, delta=1e-6)``, releases may have Gaussian noise. The budget can be left out
-        if ``ledger`` is an existing ledger, which has a budget already.
+        if ``ledger`` already exists, because its budget then applies.
     unit : str
         The unit of privacy: "record" for one record; "user" for all records that are kept of one
         person; "user-day", "user-week" or, for instance, "user-30-days" for all records that are
         kept of one person in one window of days.
     max_per_user : int or NoisyQuantile, optional
-        For units of people, the number of records to keep of each person, or of each person in each
-        window. The records to keep are chosen at random. A ``NoisyQuantile`` chooses the number
-        from noisy counts, which cost epsilon; n must then be private.
+        For all units but "record", the largest number of records to keep of each person, or of each
+        person in each window, chosen at random. A ``NoisyQuantile`` sets the number from noisy
+        counts, which cost epsilon; ``n`` must then be "private".
     n : "public" or "private"
         Whether the number of records may be published. If "private", releases hide the addition or
         removal of one unit, and a builder that needs the number spends a twentieth of its epsilon
         on a noisy number. If "public", releases hide the replacement of one unit by another. A
-        replacement is a removal and an addition, so a release that is charged epsilon hides a
+        replacement is a removal and an addition, so a release that costs epsilon hides a
         replacement at twice this epsilon.
     whose : str
-        The word for what one user id identifies, such as "household"; used in descriptions only.
+        The word for what one user id identifies, such as "household", for descriptions of releases.
     ledger : str, path or Ledger, optional
-        A file that keeps the ledger beyond this process: every charge is on the disk before any
-        record is used, and all processes that open the file share one budget (see
-        ``StoredLedger``). A ledger of another dataset of the same records can also be given; both
-        datasets then share its budget. By default, a new ledger is made, which is lost with this
-        object.
+        A path, at which a file keeps the ledger (see ``StoredLedger``): every charge is written to
+        the file before any record is used, and all processes that open the file share one budget.
+        Or the ``ledger`` of another dataset of the same records, whose budget is then shared. By
+        default, a new ledger is made in memory, which is lost with this object.
 
     Raises
     ------
@@ -115,8 +114,8 @@ class PrivateDataset:
         if not isinstance(records, Points):
             kind = type(records).__name__
             raise InputError(
-                f"records must be Points, as read_points gives them, not a {kind}; files that do "
-                "not fit into memory are opened with PrivateDataset.scan."
+                f"records must be Points, as read_points returns them, not a {kind}; open files "
+                "that do not fit into memory with PrivateDataset.scan."
             )
         first = first_unit(unit, max_per_user, whose, n)
         self._ledger = open_ledger(ledger, held(records), first, budget)
@@ -148,23 +147,23 @@ class PrivateDataset:
     ) -> "PrivateDataset":
         """Return a dataset of any size, whose records stay in their files and are counted there.
 
-        Methods, ledger and counts are the same as for records in memory. Records are read once
-        here, and again for each grid or partition that a method measures, in a few hundred
-        megabytes of memory. Quadtrees are at most 12 deep.
+        Methods, ledger and counts are the same as for records in memory. The files are read once by
+        this method, and again for each grid or partition that is counted for a release. A few
+        hundred megabytes of memory are enough. Quadtrees have a depth of at most 12.
 
         Parameters
         ----------
         source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
-            The rows, as for ``scan_points``. The rows must not change later.
+            The rows of records, as for ``scan_points``. The rows must not change later.
         region : Region
-            The declared region.
+            The region in which the rows are counted.
         budget, unit, max_per_user, n, whose, ledger
             The same parameters as those of the class.
         lat, lon, user, time, since, until, users, report
             The same parameters as those of ``scan_points``.
         spill : str or path, optional
-            For units of people, the folder for the records that are kept of each person, which are
-            deleted with the dataset; by default the system's folder of temporary files.
+            For all units but "record", a folder for temporary files with the records that are kept.
+            The files are deleted with the dataset. By default, the system's temporary folder.
         client : distributed.Client, optional
             The client of a Dask cluster whose workers count the records. All workers must be able
             to read the source's files and ``spill``.
@@ -265,14 +264,14 @@ class PrivateDataset:
         public: Points | None = None,
         seed: int | None = None,
     ) -> Release:
-        """Return a release, after charging epsilon to the ledger.
+        """Charge epsilon to the ledger, then build a release and return it.
 
         Parameters
         ----------
         builder : Builder
-            The method and its hyperparameters; its ``delta``, if it has one, is charged as well.
+            The method with its hyperparameters. If it has a ``delta``, this is charged as well.
         epsilon : int, float, str, Decimal or Fraction
-            The price, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
+            The cost, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction
             If above 0, the noise is Gaussian, and the release is (epsilon, delta)-differentially
             private. The method must support Gaussian noise (its attribute ``gaussian``), and the
@@ -281,16 +280,17 @@ class PrivateDataset:
             Public points of the same region, near which queries are expected. They must not be
             records of this dataset.
         seed : int, optional
-            For research only: anyone who knows the seed can replay the noise and subtract it. A
-            release with a seed is marked "replayable" in its card, in its file and in the ledger.
+            The seed of the noise, for research only: anyone who knows the seed can subtract the
+            noise. The card, the file and the ledger entry of such a release say "replayable". By
+            default, the noise is drawn from the operating system's entropy.
 
         Raises
         ------
         BudgetExceeded
-            If the price exceeds the budget left, or the builder spent more than was charged.
+            If epsilon exceeds the budget left, or the builder spent more than was charged.
         InputError
             If the arguments are invalid or the builder cannot make this release; nothing is spent
-            in this case. After an error during the build, the price stays charged.
+            in this case. After an error during the build, epsilon stays charged.
         """
         if isinstance(builder, (str, type)):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
@@ -301,7 +301,7 @@ class PrivateDataset:
         if public is not None and public.region != self.region:
             raise InputError(
                 "public: the points lie in another region than the records; read both "
-                "with one Region."
+                "with the same Region."
             )
         self._refuse_own(public)
         entropy = SystemEntropy() if seed is None else ReplayableEntropy(seed)
@@ -310,8 +310,8 @@ class PrivateDataset:
         terms = Terms(price, self.unit, n, public, own, rho)
         if terms.record_epsilon < 1 / _MAX_SCALE:
             raise InputError(
-                f"epsilon = {written(price)} is too small, because its noise would exceed "
-                "64-bit integers; give a larger epsilon."
+                f"epsilon = {written(price)} is too small: the noise would not fit into 64-bit "
+                "integers; give a larger epsilon."
             )
         builder.check(self.region, terms)
         who = type(builder).__name__
@@ -331,7 +331,7 @@ class PrivateDataset:
         return release
 
     def _refuse_own(self, public: Points | None) -> None:
-        """Raise InputError if public points are records of this dataset."""
+        """Raise InputError if many of the public points are records of this dataset."""
         if public is None or public in self._foreign:
             return
         if shares_records(self._source, public):

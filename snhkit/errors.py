@@ -18,7 +18,7 @@ class SnhkitError(Exception):
 
 
 class InputError(SnhkitError, ValueError):
-    """An argument, a file or a row is invalid; the message says what, where and how to correct it.
+    """An argument, a file or a row is invalid; the message says where, and gives a remedy.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class InputError(SnhkitError, ValueError):
 
 
 class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
-    """A release or a measurement would cost more epsilon than is left, and was refused.
+    """A release or a measurement was refused, because it costs more than is left of the budget.
 
     Examples
     --------
@@ -56,4 +56,4 @@ class ReleaseFileError(InputError):
 
 
 class OutsideWarning(UserWarning):
-    """Boxes or polygons lie outside the region of a release, so that their counts are 0."""
+    """Boxes or polygons lie outside the region of a release, so their counts are 0."""

@@ -1,4 +1,4 @@
-"""Writing files in one step, so that no reader ever sees an incomplete file."""
+"""Writing of files in one step, so that no reader of a file ever sees incomplete content."""
 
 import contextlib
 import errno
@@ -17,14 +17,14 @@ _TRIES, _SECONDS = 100, 10.0  # attempts, and total seconds, to wait for a progr
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
-    """Write a file in the folder of its final path, then move it to this path in one step.
+    """Write a file under a temporary name in the same folder, then rename the file in one step.
 
     Parameters
     ----------
     path : str or path
-        The file to write. An existing file is replaced and keeps its permissions; a symbolic link
-        stays, and the file that it points to is replaced. Devices and pipes cannot be replaced:
-        the content is written into them.
+        The file to write. If the file exists, the content is replaced and the permissions are kept.
+        For a symbolic link, the file that the link points to is replaced. A device or a pipe cannot
+        be replaced; the content is written into it.
     content : bytes or str
         The whole content; text is written as UTF-8.
 
@@ -36,7 +36,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
     Raises
     ------
     InputError
-        If the file cannot be written, or is read-only; an existing file is left as it was.
+        If the file cannot be written, or is read-only. An existing file is then left unchanged.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """Raise if ``write_whole`` could not write a file; nothing is written.
+    """Raise InputError if ``write_whole`` could not write a file; nothing is written.
 
     Parameters
     ----------
     path : str or path
-        The file that will be written later, after long work.
+        The file that is to be written later, for example after a long computation.
 
     Raises
     ------
@@ -105,16 +105,20 @@ def _obstacle(path: Path) -> str | None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path names a device, a pipe or an open file, which cannot be replaced."""
+    """Return whether a path is a device, a pipe or an open file such as /dev/stdout.
+
+    Such a file cannot be replaced.
+    """
     if str(path.absolute()).startswith(_STREAMS):
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _opened(path: Path) -> int:
-    """Return a handle to write into a device or a pipe.
+    """Return a file descriptor for writing into a device or a pipe.
 
-    A pipe can be opened only while a program reads from it, so the function waits for one.
+    A pipe can be opened only while a program reads from the pipe, so the function waits for a
+    reader.
     """
     for _ in range(_TRIES):
         try:
@@ -151,7 +155,10 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _copy_permissions(target: Path, written: Path) -> None:
-    """Give a new file the permissions and the owner of the file that it replaces."""
+    """Give the file ``written`` the permissions and, if possible, the owner of ``target``.
+
+    If ``target`` does not exist, ``written`` has the permissions of a new file.
+    """
     try:
         old = target.stat()
     except FileNotFoundError:

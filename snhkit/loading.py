@@ -1,4 +1,4 @@
-"""Releases read from files, with the model class that each file names."""
+"""Reading of releases from files; each file names the class of its model."""
 
 import os
 
@@ -17,12 +17,15 @@ _DAMAGE = (
 
 
 def load(path: str | os.PathLike[str]) -> Release:
-    """Return the release in a file that ``Release.save`` wrote; the file need not be trusted.
+    """Return the release in a file that ``Release.save`` wrote.
+
+    Files from untrusted sources can be read: no code in a file is run, and the arrays cannot be
+    larger than the file.
 
     Parameters
     ----------
     path : str or path
-        A safetensors file. Its arrays cannot be larger than the file, and no code in it runs.
+        The file, in the safetensors format.
 
     Returns
     -------
@@ -32,7 +35,8 @@ def load(path: str | os.PathLike[str]) -> Release:
     Raises
     ------
     ReleaseFileError
-        If the file is not a release, is damaged, or was written by a newer or a much older snhkit.
+        If the file does not hold a release, is damaged, or was written by a newer or a much older
+        version of snhkit.
 
     Examples
     --------
@@ -64,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 
 def _kind(name: str) -> type[Model]:
-    """Return the model class that a file names; modules of other classes are not imported."""
+    """Return the model class for the name in a file; other model classes are not imported."""
     match name:
         case GridModel.kind:
             return GridModel
@@ -86,8 +90,8 @@ def _kind(name: str) -> type[Model]:
             return NetworkModel
         case "prior":
             raise InputError(
-                "the file was written by an earlier snhkit, which gave a denoised grid the name "
-                "SNH. Release the records again with DenoisedGrid (--method denoised)."
+                "the file was written by an earlier version of snhkit, in which DenoisedGrid was "
+                "named SNH. Release the records again with DenoisedGrid (--method denoised)."
             )
         case _:
             raise InputError(f"the kind of model {name!r} is unknown to this version of snhkit.")

@@ -1,4 +1,4 @@
-"""Errors of estimated counts."""
+"""Relative errors of estimated counts."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,9 @@ __all__ = ["relative_errors", "smoothing"]
 
 
 def smoothing(n: int) -> float:
-    """Return the paper's psi: 0.1 % of the number of records.
+    """Return the paper's psi, which is 0.1 % of the number of records ``n``.
 
-    Relative errors are divided by the true count, or by psi if the count is smaller.
+    In a relative error, the error is divided by the true count, or by psi if the count is smaller.
 
     Examples
     --------
@@ -22,12 +22,15 @@ def smoothing(n: int) -> float:
 def relative_errors(
     estimate: NDArray[np.float64], truth: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Return abs(estimate - truth) / max(truth, psi), shape (q,): the paper's Delta (Sec. 2.2).
+    """Return the relative error of each of q estimated counts, shape (q,).
+
+    The error is abs(estimate - truth) / max(truth, psi) with psi = 0.001 n, the paper's Delta
+    (Sec. 2.2).
 
     Parameters
     ----------
     estimate, truth : ndarray, shape (q,)
-        Released and true counts.
+        The estimated and the true counts of q boxes.
     n : int
         The number of records.
 

@@ -33,16 +33,17 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("snhkit_watcher", default=None
 
 
 class Advance(Protocol):
-    """A callback that reports completed steps, and values to show beside the bar."""
+    """A callback that reports completed steps, and values to show beside the progress bar."""
 
     def __call__(self, by: int = 1, **beside: object) -> None: ...
 
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` at each step of the tasks in the ``with`` block, instead of showing a bar.
+    """Call ``watcher`` at each step of the tasks in a with block, instead of showing a bar.
 
-    Only tasks of this thread are reported. An exception that ``watcher`` raises ends the task.
+    The argument of ``watcher`` is a ``Step``. Only tasks of this thread are reported. An exception
+    that ``watcher`` raises ends the task.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def told(step: Step) -> None:
-    """Pass a step of a task in another process to the function given to ``watched``, if any."""
+    """Pass a step, reported by another process, to the function given to ``watched``, if any."""
     if (watcher := _WATCHER.get()) is not None:
         watcher(step)
 
@@ -77,7 +78,7 @@ def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
     what : str
         Name of the task; it must not contain a value that depends on records.
     unit : str
-        Name of one step.
+        The word for one step in the progress bar, such as "epoch".
     """
     watcher = _WATCHER.get()
     if watcher is None:

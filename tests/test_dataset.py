@@ -280,7 +280,7 @@ def test_moved_records_do_not_change_the_data(records):
 
 
 def test_a_path_is_no_records_and_a_name_no_builder():
-    with pytest.raises(InputError, match="as read_points gives them, not a str"):
+    with pytest.raises(InputError, match="as read_points returns them, not a str"):
         PrivateDataset("trips.csv", budget=1, unit="record", n="public")  # pyright: ignore
     city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
     data = PrivateDataset(Points(city, [[1, 1]]), budget=1, unit="record", n="public")

@@ -1,4 +1,4 @@
-"""The methods that need no neural network: one ``Builder`` of releases per module."""
+"""Methods without neural networks; each method is a ``Builder`` class in its own module."""
 
 from snhkit.builders.adaptive import AdaptiveGrid
 from snhkit.builders.base import Builder

@@ -1,4 +1,4 @@
-"""The adaptive grid (AG): a coarse grid whose cells are divided according to their counts."""
+"""The adaptive grid (AG): a coarse grid whose cells are divided where counts are large."""
 
 import math
 from dataclasses import dataclass
@@ -36,8 +36,9 @@ class AdaptiveGrid:
     alpha : float
         The share of epsilon that is spent on the coarse counts, between 0 and 1.
     c : float
-        The constant of the rule for the number of coarse cells, greater than 0. A larger constant
-        gives fewer cells. The rule for the pieces uses c / 2 (the paper's c2).
+        The constant of the rules for the numbers of cells, greater than 0. A larger constant gives
+        fewer cells. The coarse grid has about sqrt(n epsilon / c) / 4 cells per side, from 10 to
+        512. The rule for k uses c / 2 instead of c.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class AdaptiveGrid:
             )
 
     def cells_per_side(self, n: int, epsilon: float) -> int:
-        """Return the number of cells per side of the coarse grid (the paper's m1).
+        """Return the number of cells per side of the coarse grid (m1 in the ICDE 2013 paper).
 
         Parameters
         ----------
@@ -88,7 +89,7 @@ class AdaptiveGrid:
         return min(max(10, math.ceil(rule)), _MAX_COARSE_CELLS_PER_SIDE)
 
     def pieces(self, noisy: NDArray, epsilon: float) -> NDArray[np.int64]:
-        """Return the number of pieces per side of each coarse cell (the paper's m2).
+        """Return the number of pieces per side of each coarse cell (m2 in the ICDE 2013 paper).
 
         Parameters
         ----------
@@ -111,10 +112,10 @@ class AdaptiveGrid:
         return np.maximum(np.floor(pieces * shrink), 1).astype(np.int64)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Do nothing: the method works in every region and on all terms."""
+        """Do nothing, because the method works in every region and with all terms."""
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of consistent noisy counts of the pieces."""
+        """Return a release of noisy counts of the pieces into which coarse cells are divided."""
         n, epsilon = private.number(), private.record_epsilon
         grid, alpha = Grid(private.region, self.cells_per_side(n, epsilon)), exact(self.alpha)
         coarse = private.histogram(grid, private.epsilon * alpha)
@@ -129,7 +130,7 @@ class AdaptiveGrid:
 def consistent(
     coarse: NDArray, pieces: NDArray[np.int64], fine: NDArray, alpha: Fraction
 ) -> NDArray[np.float64]:
-    """Return counts of the pieces that sum to the best estimate of each coarse cell.
+    """Return counts of the pieces of coarse cells that sum to the best estimate of each cell.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def consistent(
     pieces : ndarray of int, shape (m, m)
         The number of pieces per side of each coarse cell.
     fine : ndarray, shape (c,)
-        The noisy counts of the pieces, coarse cell after coarse cell.
+        The noisy counts of all c pieces; the pieces of a coarse cell follow each other.
     alpha : Fraction
         The share of epsilon that was spent on ``coarse``.
 
@@ -163,7 +164,7 @@ def consistent(
 def consistent_noise(
     pieces: NDArray[np.int64], alpha: Fraction, coarse_variance: float, fine_variance: float
 ) -> CellNoise:
-    """Return the noise of ``consistent`` counts, from the variances of coarse and fine counts.
+    """Return the noise in the counts that ``consistent`` returns.
 
     Parameters
     ----------

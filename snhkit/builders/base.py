@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MAX_CELLS_PER_SIDE = math.isqrt(MAX_CELLS)
-"""The number of cells per side of the finest grid that is allowed."""
+"""The largest number of cells per side that a grid may have."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Extra:
     Parameters
     ----------
     name : str
-        The name of snhkit's extra that installs the package.
+        The name of the pip extra of snhkit that installs the package, such as "pgm".
     package : str
         The name by which the package is imported.
     """
@@ -85,7 +85,7 @@ def publish(builder: Builder, private: Measurements, model: Model, **shown: Any)
     model : Model
         The model that answers queries.
     **shown
-        The hyperparameters that the release shows. By default they are all of the builder's.
+        The hyperparameters that the release shows; by default all fields of the builder.
     """
     return Release(
         method=type(builder).__name__,
@@ -101,14 +101,14 @@ def publish(builder: Builder, private: Measurements, model: Model, **shown: Any)
 
 
 def hyperparameters(builder: Any) -> dict[str, Any]:
-    """Return the fields of a builder, or of a dataclass in a builder, as JSON values by name."""
+    """Return the fields of a builder, or of a dataclass in a builder: JSON values by name."""
     return _plain(asdict(builder))
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
     """Return query sizes (l, u) in metres as floats; raise InputError unless 0 < l <= u < infinity.
 
-    If the caller also accepts another value, ``but_for`` names it in the message, as in "None or ".
+    The message inserts ``but_for``, such as "None or ", to name another value that is accepted.
     """
     low, high = two_numbers("sizes_m", sizes_m)
     if not 0 < low <= high < math.inf:
@@ -117,7 +117,7 @@ def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in JSON types, which do not change when a file is written and read."""
+    """Return a value converted to JSON types, which writing and reading do not change."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):

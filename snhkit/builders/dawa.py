@@ -37,11 +37,12 @@ _MAX_COVERED_CELLS = 2**22  # by all boxes together
 class DAWA:
     """Noisy counts of nearly uniform buckets of cells, and of a binary tree over the buckets.
 
-    A Hilbert curve puts the cells of a fine grid in a line on which neighbours are close. A share
-    of epsilon, a quarter by default, is spent on dividing the line into buckets of cells with
-    similar counts. The cells of a bucket share one noisy count. The rest of epsilon is spent on the
-    counts of the buckets and, if the expected boxes are large, of the nodes of a binary tree over
-    the buckets. Least squares makes all counts consistent.
+    A Hilbert curve puts the cells of a fine grid in a line, so that neighbours on the line are
+    neighbours on the map. A share of epsilon, a quarter by default, is spent on dividing the line
+    into buckets, which are runs of cells with similar counts. The cells of a bucket share one noisy
+    count. The rest of epsilon is spent on the counts of the buckets and, if the expected boxes are
+    large, of the nodes of a binary tree over the buckets. Least squares makes all counts
+    consistent.
 
     Parameters
     ----------
@@ -53,17 +54,18 @@ class DAWA:
         cells are narrower. If n is public and the product of n and epsilon is small, the cells are
         wider.
     block : int
-        The number of cells in the smallest block, a power of four. The line is divided into blocks,
-        and all buckets of a block have the same length. Small blocks adapt better to the records,
-        but also to the noise.
+        The number of cells in the smallest block, a power of four. The line is first divided into
+        blocks, and each block into buckets of equal length. Small blocks adapt better to the
+        records, but also to the noise.
     sizes_m : (float, float)
         The smallest and the largest side of the expected squares, in metres. The squares are
         expected near the public points, or anywhere in the region if there are none.
     caution : float, optional
-        The fixed cost of a block, in noise scales. The line is divided into one more block only if
-        this reduces the costs of buckets by more than the cost of a block. A low cost adapts the
-        blocks better to the records, but also to the noise. By default, the cost grows with the
-        number of cells in the expected squares, because the noise of these cells adds up.
+        The fixed cost of a block. The unit is the scale of the noise with which buckets are chosen.
+        The line is divided into one more block only if this reduces the costs of buckets by more
+        than the cost of a block. A low cost adapts the blocks better to the records, but also to
+        the noise. By default, the cost grows with the number of cells in the expected squares,
+        because the noise of these cells adds up.
 
     Raises
     ------
@@ -114,9 +116,10 @@ class DAWA:
         object.__setattr__(self, "sizes_m", sizes(self.sizes_m))
 
     def _budget(self, terms: Terms | Measurements) -> tuple[Fraction, Fraction, Fraction]:
-        """Return the epsilons of buckets and of counts, and the fixed cost of a bucket in records.
+        """Return the epsilon of buckets, the epsilon of counts, and the fixed cost of a bucket.
 
-        The fixed cost is the noise scale of a bucket's count.
+        The epsilon of buckets is spent on choosing the buckets. The fixed cost, in records, is the
+        scale of the noise in a bucket's count.
         """
         bucket_epsilon = terms.epsilon * exact(self.ratio)
         count_epsilon = terms.epsilon - bucket_epsilon
@@ -130,7 +133,7 @@ class DAWA:
         side_m : float
             The side of the region in metres.
         n_epsilon : float, optional
-            The number of records times ``record_epsilon``, if n is public.
+            The number n of records times epsilon divided by the sensitivity, if n is public.
         """
         if self.order is not None:
             return self.order
@@ -141,7 +144,7 @@ class DAWA:
         return int(np.clip(round(math.log2(side_m / cell_m)), 0, _MAX_ORDER))
 
     def caution_for(self, cell_m: float) -> float:
-        """Return the fixed cost of a block in noise scales, for cells that are ``cell_m`` wide."""
+        """Return the fixed cost of a block (see ``caution``) for cells of ``cell_m`` metres."""
         if self.caution is not None:
             return self.caution
         covered = max(sum(self.sizes_m) / 2 / cell_m, 1) ** 2
@@ -161,7 +164,7 @@ class DAWA:
         Parameters
         ----------
         grid : Grid
-            The grid of the cells on the line.
+            The grid whose cells the Hilbert curve puts in a line.
         public : Points, optional
             The public points near which squares are expected.
 
@@ -215,7 +218,10 @@ class DAWA:
 
 
 def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:
-    """Return the buckets as a partition of the region into rectangles."""
+    """Return the buckets as a partition of the region into rectangles.
+
+    ``length`` holds the number of cells of each bucket, in the order of the Hilbert curve.
+    """
     start = np.cumsum(length) - length
     order = grid.m.bit_length() - 1
     level = np.rint(np.log2(length)).astype(np.int64)

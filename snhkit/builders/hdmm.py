@@ -1,4 +1,4 @@
-"""HDMM: noisy weighted sums of cells that are optimised for the expected boxes."""
+"""HDMM: noisy weighted sums of cell counts, with weights optimised for the expected boxes."""
 
 import math
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ _MAX_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a s
 
 @dataclass(frozen=True)
 class HDMM:
-    """Noisy weighted sums of cells, optimised for the expected sizes of boxes.
+    """Noisy weighted sums of cell counts, with weights optimised for the expected sizes of boxes.
 
-    Before any record is used, an optimiser searches for a strategy: weighted sums of cells along an
-    axis, whose noisy values give the least error for intervals of the expected sizes. The same
-    weights are used along both axes. The weighted sums of the grid are measured with noise, and
-    least squares gives the counts of cells. For small boxes, the best strategy measures the cells
-    themselves; for large boxes, the best strategy is similar to a hierarchy.
+    Before any record is used, an optimiser searches for a strategy: weighted sums of the cells
+    along an axis, whose noisy values give the least error for intervals of the expected sizes. The
+    same weights are used along both axes. The weighted sums of the grid are measured with noise,
+    and least squares gives the counts of cells. For small boxes, the best strategy measures the
+    cells themselves; for large boxes, it also measures sums of many cells.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class HDMM:
         return max(default_cell_width(n, epsilon, expected), side_m / _MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if expected boxes are wider than the region, or cells are too many."""
+        """Raise InputError if boxes are wider than the region, or ``cell_m`` is too small."""
         if self.sizes_m is not None and self.sizes_m[1] > region.side_m:
             raise InputError(
                 f"HDMM: boxes of up to {self.sizes_m[1]:g} m are wider than the region of "
@@ -121,11 +121,11 @@ class HDMM:
         return publish(self, private, GridModel(grid, least_squares(weights, along, sums), noise))
 
     def weights(self, grid: Grid, epsilon: float) -> csr_array:
-        """Return the strategy along an axis as integer weights.
+        """Return the weighted sums to measure along an axis, as a matrix of integer weights.
 
-        The columns of the optimised strategy are scaled to sums of about 2^15 and rounded to
-        integers. The sums are smaller if epsilon is so small that the noise for sums of 2^15 would
-        be too large to draw.
+        The columns of the optimised strategy are scaled to add up to about 2^15, and rounded to
+        integers. They add up to less if epsilon is so small that the noise for 2^15 would be too
+        large to draw.
 
         Parameters
         ----------
@@ -150,10 +150,10 @@ class HDMM:
 
 
 def covariance(weights: csr_array) -> NDArray[np.float64]:
-    """Return the covariance of least-squares estimates of cells along an axis, shape (m, m).
+    """Return the covariance of the least-squares counts of m cells along an axis, shape (m, m).
 
     The covariance is in units of the variance of the noise in one measured sum. ``weights`` is the
-    strategy that ``HDMM.weights`` returns.
+    result of ``HDMM.weights``.
     """
     real = weights.astype(np.float64)
     with one_thread():

@@ -1,4 +1,4 @@
-"""The hierarchical grid (HB2D): nested grids, divided so that the average variance is least."""
+"""The hierarchical grid (HB2D): nested grids with the least average variance of all boxes."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,9 +61,9 @@ class HierarchicalGrid:
     Notes
     -----
     Qardaji, Yang and Li, "Understanding Hierarchical Methods for Differentially Private
-    Histograms", PVLDB 2013: equal shares of epsilon, no count of the whole region, and the b of the
-    least average variance (Sec. 4). This implementation computes the average variance exactly, in
-    two dimensions and after least squares.
+    Histograms", PVLDB 2013: equal shares of epsilon, no count of the whole region, and the b with
+    the least average variance (Sec. 4). This implementation computes the average variance exactly,
+    in two dimensions and after least squares.
     """
 
     cell_m: Width = None
@@ -81,10 +81,9 @@ class HierarchicalGrid:
         Parameters
         ----------
         m : int
-            The smallest number of cells per side of the finest grid.
+            The wanted number of cells per side of the finest grid, which may get a few more.
         exponent : int
-            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace noise, 1 for Gaussian
-            noise.
+            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
 
         Returns
         -------
@@ -115,20 +114,21 @@ class HierarchicalGrid:
 
 
 def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
-    """Return the mean variance over all boxes of whole cells.
+    """Return the mean variance of the answers for all boxes of whole cells.
 
     Parameters
     ----------
     sides : tuple of int
-        The cells per side of nested grids, from the coarsest to the finest. The grids share
-        the price equally.
+        The cells per side of nested grids, from the coarsest to the finest. The privacy cost is
+        divided equally among the grids.
     exponent : int
-        The exponent of the noise, as ``Terms.exponent``.
+        2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
 
     Returns
     -------
     float
-        The mean variance. The unit is the variance of a cell's count that costs the whole price.
+        The mean variance. The unit is the variance of the counts of a single grid that gets the
+        whole privacy cost.
 
     Examples
     --------
@@ -144,10 +144,10 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean of X_b (see ``BlockNoise``) over all intervals of the m cells along an axis.
+    """Return the mean of X_b, as ``BlockNoise`` defines it, over all intervals of whole cells.
 
-    For each block, the intervals that cover the block, those with one end inside and those with
-    both ends inside are summed separately.
+    The number b is ``blocks``. For each block, the intervals that cover the block, those with one
+    end inside and those with both ends inside are summed separately.
 
     Parameters
     ----------

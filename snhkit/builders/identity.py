@@ -1,4 +1,4 @@
-"""Identity: a noisy grid of a given cell width."""
+"""Identity: noisy counts of a grid of a given cell width."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,8 +21,9 @@ class Identity:
     Each cell gets independent noise, and the answer for a box is the sum over the cells in the
     box. Narrow cells resolve streets, but large boxes then sum the noise of many cells. Wide
     cells blur the positions of records. With a well-chosen width, the method is accurate for small
-    boxes. A width given in metres must follow from public knowledge: comparing widths on the
-    private records would reveal something about these records.
+    boxes. A width given in metres must follow from public knowledge: if the width were
+    chosen by comparing widths on the private records, the choice would reveal information about
+    them.
 
     Parameters
     ----------

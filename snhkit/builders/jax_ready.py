@@ -1,4 +1,4 @@
-"""Tests of JAX that run before epsilon is spent, and before networks answer."""
+"""Checks that JAX works, made before epsilon is spent and before networks answer queries."""
 
 import os
 

@@ -60,8 +60,8 @@ class PGM:
     block inside this one, and so on, and the sums of blocks are marginals over the first
     attributes. The sums are not new measurements but sums of the same noisy cells, so their weights
     can be chosen freely. The standard deviation of a sum of k by k cells is taken to be k^(1/4)
-    times that of a cell, a choice that did well on San Francisco's taxis. The counts add up to n if
-    n is known, else to the sum of the noisy counts.
+    times that of a cell, a choice that gave small errors on the taxis of San Francisco. The counts
+    add up to n if n is known, else to the sum of the noisy counts.
     """
 
     cell_m: Width = None
@@ -119,8 +119,8 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
     total : int
         The sum of the counts that are returned.
     blocks : tuple of int
-        The widths of the blocks whose sums are fitted as well, each a multiple of the next; the
-        widest divides m.
+        The widths, in cells, of the square blocks whose sums are fitted as well. Each width is a
+        multiple of the next, and the widest divides m.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[
 
 
 def _mbi() -> ModuleType:
-    """Import and return mbi, without the warning about jax's default settings."""
+    """Import and return mbi, without its warning about JAX's default settings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import mbi

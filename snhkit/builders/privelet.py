@@ -96,7 +96,7 @@ class Privelet:
             Grid(region, 2 ** self.halvings(region.side_m, 0, 1))
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of the counts that have the noisy coefficients."""
+        """Return a release of the counts that are computed from the noisy coefficients."""
         n = private.number() if self.cell_m is None else 0
         k = self.halvings(private.region.side_m, n, private.record_epsilon)
         grid, haar = Grid(private.region, 2**k), haar_matrix(k)

@@ -21,14 +21,14 @@ _MAX_CELLS = 2**20
 class PrivTree:
     """Noisy counts of a quadtree that splits squares with large noisy counts.
 
-    Half of epsilon is spent on deciding which squares to split into quarters: a square is split if
-    its noisy count is large. Each count is lowered by an amount that grows with the square's depth,
-    so the cost of the whole tree does not depend on its depth. The other half of epsilon is spent
-    on noisy counts of the leaf squares. The count of a larger square is the sum of the counts of
-    its leaf squares.
+    Half of epsilon is spent on deciding which squares to split into quarters. The count of a square
+    is lowered by an amount that grows with the square's depth, and the square is split if the
+    lowered count plus noise is positive. Because of the lowering, the cost of the tree does not
+    depend on its depth. The other half of epsilon is spent on noisy counts of the leaf squares. The
+    count of a larger square is the sum of the counts of its leaf squares.
 
     The region itself is always split, a step that depends on no record. Therefore, the count of a
-    square of depth d is lowered by as much as the count of a square of depth d - 1 in the paper.
+    square of depth d is lowered by the amount that the SIGMOD 2016 paper uses for depth d - 1.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class PrivTree:
         whole("max_depth", self.max_depth, least=0, most=MAX_DEPTH)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Do nothing: the method works in every region and on all terms."""
+        """Do nothing, because the method works in every region and with all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the leaf squares."""

@@ -77,7 +77,7 @@ class QuadTree:
             Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``; not used if
             ``height`` is given.
         exponent : int
-            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace, 1 for Gaussian noise.
+            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
 
         Returns
         -------
@@ -91,14 +91,14 @@ class QuadTree:
 
     @staticmethod
     def shares(height: int, exponent: int = 2) -> list[Fraction]:
-        """Return each level's share of the price.
+        """Return the share of the privacy cost, an epsilon or rho, of each level of the tree.
 
         Parameters
         ----------
         height : int
             The height of the tree.
         exponent : int
-            The exponent of the noise, as ``Terms.exponent``: 2 for Laplace, 1 for Gaussian noise.
+            2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
 
         Returns
         -------
@@ -110,7 +110,7 @@ class QuadTree:
         return [Fraction(part, sum(parts)) for part in parts]
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Do nothing: the method works in every region and on all terms."""
+        """Do nothing, because the method works in every region and with all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of consistent noisy counts of the smallest squares."""

@@ -35,10 +35,11 @@ class Tessellation:
     ----------
     districts : GeoDataFrame, GeoSeries or Polygons
         Public polygons that do not overlap, in any coordinate reference system. They must not
-        have been drawn after looking at the records. The builder keeps an immutable copy of the
-        polygons instead of the frame.
+        have been drawn after looking at the records. The builder keeps an immutable copy of
+        the polygons.
     label : str, optional
-        The column that holds the districts' names. By default, the frame's index names them.
+        The column that holds the districts' names. By default, the index of ``districts`` is
+        used.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class Tessellation:
     Raises
     ------
     InputError
-        If the frame has no rows or no coordinate reference system, if two districts have the
+        If ``districts`` is empty or has no coordinate reference system, if two districts have the
         same label, or if a shape is not a valid polygon. At a release, also if two districts
         overlap, or no district lies in the region; then no epsilon is spent.
 
@@ -70,8 +71,8 @@ class Tessellation:
     Notes
     -----
     The Laplace mechanism on a histogram whose cells are the districts (Dwork et al. 2006). In a
-    comparison, a tessellation has no short name, because its districts must be given: add the
-    builder to ``Plan.builders`` under a title of your choice.
+    comparison of methods, there is no short name for this method, because its districts must be
+    given: add the builder to ``Plan.builders`` under a title of your choice.
     """
 
     districts: Polygons

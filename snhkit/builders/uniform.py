@@ -68,7 +68,7 @@ class UniformGrid:
         return min(max(1, math.ceil(math.sqrt(n * epsilon / self.c))), MAX_CELLS_PER_SIDE)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Do nothing: the method works in every region and on all terms."""
+        """Do nothing, because the method works in every region and with all terms."""
 
     def build(self, private: Measurements) -> Release:
         """Return a release of noisy counts of the grid."""

@@ -1,4 +1,4 @@
-"""The command that answers boxes and polygons from a release."""
+"""The command that estimates the counts of boxes and polygons from a release."""
 
 import json
 import warnings
@@ -21,15 +21,22 @@ __all__ = ["answer"]
     required=True,
     help="CSV with columns south,west,north,east in degrees, or GeoJSON of boxes or polygons.",
 )
-@click.option("--out", type=OutputFile(), help="File to write; - is standard output, the default.")
-@click.option("--json", "as_json", is_flag=True, help="Write a list of rows as JSON.")
+@click.option(
+    "--out", type=OutputFile(), help="File to write [default: -, which is standard output]."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write JSON: a list with one object for each row of --boxes.",
+)
 def answer(file, boxes, out, as_json) -> None:
     """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 
-    The output has the rows of --boxes and more columns: count; low and high, between which the
-    true count lies in about 90 % of cases (an estimate from public cities); and standard_error, the
-    standard deviation of the noise alone. Unknown values are left empty. The columns of a CSV file
-    may be separated by a comma, a semicolon, a | or a tab.
+    The output has the rows of --boxes with four more columns: count, the estimate; low and high,
+    between which the true count lies in about 90 % of cases (estimated from errors on public
+    cities); and standard_error, the standard deviation of the noise alone. Unknown values are left
+    empty. In a CSV file of boxes, columns may be separated by a comma, a semicolon, a | or a tab.
 
     \b
     Example:

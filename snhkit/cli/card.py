@@ -20,7 +20,9 @@ __all__ = ["card"]
     help="File to write, .json or .md [default: -, which is standard output, in Markdown].",
 )
 def card(file, out: Path) -> None:
-    """Write the card of a release: what it hides, its cost, what was public, and the checksum.
+    """Write the card of a release, its description for readers.
+
+    The card names the method, the unit of privacy, epsilon, what was public, and the checksum.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command that lists the cities of the paper."""
+"""The command that lists the twelve cities of the SNH paper."""
 
 import json
 from dataclasses import asdict
@@ -11,9 +11,9 @@ __all__ = ["cities"]
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a list as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def cities(as_json) -> None:
-    """List the twelve cities of the paper.
+    """List the twelve cities of the SNH paper (Zeighami et al., PVLDB 2022).
 
     The commands compare and explore use a synthetic version of each city.
     """

@@ -22,7 +22,9 @@ __all__ = ["compare"]
 
 
 @click.command()
-@click.option("--city", help="A synthetic city, instead of --data [default: milwaukee].")
+@click.option(
+    "--city", help="Use the invented records of this city instead of --data [default: milwaukee]."
+)
 @records_options
 @districts_options
 @click.option(
@@ -37,13 +39,13 @@ __all__ = ["compare"]
     type=Methods(),
     default=",".join(DEFAULT_METHODS),
     show_default=True,
-    help="Short names of methods, or all; all leaves out snh-paper, which is slow.",
+    help="Short names of methods, or the word all for every method but snh-paper, which is slow.",
 )
 @click.option(
     "--n",
     type=click.IntRange(1),
     metavar="N",
-    help="Use only N records, chosen at random, where N is public [default: all].",
+    help="Use only N of the records, chosen at random; N is public [default: all].",
 )
 @click.option(
     "--queries",
@@ -51,7 +53,7 @@ __all__ = ["compare"]
     metavar="N",
     default=5000,
     show_default=True,
-    help="Number of square queries.",
+    help="Number of squares whose counts are estimated.",
 )
 @sizes_option("squares")
 @click.option(
@@ -77,9 +79,10 @@ def compare(
     city, data, districts, label, epsilon, methods, n, queries, sizes_m, seed, json_path, report,
     **where,
 ) -> None:  # fmt: skip
-    """Build several methods and measure their errors against the true records.
+    """Make a release with each of several methods, and measure the errors of its answers.
 
-    The errors are for the owner of the records and must not be published.
+    The errors are computed from the true records. Therefore, they are for the owner of the records
+    and must not be published.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""JAX's persistent compilation cache, with which commands reuse programs of earlier commands."""
+"""JAX's persistent compilation cache: commands reuse programs that earlier commands compiled."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ def switch_on() -> None:
     """Let this process and its children keep compiled programs in the user's cache folder.
 
     Call this function before JAX is imported. If ``JAX_COMPILATION_CACHE_DIR`` names a folder,
-    this folder is used. The cache holds programs and the shapes of their arguments, not the values
-    of the arguments.
+    this folder is used. The cache holds compiled programs and the shapes of the arrays that they
+    take, not the values in these arrays.
 
     Only the command line calls this function, not the library. Programs that import snhkit keep
     their own settings of JAX.

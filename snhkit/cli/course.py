@@ -21,7 +21,7 @@ __all__ = ["course"]
 @click.option(
     "--without-solutions",
     is_flag=True,
-    help="Write the students' copy only, with nothing for teachers.",
+    help="Write the folder for students only, not the one for teachers.",
 )
 @click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
 @click.option(
@@ -31,11 +31,12 @@ __all__ = ["course"]
     help="Lecture to write, such as 02; repeat the option for several [default: all].",
 )
 def course(out, without_solutions, slides, chosen) -> None:
-    """Write the lectures for a class: for students, for the teacher, and as slides.
+    """Write the lectures for a class: for students, for teachers and, with --slides, as slides.
 
-    The folder "students" has clean notebooks with empty exercises, and quizzes without answers.
-    The folder "teachers" has the solutions in their cells, between the marks of nbgrader, and the
-    quizzes with answers. The folder "slides" has a page for each lecture, which needs no network.
+    The folder "students" has notebooks with empty exercises, and quizzes without answers. The
+    folder "teachers" has notebooks with solutions, between the marks that nbgrader looks for, and
+    quizzes with answers. The folder "slides" has one HTML page for each lecture, which can be shown
+    without a network.
     """
     from snhkit.teaching import copies, sources
 
@@ -61,7 +62,7 @@ def course(out, without_solutions, slides, chosen) -> None:
 
 
 def _chosen(notebooks: list[Path], wanted: tuple[str, ...]) -> list[Path]:
-    """Return the notebooks whose names begin with a wanted word, or all if none is wanted."""
+    """Return the notebooks whose names begin with one of ``wanted``; all if ``wanted`` is empty."""
     for word in wanted:
         if not any(path.stem.startswith(word) for path in notebooks):
             known = ", ".join(path.stem for path in notebooks)

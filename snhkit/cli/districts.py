@@ -1,4 +1,4 @@
-"""The options of a release that counts districts from a file."""
+"""The command-line options for counts of districts, whose polygons are in a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,16 +14,17 @@ __all__ = ["districts_options", "tessellation"]
 
 
 def districts_options(command):
-    """Add the options for a file of districts and the column of their labels."""
+    """Add the options --districts, a file of polygons, and --label, the column of their names."""
     label = click.option(
         "--label",
         metavar="COLUMN",
-        help="With --districts: column of their names [default: numbers].",
+        help="With --districts: column of the districts' names [default: row numbers].",
     )
     file = click.option(
         "--districts",
         type=INPUT_FILE,
-        help="Polygons that do not overlap; each gets a count: .geojson, .gpkg or .parquet.",
+        help="File of polygons that do not overlap, each of which gets a count: .geojson, .gpkg or "
+        ".parquet.",
     )
     return file(label(command))
 
@@ -34,7 +35,7 @@ def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
     Raises
     ------
     InputError
-        If the file cannot be read, or does not hold labelled, valid polygons.
+        If the file cannot be read, holds shapes that are not valid polygons, or lacks labels.
     """
     if path is None:
         if label is not None:

@@ -1,4 +1,4 @@
-"""The command that lists devices and versions, and the device on which each task will run."""
+"""The command that lists versions, devices, and the device on which each task will run."""
 
 import click
 
@@ -17,7 +17,7 @@ _EXTRAS = {
     "pgm": ("mbi", "the method pgm"),
     "download": ("pooch", "download of public check-ins"),
     "sign": ("cryptography", "signatures of releases"),
-    "course": ("nbconvert", "slides and checked copies of the lectures"),
+    "course": ("nbconvert", "slides of the lectures"),
     "dask": ("distributed", "counting in several processes and on clusters"),
 }
 

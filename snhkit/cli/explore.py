@@ -1,4 +1,4 @@
-"""The command that opens the notebooks or the explorer, with invented records or a private file."""
+"""The command that opens the notebooks or the explorer, for invented or private records."""
 
 import shlex
 from pathlib import Path
@@ -16,27 +16,33 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
 
 @click.command()
 @place_options
-@click.option("--districts", type=INPUT_FILE, help="Polygons to count: .geojson or .gpkg.")
-@click.option("--label", metavar="COLUMN", help="With --districts: column of their names.")
+@click.option(
+    "--districts",
+    type=INPUT_FILE,
+    help="File of polygons, each of which gets a count: .geojson or .gpkg.",
+)
+@click.option("--label", metavar="COLUMN", help="With --districts: column of the districts' names.")
 @click.option(
     "--user",
     metavar="COLUMN",
-    help="Column of user ids: hide all records of a user, not one record.",
+    help="Column of user ids; privacy then protects all records of a user, not only one record.",
 )
 @click.option(
     "--max-per-user",
     type=click.IntRange(1),
     metavar="N",
-    help="With --user: number of records kept of each user, chosen at random.",
+    help="With --user: largest number of records of each user that are used, chosen at random.",
 )
-@click.option("--n-public", is_flag=True, help="Declare the number of records public.")
+@click.option(
+    "--n-public", is_flag=True, help="Declare that the number of records in the region is public."
+)
 @account_options
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     default=Path("snhkit-notebooks"),
     show_default=True,
-    help="Folder for the copy of the notebooks; existing ones are kept. Not used with --app.",
+    help="Folder for the copy of the notebooks; existing files are kept. Not used with --app.",
 )
 @click.option(
     "--app", "as_app", is_flag=True, help="Open the explorer alone, as an app without code (Voila)."
@@ -52,9 +58,10 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
 def explore(folder, as_app, as_class, browser, **own) -> None:
     """Open the notebooks in JupyterLab, or the explorer as an app.
 
-    Without --data the records are invented. With --data the explorer opens your file. The square
-    that you declare is public, and each build is charged to the ledger, which the next start
-    continues.
+    The explorer is an interactive page that makes releases and shows them on a map. Without --data,
+    the records are invented. With --data, the explorer opens your file. The square of --center and
+    --side-km is public. Each release is charged to the ledger file, and a later start of the
+    explorer continues the same ledger.
 
     The notebooks are a copy that you can change. The server accepts connections from this machine
     only, prints its address, and ends on Ctrl-C.
@@ -84,7 +91,7 @@ def explore(folder, as_app, as_class, browser, **own) -> None:
 
 
 def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
-    """Return the shell command that explores a file, in lines to copy into a terminal."""
+    """Return the ``snhkit explore`` command for a file, in lines to copy into a terminal."""
     words = ["snhkit explore --app --data", shlex.quote(str(data))]
     between = "=" if center[0] < 0 else " "  # a minus sign would begin an option
     words += [f"--center{between}{center[0]!r},{center[1]!r}", f"--side-km {side_km:g}"]
@@ -105,7 +112,7 @@ def _file(
     data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
     ledger,
 ):  # fmt: skip
-    """Return the file of private records that the options describe; None without --data."""
+    """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
         "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,

@@ -1,7 +1,8 @@
 """A process that has imported the explorer, and forks one kernel for each visitor of a server.
 
-The kernels share the memory of all that is imported, but no widget, record or budget. Run as a
-program, this file is the process: ``python -m snhkit.cli.kernel_nest SOCKET PARENT``. Linux only.
+The kernels share the memory of all imported modules, but no widget, record or budget. The process
+is ``python -m snhkit.cli.kernel_nest SOCKET PARENT``, where PARENT is the process id of the server.
+Linux only.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from snhkit.errors import InputError
 __all__ = ["KERNEL", "hatch", "nest"]
 
 KERNEL = "snhkit-visitor"
-"""Name of the kernels that the process forks, for a notebook's metadata."""
+"""Name, in a notebook's metadata, of the kernels that this module's process forks."""
 
 # The program that Jupyter starts as a kernel. The real kernel is forked from this file's process;
 # when one of the two ends, the connection between them closes, and the other ends too.
@@ -47,17 +48,17 @@ _LEAN = {
 
 @contextlib.contextmanager
 def nest(folder: Path) -> Iterator[Path]:
-    """Run the process that forks kernels, and yield a folder for JUPYTER_PATH that names a kernel.
+    """Run the process that forks kernels, and yield a folder for JUPYTER_PATH.
 
     Parameters
     ----------
     folder : Path
-        A private folder, for the socket and the description of the kernel.
+        A private folder, for the socket and Jupyter's kernel specification.
 
     Yields
     ------
     Path
-        The folder to add to JUPYTER_PATH.
+        The folder with the kernel specification, to be added to JUPYTER_PATH.
     """
     at = folder / "nest.sock"
     place = folder / "jupyter" / "kernels" / KERNEL
@@ -87,7 +88,7 @@ def nest(folder: Path) -> Iterator[Path]:
 def hatch(at: str) -> None:
     """Import the explorer, listen on a socket, and fork a kernel for every connection.
 
-    Each connection sends one line, the path of the kernel's connection file from Jupyter.
+    Each connection sends one line: the path of the kernel's connection file, which Jupyter made.
 
     Parameters
     ----------
@@ -123,12 +124,12 @@ def hatch(at: str) -> None:
 
 
 def _imported() -> Callable[..., object]:
-    """Import every module that a kernel would import, so that kernels share the memory.
+    """Import every module that a kernel needs, so that the kernels share their memory.
 
     Returns
     -------
     callable
-        Turns this process into a kernel, given its arguments.
+        A function that turns this process into a kernel; its ``argv`` is a list of arguments.
     """
     sys.modules["debugpy"] = None  # type: ignore[assignment] - visitors do not debug
     for name in _IMPORTED:
@@ -145,7 +146,7 @@ def _imported() -> Callable[..., object]:
 
 
 def _end_with(line: socket.socket) -> None:
-    """End this kernel when the other end closes the connection."""
+    """End this kernel when the process that Jupyter started closes the connection."""
     line.recv(1)
     os._exit(0)
 

@@ -55,7 +55,7 @@ def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = 
     browser : bool
         Whether to open a browser.
     file : OwnFile, optional
-        A file of private records; a notebook that explores it is written and opened.
+        A file of private records. A notebook that explores the file is written and opened.
 
     Raises
     ------
@@ -90,8 +90,8 @@ def explore_in_voila(
     file : OwnFile, optional
         A file of private records that the explorer opens first.
     visitors : bool
-        Whether the app serves visitors, who cannot open files. On Linux, their kernels share
-        memory.
+        Whether the app serves several visitors, such as a class. Visitors cannot open files. On
+        Linux, their kernels share memory.
 
     Raises
     ------
@@ -103,9 +103,9 @@ def explore_in_voila(
     from voila.app import Voila
 
     class Snhkit(Voila):
-        """A Voila server that hands the token to the browser in a file, not on a command line.
+        """A Voila server that passes its access token to the browser in a file.
 
-        All users of the machine can read command lines.
+        The token is not on a command line, because all users of the machine can read those.
         """
 
         def launch_browser(self) -> None:
@@ -136,7 +136,7 @@ def _require(module: str) -> None:
 
 
 def _add_to_path(folder: Path) -> None:
-    """Make Jupyter search a folder first."""
+    """Put a folder first in the list of folders that Jupyter searches."""
     others = os.environ.get("JUPYTER_PATH")
     os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *([others] if others else [])])
 
@@ -152,7 +152,7 @@ def _app(file: "OwnFile | None", *, visitors: bool) -> str:
 
 
 def _write_notebook(folder: Path, file: "OwnFile") -> str:
-    """Write a notebook that explores a file into a folder, and return its name.
+    """Write a notebook for a file of private records, and return the notebook's name.
 
     An existing notebook is kept, because a person may have changed the notebook.
     """
@@ -182,7 +182,7 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
 
 
 def _notebook(codes: Sequence[str], kernel_name: str = _KERNEL) -> dict:
-    """Return a notebook with one code cell for each text."""
+    """Return a notebook with one code cell for each of ``codes``."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}

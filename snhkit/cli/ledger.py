@@ -1,4 +1,4 @@
-"""The command that shows a ledger."""
+"""The command that shows a ledger: the budget of a dataset and what was spent."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The command line, made of one module for each command."""
+"""The command line; each command has its own module."""
 
 import _thread
 import signal
@@ -30,7 +30,7 @@ __all__ = ["app", "main"]
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
 _AGAIN_S = 0.05
 _over = threading.Event()
-"""Set when the command has ended or an interrupt has reached ``main``."""
+"""An event that is set when the command has ended or an interrupt has reached ``main``."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,9 +73,9 @@ def main() -> None:
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Repeat a Ctrl-C that arrived in a callback of the garbage collector, which drops it.
+    """Repeat a Ctrl-C that was lost because it arrived in a callback of the garbage collector.
 
-    JAX has such a callback, and would drop about one Ctrl-C of ten.
+    JAX has such a callback; without this function, about one Ctrl-C of ten would be lost.
     """
     if lost.exc_type is KeyboardInterrupt:
         # threading.Timer would wait for its thread to start, and an interrupt that arrives during

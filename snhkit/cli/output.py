@@ -14,7 +14,7 @@ from snhkit.files import write_whole
 __all__ = ["STANDARD_OUTPUT", "say", "write"]
 
 STANDARD_OUTPUT = Path("-")
-"""The name that stands for standard output."""
+"""The path ``-``, which stands for standard output."""
 
 _COLUMNS = 80
 
@@ -75,6 +75,6 @@ def _drop_standard_output() -> None:
 
 
 def _indent(line: str) -> str:
-    """Return spaces up to the second column of a line of two columns."""
+    """Return as many spaces as there are characters before the second column of a line."""
     head, gap, _ = line.partition("  ")
     return " " * (len(line) - len(line[len(head) :].lstrip())) if gap and len(head) < 12 else ""

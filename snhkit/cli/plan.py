@@ -12,7 +12,11 @@ __all__ = ["plan"]
 
 @click.command()
 @click.option(
-    "--n", type=click.IntRange(1), required=True, metavar="N", help="Number of records, roughly."
+    "--n",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="The approximate number of records.",
 )
 @click.option(
     "--epsilon",
@@ -26,14 +30,14 @@ __all__ = ["plan"]
     metavar="A[,B...]",
     default="all",
     show_default=True,
-    help="Short names of methods, or all that were measured.",
+    help="Short names of methods, or the word all for every method in the table of errors.",
 )
 @sizes_option("squares")
 @click.option(
     "--error",
     type=click.FloatRange(0, min_open=True),
     metavar="E",
-    help="Print the epsilon for this mean relative error, instead of errors.",
+    help="A mean relative error, such as 0.1: print the epsilon that gives this error.",
 )
 @click.option(
     "--public",
@@ -50,10 +54,10 @@ __all__ = ["plan"]
 def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     """Print the errors to expect, or the epsilon that gives a wanted error.
 
-    Reads no private records and spends nothing: the numbers come from a table that was measured on
-    public cities. The columns are the mean relative error of squares around records, the range of
-    this error in 8 of 10 cities, and the mean absolute error, in records, of squares anywhere in
-    the region.
+    This command reads no private records and spends nothing: the numbers come from a table of
+    errors that were measured on public cities. The columns are the mean relative error of squares
+    around records, the range that holds this error in 8 of 10 cities, and the mean absolute error,
+    in records, of squares anywhere in the region.
 
     \b
     Examples:
@@ -83,7 +87,8 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     else:
         for price in epsilon:
             say(f"Epsilon {price}, {n:,} records, {squares}:\n")
-            say("                    around records   8 of 10 cities  anywhere, records")
+            say("                    relative error         range in     absolute error")
+            say("                    around records   8 of 10 cities anywhere (records)")
             for name in chosen:
                 try:
                     row = expected_error(name, epsilon=price, **given).iloc[0]

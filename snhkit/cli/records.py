@@ -1,4 +1,4 @@
-"""The options that name private records and their region, and the readers of these files."""
+"""Command-line options for files of records and their region, and functions that read them."""
 
 import re
 from collections.abc import Iterator
@@ -41,12 +41,13 @@ __all__ = [
 
 
 def place_options(command):
-    """Add the options that name the records and their region."""
+    """Add the options for the file of records, its columns, public points and the region."""
     options = [
         click.option(
             "--data",
             type=click.Path(exists=True, path_type=Path),
-            help="Private records: .npy, .csv(.gz), .parquet, ...; for release, also a folder.",
+            help="File of private records: .npy, .csv(.gz), .parquet, ...; snhkit release also "
+            "takes a folder.",
         ),
         click.option("--center", type=LatLon(), help="Centre of the region, in degrees."),
         click.option(
@@ -56,7 +57,9 @@ def place_options(command):
             help="Side of the region, in kilometres.",
         ),
         click.option(
-            "--public", type=INPUT_FILE, help="Public points, near which queries are expected."
+            "--public",
+            type=INPUT_FILE,
+            help="File of public points near which queries are expected.",
         ),
         click.option(
             "--lat", metavar="COLUMN", help="Column of latitudes, if its name is not a common one."
@@ -71,12 +74,12 @@ def place_options(command):
 
 
 def account_options(command):
-    """Add the options for the budget of --data and the file that keeps its ledger."""
+    """Add the options --budget and --ledger, which belong to the records of --data."""
     budget = click.option(
         "--budget",
         type=Epsilons(),
         metavar="E",
-        help="The total epsilon of all releases of --data; needed with the first release only.",
+        help="The total epsilon of all releases of --data; required for the first release only.",
     )
     ledger = click.option(
         "--ledger",
@@ -98,13 +101,13 @@ def sizes_option(what: str):
 
 
 def records_options(command):
-    """Add the options that name the records, their region and the cell width."""
+    """Add the options of ``place_options`` and --cell-m, the cell width."""
     cell_m = click.option(
         "--cell-m",
         type=CellWidth(),
-        help="Cell width. By default the width follows from n and epsilon. auto also uses "
-        "--public. bought also measures how clustered the records are, for up to 3 % of epsilon "
-        "(the default of denoised).",
+        help="Cell width of grids. By default, the width follows from the number of records and "
+        "epsilon. The word auto also uses --public. The word bought, the default of the method "
+        "denoised, also measures how clustered the records are, for up to 3 % of epsilon.",
     )
     return place_options(cell_m(command))
 
@@ -118,7 +121,7 @@ def refuse_same_file(**paths: Path | None) -> None:
 
 
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":
-    """Return a synthetic city's records, public points, title, and a sentence on its origin."""
+    """Return the records, public points and title of a synthetic city, and what is invented."""
     from snhkit.data import city as city_of
     from snhkit.data import synthetic_points
 
@@ -138,14 +141,14 @@ def read(
     lon: str | None,
     user: str | None = None,
 ) -> "tuple[Points, Points | None]":
-    """Return the private records and the public points of the region that the options declare."""
+    """Return the private records and the public points in the region that the options declare."""
     region = declared_region(center, side_km)
     records = read_file(data, region, lat=lat, lon=lon, user=user)
     return records, None if public is None else read_file(public, region)
 
 
 def declared_region(center: tuple[float, float] | None, side_km: float | None) -> "Region":
-    """Return the square region of the options; raise UsageError if one of them is missing."""
+    """Return the square region of --center and --side-km; raise UsageError if one is missing."""
     from snhkit.geometry import Region
 
     if center is None or side_km is None:
@@ -168,7 +171,7 @@ def tell(report: object) -> None:
 
 @contextmanager
 def named_as_options() -> Iterator[None]:
-    """Replace Python arguments in a reader's error messages, such as lat=, by --lat and so on."""
+    """Replace the Python argument lat= by the option --lat in error messages; others likewise."""
     try:
         yield
     except InputError as error:

@@ -17,7 +17,9 @@ __all__ = ["release"]
 
 @click.command()
 @records_options
-@click.option("--method", type=Methods(), metavar="M", help="Short name of the method.")
+@click.option(
+    "--method", type=Methods(), metavar="M", help="Short name of the method, such as ug or snh."
+)
 @districts_options
 @click.option(
     "--epsilon", type=Epsilons(), metavar="E", required=True, help="Epsilon of the release."
@@ -26,38 +28,39 @@ __all__ = ["release"]
     "--delta",
     type=Delta(),
     help="Use Gaussian noise: the release is (epsilon, delta)-differentially private. The budget "
-    "must have a delta.",
+    "must have a delta, from --budget-delta.",
 )
-@sizes_option("boxes to prepare for")
+@sizes_option("boxes that the release is optimised for")
 @click.option(
     "--n-public",
     is_flag=True,
-    help="Declare the number of records public; otherwise a method that needs the "
-    "number spends epsilon on a noisy one.",
+    help="Declare that the number of records is public; otherwise, a method that needs the "
+    "number spends a part of epsilon on a noisy number.",
 )
 @click.option(
     "--user",
     metavar="COLUMN",
-    help="Column of user ids: hide all records of a user, not one record.",
+    help="Column of user ids; privacy then protects all records of a user, not only one record.",
 )
 @click.option(
     "--max-per-user",
     type=click.IntRange(1),
     metavar="N",
-    help="With --user: number of records kept of each user (and window), chosen at random.",
+    help="With --user: largest number of records of a user (and window of --unit) that are "
+    "counted, chosen at random.",
 )
 @click.option(
     "--unit",
     metavar="UNIT",
-    help="With --user and --time: user-day, user-week or user-N-days hide the records of a user "
-    "in one window of days, not all of them [default: user].",
+    help="With --user and --time: user-day, user-week and user-N-days protect all records of a "
+    "user in one window of 1, 7 or N days; user protects all records of a user [default: user].",
 )
 @click.option(
     "--whose",
     default="person",
     show_default=True,
     metavar="WORD",
-    help="Word for what an id of --user identifies, such as household.",
+    help="Word in descriptions for what an id of --user stands for, such as household.",
 )
 @scan_options
 @account_options
@@ -73,33 +76,36 @@ __all__ = ["release"]
     "--sign",
     type=INPUT_FILE,
     metavar="KEY",
-    help="Private key (snhkit keygen) to sign --out with; the signature's name ends in .sig.",
+    help="Private key, made by snhkit keygen, that signs --out; the signature is written to a "
+    "file whose name ends in .sig.",
 )
 @click.option(
     "--page",
     type=OutputFile(),
-    help="Also write an HTML page to publish: map, counts of districts, card.",
+    help="Also write an HTML page that may be published: map, counts of districts, card.",
 )
 @click.option(
     "--page-districts",
     type=INPUT_FILE,
-    help="With --page: polygons to list [default: those of --districts].",
+    help="With --page: file of polygons whose counts the page lists [default: --districts].",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 @click.option(
-    "--force", is_flag=True, help="Replace an existing --out, which may be an earlier release."
+    "--force",
+    is_flag=True,
+    help="Replace existing files of --out and --page; --out may be an earlier release.",
 )
 def release(
     data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
     whose, cell_m, budget, budget_delta, ledger, out, sign, page, page_districts, as_json, force,
     **where,
 ) -> None:  # fmt: skip
-    """Spend epsilon once and write the file that may be published.
+    """Make a release of private records, and write it to a file that may be published.
 
     Each release of the same records adds its epsilon to what was spent before. The ledger, a file
-    beside the records, keeps count and refuses releases that would exceed the budget. Standard
-    output is the card of the release, which may be published; standard error is for the owner of
-    the records.
+    beside the records, keeps the total, and releases that would exceed the budget are refused.
+    Standard output is the card of the release, its description, which may be published. Standard
+    error is for the owner of the records only.
 
     \b
     Example:
@@ -193,7 +199,7 @@ def release(
 
 
 def _page(made, name, districts, label) -> str:
-    """Return the HTML page of a release, with districts if a file of districts is given."""
+    """Return the HTML page of a release; if ``districts`` is a file, the page lists its counts."""
     from snhkit.viz.maps.districts import Districts, read_districts
     from snhkit.viz.reports.public_page import public_html
 

@@ -1,4 +1,4 @@
-"""The command that measures the figures of the paper's evaluation again."""
+"""The command that repeats the experiments of the SNH paper's evaluation."""
 
 from datetime import date
 from io import BytesIO
@@ -23,7 +23,7 @@ _PUBLISHED = {
     "Milwaukee, check-ins": ("milwaukee_foursquare_checkins.csv.gz", None, (43.038, -87.91)),
     "Kansas City, Gowalla": ("kansas_city_gowalla_checkins.csv.gz", None, (39.09, -94.59)),
 }
-"""For each public data set: its file, the file of its public points, and its region's centre."""
+"""For each public data set: its file, the file of its public points, the centre of its region."""
 
 _SIDE_M = 13_200.0
 _QUICK = (
@@ -49,34 +49,40 @@ _DONE = "points.jsonl"  # measured values, with which an interrupted run continu
     metavar="NAME",
     help="Figure to measure, such as rho; repeat the option for several [default: all].",
 )
-@click.option("--quick", is_flag=True, help="Measure less: minutes instead of hours.")
+@click.option("--quick", is_flag=True, help="Measure fewer values, in minutes instead of hours.")
 @click.option(
     "--data",
     type=click.Path(exists=True, path_type=Path),
     help="A folder with the public data sets, or a file of your own records [default: synthetic "
     "cities].",
 )
-@click.option("--center", type=LatLon(), help="Centre of the region of a file, in degrees.")
+@click.option(
+    "--center", type=LatLon(), help="If --data is a file: centre of its region, in degrees."
+)
 @click.option(
     "--side-km",
     type=click.FloatRange(0, min_open=True),
     metavar="KM",
-    help="Side of the region of a file.",
+    help="If --data is a file: side of its region, in kilometres.",
 )
-@click.option("--public", type=INPUT_FILE, help="Public points beside a file of records.")
+@click.option(
+    "--public",
+    type=INPUT_FILE,
+    help="If --data is a file: file of public points near which queries are expected.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
     show_default=True,
-    help="Folder for reproduction.md, figures, tables and values for a later run.",
+    help="Folder for reproduction.md, figures, tables, and measured values to continue from.",
 )
 def reproduce(names, quick, data, center, side_km, public, out) -> None:
-    """Measure the figures of the paper's evaluation (Sec. 6) again.
+    """Repeat the experiments behind the figures of the SNH paper (PVLDB 2022, Sec. 6).
 
-    Each figure is written with a table, the paper's finding, and whether this run agrees. An
-    interrupted run continues if the command is given again. The errors are for the owner of the
-    records and must not be published, unless the records are public.
+    For each figure, the command writes a plot, a table, the paper's finding, and whether this run
+    agrees. If a run is interrupted, give the command again to continue it. The errors are for the
+    owner of the records and must not be published, unless the records are public.
 
     \b
     Examples:
@@ -125,7 +131,7 @@ def _place(records, public) -> "Place":
 
 
 def _public_places(folder: Path | None) -> "dict[str, Place]":
-    """Return the data sets by their names in tables, synthetic ones if a folder lacks the files."""
+    """Return the data sets by name; a synthetic one replaces a data set that ``folder`` lacks."""
     from snhkit.data import read_points, stay_points, synthetic_points, synthetic_trace
     from snhkit.geometry import Region
 
@@ -147,7 +153,7 @@ def _public_places(folder: Path | None) -> "dict[str, Place]":
 
 
 def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str:
-    """Return a Markdown page on all measured figures, made from their tables."""
+    """Return a Markdown page about all figures that were measured so far, with their tables."""
     import pandas as pd
 
     from snhkit.experiment.compare import OWNER_ONLY

@@ -1,4 +1,4 @@
-"""Records that a command counts without reading them into memory, also on a Dask cluster."""
+"""Records that a command counts without reading all into memory, possibly on a Dask cluster."""
 
 import warnings
 from collections.abc import Iterator
@@ -25,17 +25,17 @@ _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 
 
 def scan_options(command):
-    """Add the options for records that are counted in their files, not in memory."""
+    """Add the options for files that are counted row by row instead of being read into memory."""
     options = [
         click.option(
             "--time",
             metavar="COLUMN",
-            help="Column of times, for --since and --until, and for --unit user-day.",
+            help="Column of times; needed for --since, --until and units such as user-day.",
         ),
         click.option(
-            "--since", metavar="TIME", help="Only rows from this time on, such as 2026-11-01."
+            "--since", metavar="TIME", help="Use only rows from this time on, such as 2026-11-01."
         ),
-        click.option("--until", metavar="TIME", help="Only rows before this time."),
+        click.option("--until", metavar="TIME", help="Use only rows before this time."),
         click.option(
             "--spill",
             type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -45,10 +45,12 @@ def scan_options(command):
             "--workers",
             type=click.IntRange(1, 1024),
             metavar="N",
-            help="Count in N processes of a Dask cluster on this machine.",
+            help="Count the records in N processes of a Dask cluster on this machine.",
         ),
         click.option(
-            "--scheduler", metavar="ADDRESS", help="Count on the Dask cluster of this scheduler."
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Count the records on the Dask cluster of this scheduler.",
         ),
     ]
     for option in reversed(options):
@@ -62,7 +64,7 @@ def opened(
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
     """Yield the dataset and the public points that the options name.
 
-    Folders and large files are not read into memory: their records are counted in the files. The
+    Folders and large files are not read into memory: their rows are counted as they are read. The
     same holds for every file if an option of ``scan_options`` is given.
 
     Parameters
@@ -100,7 +102,7 @@ def opened(
 
 
 def _streams(data: Path, options: dict[str, Any]) -> bool:
-    """Return whether records are counted in their files, as for folders and large files."""
+    """Return whether records are counted as they are read, without being kept in memory."""
     if any(options.values()) or data.is_dir():
         return True
     from snhkit.data.counting.places import KINDS

@@ -1,7 +1,7 @@
 """Processes that compute for the kernels of many visitors, so that only these processes hold JAX.
 
-A kernel sends a function with its arguments over a socket in a private folder, and gets steps of
-progress and the result back. A process serves one request after the other. If a kernel closes its
+A kernel sends a function with its arguments over a socket in a private folder, and gets progress
+messages and the result back. A process serves one request after the other. If a kernel closes its
 connection, the process ends, so a cancelled computation stops at once. A new process then replaces
 the old one.
 """
@@ -33,7 +33,7 @@ class Line:
     Parameters
     ----------
     at : Path
-        The socket.
+        The path of the socket.
     """
 
     def __init__(self, at: Path) -> None:
@@ -121,7 +121,7 @@ def _serve_one(line: Connection) -> None:
 
 
 def _end_with_line(line: Connection, over: threading.Event) -> None:
-    """End this process if the kernel closes the connection before the computation is over."""
+    """End this process if the kernel closes the connection before ``over`` is set."""
     with contextlib.suppress(OSError, EOFError):
         line.poll(None)
     if not over.is_set():

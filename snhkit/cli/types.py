@@ -1,4 +1,4 @@
-"""Parameter types of the command line that click lacks."""
+"""Types of command-line options that click does not have."""
 
 import math
 from pathlib import Path
@@ -23,10 +23,10 @@ __all__ = [
 ]
 
 SIZES_SHOWN = ",".join(f"{side_m:g}" for side_m in DEFAULT_SIZES_M)
-"""The default box sizes as they are typed, for the help of the commands."""
+"""The default value of --sizes-m, as a user would type it; the help of commands shows it."""
 
 INPUT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-"""A file that exists and can be read."""
+"""The type of an option whose value is a file that exists and can be read."""
 
 
 class OutputFile(click.Path):
@@ -58,7 +58,10 @@ class CellWidth(click.ParamType):
         numbers = _numbers(value)
         if numbers is None or len(numbers) != 1 or numbers[0] <= 0:
             self.fail(
-                f"{value!r} is not a number of metres greater than 0, bought or auto.", param, ctx
+                f"{value!r} is not a cell width; give a number of metres greater than 0, or "
+                "the word bought or auto.",
+                param,
+                ctx,
             )
         return numbers[0]
 
@@ -101,7 +104,7 @@ class Epsilons(click.ParamType):
     name = "E[,E...]"
 
     def convert(self, value, param, ctx):
-        """Return the texts, which ``exact`` reads as decimal fractions: 0.1 is one tenth."""
+        """Return the values as strings; ``exact`` reads "0.1" as exactly one tenth."""
         from snhkit.privacy import exact
 
         if isinstance(value, tuple):
@@ -121,7 +124,7 @@ class Delta(click.ParamType):
     name = "DELTA"
 
     def convert(self, value, param, ctx):
-        """Return the text, which ``exact_delta`` reads as a decimal fraction."""
+        """Return the value as a string, which ``exact_delta`` reads as an exact fraction."""
         from snhkit.privacy import exact_delta
 
         try:
@@ -138,7 +141,7 @@ class Methods(click.ParamType):
     name = "A[,B...]"
 
     def convert(self, value, param, ctx):
-        """Return names of known and installed methods, each name once."""
+        """Return the names without repetition; fail if a method is unknown or not installed."""
         from snhkit.experiment.methods import METHODS, method
 
         if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The command that compares a release with a key and with a ledger."""
+"""The command that checks a release's signature and its entry in a ledger."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +18,13 @@ __all__ = ["verify"]
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
-@click.option("--key", type=INPUT_FILE, help="Public key of the signer of the release.")
-@click.option("--signature", type=INPUT_FILE, help="Signature of the file [default: FILE.sig].")
+@click.option("--key", type=INPUT_FILE, help="Public key of the person who signed the release.")
+@click.option("--signature", type=INPUT_FILE, help="File of the signature [default: FILE.sig].")
 @click.option(
-    "--ledger", type=INPUT_FILE, help="Ledger of the records; only the owner of the records has it."
+    "--ledger", type=INPUT_FILE, help="Ledger file of the records, which only their owner has."
 )
 def verify(file, key, signature, ledger) -> None:
-    """Check that the owner of a key has signed a release, or that a ledger has recorded it.
+    """Check that a release was signed with a given key, or is recorded in a given ledger.
 
     The exit code is 0 if all requested checks succeed; otherwise, one line says which one failed.
 

@@ -1,4 +1,4 @@
-"""Readers of records, the paper's twelve cities, and synthetic records in them."""
+"""Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities."""
 
 from snhkit.data.cities import CITIES, City, city
 from snhkit.data.counting.streamed import scan_points

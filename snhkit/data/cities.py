@@ -1,4 +1,4 @@
-"""The paper's twelve cities: their regions, and figures that the paper's authors published."""
+"""The twelve cities of the SNH paper: their regions, and numbers that its authors published."""
 
 import difflib
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ _BOX_M = 12_430.0
 
 @dataclass(frozen=True)
 class City:
-    """A city of the paper, with its region and figures that the paper's authors published.
+    """A city of the SNH paper, with its region and numbers that the paper's authors published.
 
     Parameters
     ----------
     key : str
         The name of the city in code, like ``"kansas_city"``.
     name : str
-        The name of the city in text.
+        The name of the city, such as "Kansas City".
     lat, lon : float
         Centre in degrees (the paper's table of cities, Sec. 6.1).
     density : {"low", "medium", "high"}
         The paper's class of population density: below 1,000, from 1,000 to 4,000, or above 4,000
         people per square mile.
     published_as : str
-        The name of the city in the figures that the paper's authors published.
+        The name of the city in the data that the paper's authors published.
     entropy_512_nats : float
-        The published Shannon entropy, in nats, of the Gowalla check-ins on a 512 by 512
-        histogram over the check-ins' own extent.
+        The published Shannon entropy, in nats, of a 512 by 512 histogram of the Gowalla check-ins
+        over their bounding box.
     n_at_entropy : int
         The number of check-ins from which ``entropy_512_nats`` was computed.
     side_m : float
@@ -82,18 +82,18 @@ CITIES: dict[str, City] = {
         City("boston", "Boston", 42.360, -71.058, "high", "boston", 7.403692, 40_299, 2 * _BOX_M),
     )
 }
-"""The paper's cities by key, from low to high density."""
+"""The twelve cities of the SNH paper by key, from low to high density."""
 
 _BY_ANY_NAME = {_plain: c for c in CITIES.values() for _plain in (c.key, c.published_as)}
 
 
 def city(name: "str | City") -> City:
-    """Return the city with a given key, name, or name in the authors' published figures.
+    """Return the city of the SNH paper with a given key or name.
 
     Parameters
     ----------
     name : str or City
-        A key of ``CITIES`` or a name; a City is returned unchanged.
+        The ``key``, ``name`` or ``published_as`` of a city; a City is returned unchanged.
 
     Returns
     -------

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_POLYGONS", "PolygonFrame", "Polygons", "read_polygons"]
 
 MAX_POLYGONS = 65_536
-"""The largest number of polygons in one tessellation."""
+"""The largest number of polygons that can be read at once."""
 
 PolygonFrame: TypeAlias = Union["gpd.GeoDataFrame", "gpd.GeoSeries"]
-"""Polygons in a frame of geopandas, which names their coordinate reference system."""
+"""A frame of geopandas that holds polygons and names their coordinate reference system."""
 
 _DRIVERS = {".geojson": "GeoJSON", ".json": "GeoJSON", ".gpkg": "GPKG"}
 _MAX_BYTES = 2**30
@@ -29,16 +29,16 @@ _MAX_BYTES = 2**30
 
 @dataclass(frozen=True, repr=False)
 class Polygons:
-    """Labelled polygons in a coordinate reference system, as an immutable value.
+    """Labelled polygons in one coordinate reference system; the object is immutable.
 
-    Two values are equal if their labels, shapes and reference systems are equal.
+    Two objects are equal if their labels, shapes and reference systems are equal.
 
     Parameters
     ----------
     labels : tuple of str
         A unique label for each polygon.
     shapes : tuple of bytes
-        Each polygon in well-known binary.
+        Each polygon in well-known binary (WKB).
     crs : str
         Coordinate reference system in a form that pyproj reads, such as "EPSG:4326".
 
@@ -64,14 +64,14 @@ class Polygons:
         frame : GeoDataFrame or GeoSeries
             One row for each polygon, in any coordinate reference system.
         label : str, optional
-            Column of the labels; the frame's index by default.
+            Name of the column that holds the labels; by default, the index holds them.
 
         Raises
         ------
         InputError
-            If ``frame`` is not a frame, has no coordinate reference system or no rows, lacks the
-            column, has a label twice, or holds a shape that is not a valid polygon. The message
-            names the first such row and a way to repair the frame.
+            If ``frame`` is not a GeoDataFrame or GeoSeries, has no coordinate reference system or
+            no rows, lacks the column ``label``, has a label twice, or holds a shape that is not a
+            valid polygon. The message states the first such row and how to repair the frame.
         """
         _refuse_other_frames(frame)
         shapes = shapely.force_2d(frame.geometry.to_numpy())
@@ -81,7 +81,7 @@ class Polygons:
         return cls(labels, tuple(shapely.to_wkb(shapes)), frame.crs.to_string())
 
     def frame(self) -> "gpd.GeoDataFrame":
-        """Return the polygons as a frame whose index holds the labels."""
+        """Return the polygons as a GeoDataFrame whose index holds the labels."""
         import geopandas as gpd
 
         shapes = shapely.from_wkb(np.array(self.shapes, object))
@@ -103,13 +103,12 @@ def read_polygons(path: str | os.PathLike[str], label: str | None = None) -> Pol
     path : str or path
         A .geojson or .json file, a .gpkg file with one layer, or a GeoParquet file (.parquet).
     label : str, optional
-        Column of the labels; polygons are numbered from 0 by default.
+        Name of the column that holds the labels; by default, the labels are numbers from 0.
 
     Raises
     ------
     InputError
-        If the file is missing, is of another kind, is damaged, or holds a frame that
-        ``Polygons.of`` refuses.
+        If the file is missing, damaged or of another kind, or for the reasons in ``Polygons.of``.
 
     Examples
     --------
@@ -230,7 +229,7 @@ def _labels(frame: PolygonFrame, label: str | None) -> tuple[str, ...]:
         repair = (
             "frame.reset_index(drop=True) numbers the rows"
             if label is None
-            else f"frame.dissolve(by={label!r}, as_index=False) joins the rows of a label"
+            else f"frame.dissolve(by={label!r}, as_index=False) joins the rows of each label"
         )
         raise InputError(f"the label {twice!r} occurs {times} times; {repair}.")
     return labels

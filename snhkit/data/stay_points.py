@@ -60,7 +60,7 @@ def stay_points(
     Notes
     -----
     Ye, Zheng, Chen, Feng and Xie, "Mining Individual Life Pattern Based on Location History", MDM
-    2009; the paper of SNH uses the same bounds, 100 m and 30 minutes, for its SPD data (Sec. 6.1).
+    2009. The SNH paper uses the same bounds, 100 m and 30 minutes, for its SPD data (Sec. 6.1).
     """
     import pandas as pd
 
@@ -108,7 +108,10 @@ def _seconds(time: Any) -> NDArray[np.float64]:
 
 
 def _last_of_user(user: NDArray) -> NDArray[np.int64]:
-    """Return for each row the row number after its user's last row; rows are ordered by user."""
+    """Return, for each row, the number of the row after the last row of the same user.
+
+    Rows are ordered by user.
+    """
     changes = np.flatnonzero(user[1:] != user[:-1]) + 1
     ends = np.append(changes, len(user))
     return np.repeat(ends, np.diff(ends, prepend=0))
@@ -117,10 +120,11 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return for each fix the row of the user's next fix that is farther away than a distance.
+    """Return, for each fix, the row of the next fix that is farther away than ``distance_m``.
 
-    If there is no such fix, the result is the row after the user's last fix. The search is
-    vectorised: pass k compares each fix that has no result yet with the k-th fix after it.
+    Only fixes of the same user count. If there is none, the result is the row after the user's last
+    fix, which ``end`` holds. The search is vectorised: step k compares each fix without a result
+    with the k-th fix after it.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)
@@ -150,7 +154,8 @@ def _stays(
 ) -> list[tuple[int, int]]:
     """Return the row of the first fix of each stay, and the row after its last fix.
 
-    Stays do not overlap: a stay begins after the end of the previous one.
+    ``leaves`` is the result of ``_first_outside``, and ``least_s`` the shortest duration of a stay
+    in seconds. Stays do not overlap: a stay begins after the end of the previous one.
     """
     after = leaves.tolist()
     long_enough = (seconds[leaves - 1] - seconds >= least_s).tolist()

@@ -1,4 +1,4 @@
-"""The starts and ends of taxi trips in raw traces, from which the paper's CABS data are made."""
+"""The starts and ends of taxi trips in raw GPS traces, as in CABS, a data set of the paper."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -35,7 +35,8 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
     Raises
     ------
     InputError
-        If a column is missing, or ``occupied`` holds other values than 0 and 1.
+        If a column is missing, ``occupied`` holds a value other than 0 and 1, or ``at`` is neither
+        "start" nor "end".
 
     Examples
     --------
@@ -47,12 +48,12 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
 
     Notes
     -----
-    The paper says that CABS keeps "the start point of the mobility traces" (Sec. 6.1). In the raw
-    traces of Cabspotting (CRAWDAD epfl/mobility) each taxi's file lists its newest fix first, so
-    the first fix of a trip in the file is the last one in time. Five taxis' raw traces were
-    compared with the authors' data: for four taxis, the data contain 90 to 95 % of the ends of
-    trips (for the fifth taxi, 5 %), but only 4 to 11 % of the starts. CABS was therefore made as
-    with ``at="end"``: its records are the places where passengers got out.
+    The paper says that its data set CABS keeps "the start point of the mobility traces" (Sec. 6.1).
+    In the raw traces of Cabspotting (CRAWDAD epfl/mobility), the file of each taxi begins with the
+    newest fix, so the first fix of a trip in the file is the last one in time. The raw traces of
+    five taxis were compared with CABS as the paper's authors use it. For four taxis, CABS contains
+    90 to 95 % of the ends of trips (for the fifth taxi, 5 %), but only 4 to 11 % of the starts.
+    The records of CABS are therefore the ends of trips, as with ``at="end"``.
     """
     missing = [name for name in _NEEDED if name not in trace.columns]
     if missing:

@@ -1,4 +1,4 @@
-"""Comparisons of releases with true counts, the paper's experiments, and expected errors."""
+"""Measured errors of releases, expected errors of methods, and the paper's experiments."""
 
 from snhkit.experiment.compare import OWNER_ONLY, compare, compare_sizes
 from snhkit.experiment.evaluation import SIZE_BANDS_M

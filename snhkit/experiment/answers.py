@@ -1,4 +1,4 @@
-"""Counts of boxes from several releases, as a table and as the text of a file."""
+"""The answers of several releases to boxes, as a table and as the text of a file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["answers_csv", "answers_frame", "answers_geojson"]
 
 Degrees = Sequence[Sequence[float]]
-"""The south, west, north and east bounds of each box, in degrees."""
+"""One (south, west, north, east) for each box: its bounds in degrees."""
 
 
 def answers_frame(
     degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]
 ) -> "pd.DataFrame":
-    """Return a table of boxes with their bounds, their sides and their counts from each release.
+    """Return a table with the bounds and the sides of boxes, and their counts from each release.
 
     Parameters
     ----------
@@ -30,15 +30,16 @@ def answers_frame(
     boxes : RangeQueries
         The same boxes in metres.
     releases : mapping of name to Release
-        The releases that answer the boxes. For each of them, the table has the columns
-        ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the noise), ``NAME_low`` and
-        ``NAME_high`` (bounds of a 90 % interval for the true count). All but the epsilon are in
-        records; the last three are nan if unknown.
+        The releases that answer the boxes. For a release of the name NAME, the table has the
+        columns ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the noise in the
+        count), ``NAME_low`` and ``NAME_high`` (bounds of a 90 % interval for the true count). All
+        but epsilon are in records; the last three are nan if the release does not know them.
 
     Returns
     -------
     DataFrame
-        One row for each of the q boxes. ``snhkit answer`` can read the table as a file of boxes.
+        One row for each of the q boxes. Saved as a file, the table can be given to ``snhkit
+        answer``, which reads the bounds.
 
     Examples
     --------
@@ -72,19 +73,19 @@ def answers_frame(
 
 
 def answers_csv(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
-    """Return ``answers_frame`` as the text of a .csv file; unknown values are left empty."""
+    """Return the table of ``answers_frame`` as the text of a CSV file; nan becomes empty."""
     return answers_frame(degrees, boxes, releases).to_csv(index=False, lineterminator="\n")
 
 
 def answers_geojson(degrees: Degrees, boxes: RangeQueries, releases: Mapping[str, Release]) -> str:
-    """Return ``answers_frame`` as the text of a .geojson file; unknown values are null."""
+    """Return the table of ``answers_frame`` as the text of a GeoJSON file; nan becomes null."""
     rows = json.loads(str(answers_frame(degrees, boxes, releases).to_json(orient="records")))
     features = [{"type": "Feature", "geometry": _polygon(row), "properties": row} for row in rows]
     return json.dumps({"type": "FeatureCollection", "features": features})
 
 
 def _polygon(row: dict[str, float]) -> dict:
-    """Remove the bounds of a box from a row, and return them as a GeoJSON polygon."""
+    """Remove the bounds of a box from a row of the table, and return a GeoJSON polygon of them."""
     south, west, north, east = (row.pop(side) for side in ("south", "west", "north", "east"))
     ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
     return {"type": "Polygon", "coordinates": [ring]}

@@ -1,4 +1,4 @@
-"""The cells of a sweep. Each cell is one method with settings, whose errors are measured."""
+"""The combinations of a method, a place and settings whose errors a sweep measures."""
 
 import dataclasses
 import hashlib
@@ -21,31 +21,31 @@ from snhkit.release import Release
 __all__ = ["MEASURES", "Cell", "measured"]
 
 MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")
-"""The values that are measured for each cell in each size band; see ``measured``."""
+"""The values that are measured for each ``Cell`` and each range of sizes; see ``measured``."""
 
 _PARTS = {"k": "networks.k", "depth": "networks.network.depth"}  # attributes of a builder
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a sweep: a method, a place and the settings of a build.
+    """One combination of a method, a place and settings whose errors a sweep measures.
 
     Parameters
     ----------
     city : str
         Name of the place whose records are used.
     n : int or None
-        The number of records to keep; None keeps all.
+        The number of the place's records to use, chosen at random; None uses all.
     method : str
         Short name of the method.
     epsilon : str
         Epsilon as text, so that 0.1 is exactly one tenth.
     cell_m : float, "bought" or "auto", optional
-        The cell width in metres; None takes the method's default.
+        The width of the grid's cells in metres; None takes the method's default.
     k, depth : int, optional
         The number and the depth of the networks; None takes the method's default.
     seed : int
-        The seed of the records that are kept, of the squares and of the noise.
+        The seed for the choice of the records, the squares and the noise.
     """
 
     city: str
@@ -59,21 +59,21 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The cell as one line of JSON, which identifies the cell in a file."""
+        """The attributes as one line of JSON, which identifies the combination in a file."""
         return json.dumps(asdict(self))
 
     def builder(self, sizes_m: tuple[float, float]) -> Builder:
-        """Return the builder of the cell's method.
+        """Return the builder of the method with the settings.
 
         Parameters
         ----------
         sizes_m : (float, float)
-            Smallest and largest side in metres of the squares to prepare for.
+            Smallest and largest side, in metres, of the squares that the builder prepares for.
 
         Raises
         ------
         InputError
-            If the method is unknown or lacks a parameter that the cell sets.
+            If the method is unknown, or has no parameter for one of the settings.
         """
         cell_m: Any = self.cell_m
         builder = method(self.method).builder(sizes_m, cell_m)
@@ -83,20 +83,20 @@ class Cell:
         return builder
 
     def noise_seed(self, sizes_m: tuple[float, float]) -> int:
-        """Return the seed of the noise, which differs between all cells and size bands."""
+        """Return the seed of the noise, which differs between all combinations and sizes."""
         told = f"{self.key} {json.dumps([float(size) for size in sizes_m])}"
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
 
 
 def uses(name: str, parameter: str) -> bool:
-    """Return whether a method has a parameter that a sweep can vary.
+    """Return whether a method has a given one of the parameters that a sweep can vary.
 
     Parameters
     ----------
     name : str
         Short name of the method.
     parameter : str
-        "cell_m", "k" or "depth".
+        The parameter: "cell_m", "k" or "depth".
     """
     if parameter == "cell_m":
         return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)
@@ -117,27 +117,29 @@ def _replaced(thing: Any, path: list[str], value: Any, what: str) -> Any:
 def measured(
     cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
 ) -> list[list[float]]:
-    """Build the releases of a cell, and return their errors in each size band.
+    """Build the releases of a combination, and return their errors for each size band.
 
-    If the builder depends on query sizes, one release is built for each band; otherwise, one
-    release for all bands.
+    A size band is a range of the sides of squares. If the builder depends on query sizes, one
+    release is built for each band; otherwise, one release is built for all bands.
 
     Parameters
     ----------
     cell : Cell
-        The cell.
+        The combination of a method and settings.
     place : Place
-        The records and the public points.
+        The records and the public points of the city that ``cell`` names.
     bands_m : sequence of (float, float)
         Smallest and largest side of the squares of each band, in metres.
     queries : int
-        The number of squares around records in each band, and of squares anywhere.
+        The number of squares around records for each band. As many are placed anywhere in the
+        region.
 
     Returns
     -------
     list of list of float
-        For each band, the values of ``MEASURES``: the mean relative and absolute error of squares
-        around records, the same two errors of squares anywhere, and the size of the file in bytes.
+        For each band, the values of ``MEASURES``: the mean relative error and the mean absolute
+        error of squares centred on records, the same two errors of squares placed uniformly in the
+        region, and the size of the release's file in bytes.
     """
     records = place.records if cell.n is None else thinned(place.records, cell.n, cell.seed)
     dataset = PrivateDataset(records, 10**9, unit="record", n="public")

@@ -1,4 +1,4 @@
-"""Python code that repeats releases and their answers to boxes."""
+"""Python code, as text, that builds given releases again and answers given boxes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,12 +23,15 @@ _ANEW = """\
 # To keep the same counts, save the release and read it with snh.load."""
 
 _TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
-"""Code for a ``Tessellation``. A release does not store the name of the file of districts, so
-readers replace it by their own."""
+"""Code for a ``Tessellation``. A release does not store where its districts were read from, so
+"districts.geojson" is a placeholder."""
 
 
 def from_synthetic_city(key: str, n: int) -> str:
-    """Return lines of code that define ``records`` and ``public`` for a synthetic city."""
+    """Return lines of code that define ``records`` and ``public`` for a synthetic city.
+
+    ``key`` is the short name of the city, and ``n`` the number of records.
+    """
     return (
         f'records = snh.synthetic_points("{key}", {n})\n'
         f'public = snh.synthetic_points("{key}", world="public")'
@@ -38,8 +41,8 @@ def from_synthetic_city(key: str, n: int) -> str:
 def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
     """Return lines of code that read ``records`` and ``public`` from files.
 
-    The names "records.csv" and "public.csv" are placeholders, which readers replace by their own.
-    Without public points, ``public`` is None.
+    The file names in the code, "records.csv" and "public.csv", are placeholders. If the argument
+    ``public`` is False, the code sets ``public = None`` instead of reading public points.
     """
     user = "" if unit.kind == "record" else ', user="user"'
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
@@ -59,18 +62,18 @@ def code(
     Parameters
     ----------
     source : str
-        The lines that make ``records`` and ``public``.
+        The lines of code that define ``records`` and ``public``.
     dataset : PrivateDataset
-        The dataset that the releases were made from; the program has its budget and unit.
+        The dataset of the releases, whose budget and unit of privacy the program repeats.
     releases : mapping of name to Release
         The releases to build again, by name.
     degrees : sequence of (south, west, north, east)
-        The boxes, in degrees.
+        The bounds of the boxes, in degrees.
 
     Raises
     ------
     InputError
-        If a release is of a method that snhkit does not have.
+        If a release was not made by one of snhkit's methods.
 
     Examples
     --------
@@ -123,14 +126,14 @@ def code(
 
 
 def _written_budget(account: Ledger) -> str:
-    """Return the budget of a ledger as an expression."""
+    """Return a Python expression for the budget of a ledger."""
     if account.delta:
         return f'snh.Budget("{written(account.total)}", delta="{written(account.delta)}")'
     return f'"{written(account.total)}"'
 
 
 def _written_delta(release: Release) -> str:
-    """Return the argument ``delta`` if a release has Gaussian noise, else an empty text."""
+    """Return code for the argument ``delta`` of a release with Gaussian noise, else no text."""
     return f', delta="{written(release.delta)}"' if release.rho else ""
 
 
@@ -148,7 +151,7 @@ def _knows_n(dataset: PrivateDataset) -> str:
 
 
 def _builder(release: Release) -> str:
-    """Return the call that makes the builder of a release."""
+    """Return the code that makes the builder of a release."""
     told = release.hyperparameters
     paper: Any = Networks.paper()
     papers = release.method == "SNH" and told["networks"] == hyperparameters(paper)
@@ -168,13 +171,13 @@ def _builder(release: Release) -> str:
 
 
 def _call(name: str, told: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """Return a call as code, with the arguments that differ from the defaults."""
+    """Return the code of a call of ``name``, with the arguments that differ from the defaults."""
     differing = {key: value for key, value in told.items() if value != usual.get(key)}
     return f"{name}({', '.join(f'{key}={_value(key, v)}' for key, v in differing.items())})"
 
 
 def _value(name: str, value: Any) -> str:
-    """Return the expression for a hyperparameter that was stored as a JSON value."""
+    """Return the Python expression for a hyperparameter that was stored as a JSON value."""
     if isinstance(value, dict):
         part = _part(name, value)
         return _call(f"snh.{type(part).__name__}", value, hyperparameters(part))
@@ -182,7 +185,7 @@ def _value(name: str, value: Any) -> str:
 
 
 def _part(name: str, value: Mapping[str, Any]) -> Any:
-    """Return a default instance of the class that a hyperparameter's JSON value describes."""
+    """Return a default instance of the class that the JSON value of a hyperparameter describes."""
     if name == "network":
         return next(kind for kind in (MLP(), FeatureGrid()) if value.keys() == asdict(kind).keys())
     return {"networks": Networks(), "prior": Prior()}[name]

@@ -25,7 +25,7 @@ OWNER_ONLY = (
     "For the owner of the records only: these errors were computed from the true records without "
     "privacy, and must not be published."
 )
-"""The warning that comes with every table of errors."""
+"""The warning that is stored with every table of errors."""
 
 _COLUMNS = (
     "method",
@@ -59,7 +59,7 @@ def compare(
     Parameters
     ----------
     releases : mapping of str to Release
-        Releases by the name to show.
+        The releases, by the name that the table shows.
     queries : RangeQueries
         q boxes to answer, usually around records.
     truth : Points
@@ -70,15 +70,15 @@ def compare(
     DataFrame
         One row for each release, with the columns
 
-        - ``method`` and ``epsilon``;
-        - ``rel_error``, the mean relative error of ``queries`` with the paper's smoothing;
-        - ``abs_error``, their mean absolute error in records;
+        - ``method``, the name of the release, and ``epsilon``;
+        - ``rel_error``, the mean relative error of ``queries``, with the smoothing of
+          ``relative_errors``;
+        - ``abs_error``, the mean absolute error of ``queries`` in records;
         - ``abs_error_anywhere``, the mean absolute error in records of boxes of the same sizes
           placed uniformly in the region, most of which hold few records;
         - ``adds_up``, the sum of the answers for squares of about 100 m that cover the region,
-          divided by the number of records; 1, up to noise, if answers add up;
-        - ``query_us``, the time for a query in microseconds, the mean over all q queries in one
-          call;
+          divided by the number of records; the quotient is near 1 if answers add up;
+        - ``query_us``, the time for one query in microseconds, if all q are answered in one call;
         - ``bytes``, the size of the saved file.
 
     Raises
@@ -88,7 +88,7 @@ def compare(
 
     See Also
     --------
-    compare_sizes : Errors by the size of the boxes.
+    compare_sizes : Errors of random squares, for each of several ranges of sizes.
 
     Examples
     --------
@@ -125,24 +125,26 @@ def compare_sizes(
     Parameters
     ----------
     releases : mapping of str to Release
-        Releases by the name to show.
+        The releases, by the name that the table shows.
     truth : Points
         The true records.
     bands_m : sequence of (float, float)
-        Smallest and largest side of the squares of each size band, in metres. A band whose
-        largest squares do not fit into the region is left out.
+        The size bands: for each, the smallest and the largest side of its squares in metres. A
+        band whose largest squares do not fit into the region is left out.
     count : int
-        The number of squares around records in each band, and of squares anywhere.
+        The number of squares centred on records for each band. As many are placed anywhere in the
+        region.
     seed : int
         A public seed; the same seed draws the same squares.
 
     Returns
     -------
     DataFrame
-        One row for each release and band, with the columns ``method``, ``epsilon``, ``size`` (the
-        band's name), ``from_m``, ``to_m``, ``rel_error`` (mean relative error of squares centred
-        on records, with the paper's smoothing) and ``abs_error_anywhere`` (mean absolute error in
-        records of squares of the same sizes placed uniformly in the region).
+        One row for each release and band, with the columns ``method`` (the name of the release),
+        ``epsilon``, ``size`` (the band as text), ``from_m``, ``to_m``, ``rel_error`` (mean relative
+        error of squares centred on records, with the smoothing of ``relative_errors``) and
+        ``abs_error_anywhere`` (mean absolute error, in records, of squares of the same sizes placed
+        uniformly in the region).
 
     Raises
     ------
@@ -151,7 +153,7 @@ def compare_sizes(
 
     See Also
     --------
-    compare : Errors of given boxes, speed and size of the file.
+    compare : Errors for given boxes, the time for a query, and the size of the file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A measure of how crowded points are, which does not depend on the number of points."""
+"""A measure of how crowded points are, for comparing sets of different numbers of points."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ _FLOOR = 0.5  # the number of pairs that is assumed if no two points share a cel
 
 
 def crowding(points: Points) -> NDArray[np.float64]:
-    """Return the logarithm of the probability that two random points lie in the same square cell.
+    """Return the logarithm of the probability that two random points are in one square grid cell.
 
-    The estimate of the probability is unbiased, whatever the number of points.
+    The probability is estimated without bias for any number of points.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A file of finished cells, to which whole lines are added, so that a sweep can be resumed."""
+"""A file with the finished measurements of a sweep, from which the sweep can be resumed."""
 
 import json
 import math
@@ -17,15 +17,16 @@ _MAX_BYTES = 2**28
 
 @dataclass(frozen=True)
 class DoneCells:
-    """The results of finished cells, in memory and, if a path is given, in a file of JSON lines.
+    """The results of the finished measurements of a sweep, in memory and in a file of JSON lines.
 
     Parameters
     ----------
     path : Path or None
-        The file. Its first line holds the settings that all cells share.
-    rows : dict
-        For each finished cell, by the cell's key and the digest of its place, a row of measures for
-        each size band.
+        The file; None keeps the results in memory only. The first line of the file holds the
+        settings that all measurements share, and each other line the results of one ``Cell``.
+    rows : dict of (str, str) to list of list of float
+        The results, by ``Cell.key`` and ``Place.digest``: for each size band, the values of
+        ``MEASURES``.
     """
 
     path: Path | None
@@ -33,14 +34,16 @@ class DoneCells:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "DoneCells":
-        """Return the finished cells in a file; a missing file is created.
+        """Return the finished measurements in a file; a missing file is created.
 
-        An incomplete last line, which an interrupted sweep may leave, is removed.
+        ``settings`` are the settings that all measurements share. An incomplete last line, which an
+        interrupted sweep may leave, is removed from the file.
 
         Raises
         ------
         InputError
-            If the file was begun with other settings, or a line does not hold results of a sweep.
+            If the file was begun with other settings or is too large, or a line does not hold
+            results of a sweep.
         """
         if path is None:
             return cls(None, {})
@@ -59,7 +62,7 @@ class DoneCells:
             there = lines[0][:300] if lines else "nothing"
             raise InputError(
                 f"{target.name}: the file was begun with other settings; name another file. "
-                f"There: {there}. Now: {first}."
+                f"Settings in the file: {there}. Settings now: {first}."
             )
         width = len(settings["bands_m"]), len(settings["measures"])
         rows = dict(_parsed(target.name, i, line, width) for i, line in enumerate(lines[1:], 2))
@@ -68,7 +71,10 @@ class DoneCells:
         return cls(target, rows)
 
     def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
-        """Add the rows of a finished cell, and write them to the file in a single write."""
+        """Add the results of a ``Cell``, and write them to the file as one line.
+
+        ``key`` is ``Cell.key``, ``digest`` is ``Place.digest``, and ``rows`` are the results.
+        """
         self.rows[key, digest] = rows
         if self.path is not None:
             line = json.dumps({"cell": json.loads(key), "records": digest, "rows": rows})
@@ -85,13 +91,14 @@ def _parsed(
         rows = [[float(value) for value in row] for row in told["rows"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(
-            f"{source}: line {number} does not hold the results of one cell of the sweep."
+            f"{source}: line {number} does not hold results of a sweep; name another file."
         ) from None
     if (len(rows), *{len(row) for row in rows}) != width or not all(
         math.isfinite(value) for row in rows for value in row
     ):
         raise InputError(
-            f"{source}: line {number} must hold {width[0]} rows of {width[1]} finite numbers."
+            f"{source}: line {number} must hold {width[0]} lists of {width[1]} finite numbers; "
+            "name another file."
         )
     # Whole numbers, such as sizes in bytes, are read as they were written.
     return (key, digest), json.loads(line)["rows"]

@@ -1,4 +1,4 @@
-"""How much is measured for a figure of the paper's evaluation."""
+"""The extent of the measurements for a figure of the paper's evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,20 +9,21 @@ __all__ = ["Effort"]
 
 @dataclass(frozen=True)
 class Effort:
-    """The methods, settings and sample sizes for measuring a figure.
+    """The methods, settings and sample sizes for measuring a figure of the paper.
 
     Parameters
     ----------
     further : sequence of str
         Short names of methods that are measured in addition to those that the paper compares.
     epsilons : sequence of str
-        Values of epsilon.
+        Values of epsilon, as text.
     seeds : sequence of int
         The seeds over which errors are averaged.
     queries : int
-        The number of squares in each measurement.
+        The number of squares whose mean error is one measurement.
     most : int
-        The largest number of records of a data set. Of a larger data set, a random sample is used.
+        The largest number of records that are used. Of a larger data set, a random sample of this
+        size is used.
     steps, batch : int
         The number of training steps of the paper's fully connected network, and the number of
         squares in each step. The paper's authors train for 10,000 epochs on a GPU.
@@ -38,7 +39,7 @@ class Effort:
 
     @classmethod
     def of(cls, quick: bool) -> "Effort":
-        """Return the settings of a quick or of a full measurement."""
+        """Return the settings of a quick measurement if ``quick``, else of a full one."""
         if quick:
             return cls((), ("0.05", "0.2", "0.8"), (0,), 1_500, 60_000, 200, 2_048)
         further = ("quadtree", "hb2d", "privelet", "hdmm")
@@ -51,7 +52,7 @@ class Effort:
 
     @property
     def training(self) -> dict[str, Any]:
-        """Parameters of ``Networks.paper`` that shorten its training."""
+        """Arguments of ``Networks.paper`` that shorten the training of its networks."""
         return {
             "steps": self.steps,
             "batch": self.batch,

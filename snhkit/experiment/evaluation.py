@@ -23,26 +23,26 @@ __all__ = [
 ]
 
 SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000.0))
-"""Smallest and largest side in metres of the squares of each size band."""
+"""The default size bands: for each, the smallest and the largest side of squares in metres."""
 
 TILE_M = 100.0
-"""The approximate side, in metres, of the squares whose answers ``adds_up`` adds up."""
+"""The approximate side, in metres, of the squares for which ``adds_up`` sums the answers."""
 
 _CHUNK = 65_536  # tiles that are answered at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Asked:
-    """Boxes with their true counts, which are compared with the answers of releases.
+    """Boxes with their true counts, with which the answers of releases are compared.
 
     Parameters
     ----------
     boxes : RangeQueries
         q boxes.
     counts : ndarray of int, shape (q,)
-        True counts, which only the owner of the records may see.
+        The true count of each box, which only the owner of the records may see.
     n : int
-        Number of records.
+        The total number of records.
 
     Examples
     --------
@@ -58,11 +58,14 @@ class Asked:
 
     @classmethod
     def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
-        """Return boxes with the true number of records in each of them."""
+        """Return boxes with the number of records of ``truth`` in each box."""
         return cls(boxes, exact_counts(truth, boxes), len(truth))
 
     def relative_error(self, answers: NDArray[np.float64]) -> float:
-        """Return the mean relative error of answers, shape (q,), with the paper's smoothing."""
+        """Return the mean relative error of answers, shape (q,), with the smoothing of the paper.
+
+        An error is divided by the true count, or by 0.1 % of ``n`` if the count is smaller.
+        """
         return _mean(relative_errors(answers, self.counts, self.n))
 
     def absolute_error(self, answers: NDArray[np.float64]) -> float:
@@ -72,14 +75,16 @@ class Asked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeBand:
-    """Squares of one size band: some around records, and as many anywhere in the region.
+    """Squares whose sides lie in one range: some around records, and as many anywhere.
 
     Parameters
     ----------
     sizes_m : (float, float)
         Smallest and largest side in metres.
-    around, anywhere : Asked
-        Squares centred on records drawn uniformly, and squares placed uniformly in the region.
+    around : Asked
+        Squares centred on records that are drawn uniformly.
+    anywhere : Asked
+        Squares of the same sizes that are placed uniformly in the region.
     """
 
     sizes_m: tuple[float, float]
@@ -90,7 +95,7 @@ class SizeBand:
     def of(
         cls, truth: Points, sizes_m: tuple[float, float], count: int, seed: int = 0
     ) -> "SizeBand":
-        """Return random squares of a size band with their true counts.
+        """Return random squares of given sizes with their true counts.
 
         Parameters
         ----------
@@ -99,7 +104,7 @@ class SizeBand:
         sizes_m : (float, float)
             Smallest and largest side in metres.
         count : int
-            The number of squares around records, and of squares anywhere.
+            The number of squares around records. As many are placed anywhere in the region.
         seed : int
             A public seed; the same seed draws the same squares.
 
@@ -126,7 +131,7 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
         q boxes, of which only the sizes are used. A side longer than the region's side is shortened
         to the region's side.
     seed : int
-        A public seed; the same seed gives the same positions.
+        A public seed; the same seed draws the same positions.
 
     Returns
     -------
@@ -150,20 +155,20 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 def adds_up(release: Release, n: int) -> float:
     """Return the sum of the answers for squares that cover the region, divided by ``n``.
 
-    The squares are about 100 m wide and do not overlap, so the correct value is 1, up to noise. A
-    whole number of equal squares covers each side of the region.
+    The squares are equal, do not overlap and are about 100 m wide, so that a whole number of them
+    covers each side of the region. If answers add up, the result is 1, apart from noise.
 
     Parameters
     ----------
     release : Release
         The release.
     n : int
-        True number of records.
+        The true number of records.
 
     Returns
     -------
     float
-        The ratio; nan if ``n`` is 0.
+        The sum divided by ``n``; nan if ``n`` is 0.
 
     Examples
     --------
@@ -181,7 +186,7 @@ def adds_up(release: Release, n: int) -> float:
 def bands_in(
     region: Region, bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M
 ) -> list[tuple[float, float]]:
-    """Return the size bands whose largest squares fit into the region.
+    """Return those of the size bands ``bands_m`` whose largest squares fit into a region.
 
     Examples
     --------
@@ -192,7 +197,7 @@ def bands_in(
 
 
 def band_name(sizes_m: tuple[float, float]) -> str:
-    """Return the name of a size band: its smallest and largest side, with a unit.
+    """Return the name of a range of sizes: the smallest and the largest side, with a unit.
 
     Examples
     --------

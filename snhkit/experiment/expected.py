@@ -1,4 +1,4 @@
-"""The expected errors of methods, computed from public numbers before any epsilon is spent."""
+"""The errors to expect of methods, computed from public numbers before any epsilon is spent."""
 
 import json
 import math
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["PLANNED", "Situation", "epsilon_for", "expected_error", "plan_table"]
 
 PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
-"""The measures of ``compare`` for which expected values are known."""
+"""The columns of ``compare`` for which ``expected_error`` gives expected values."""
 
 SIDE_M = 13_200.0
-"""The side, in metres, of the regions in which most errors of the table were measured."""
+"""The side, in metres, of the regions in which most errors of ``plan_table`` were measured."""
 
 _SIDES_M = (3_300.0, 26_400.0)  # range of the sides of regions for which the table is valid
 _TAIL = 1.2816  # a tenth of a normal distribution lies this many standard deviations above its mean
@@ -43,25 +43,27 @@ def expected_error(
     sizes_m: tuple[float, float] | None = DEFAULT_SIZES_M,
     public: Points | None = None,
 ) -> "pd.DataFrame":
-    """Return the errors that methods can be expected to have, without using any record.
+    """Return the errors to expect of methods, without the use of any record.
 
-    The numbers come from a table that was measured on public cities, so nothing is spent.
+    The errors come from a table, ``plan_table``, that was measured on public data sets. Therefore
+    no epsilon is spent.
 
     Parameters
     ----------
     methods : str or sequence of str
         Short names of methods.
     n : int
-        Number of records; a rough one is enough.
+        The number of records; a rough number is enough.
     epsilon : int, float, str, Decimal or Fraction
-        The epsilon of one release; with ``unit="user"``, give epsilon / ``max_per_user``.
+        The epsilon of a release. For the unit of privacy "user", give the epsilon of the release
+        divided by ``max_per_user``.
     sizes_m : (float, float), optional
-        Smallest and largest side of the squares in metres; None gives a row for each size band of
-        ``compare_sizes``.
+        Smallest and largest side of the squares in metres. With None, the result has a row for each
+        of the default size bands of ``compare_sizes``.
     public : Points, optional
         At least 100 public points of the region that are about as clustered as the records.
-        Without public points, the region is assumed to be 13.2 km wide, and the bounds cover all
-        cities of the table, whether their records are clustered or evenly spread.
+        Without public points, the region is assumed to be 13.2 km wide, and the bounds of the
+        errors allow for both clustered and evenly spread records.
 
     Returns
     -------
@@ -70,18 +72,19 @@ def expected_error(
 
         - ``method``, ``n``, ``epsilon``, ``from_m`` and ``to_m``;
         - ``rel_error``, the expected mean relative error of squares around records;
-        - ``abs_error``, their expected mean absolute error in records;
+        - ``abs_error``, the expected mean absolute error, in records, of squares around records;
         - ``abs_error_anywhere``, the expected mean absolute error, in records, of squares placed
           uniformly in the region;
         - for each of the three errors, bounds such as ``rel_error_low`` and ``rel_error_high``.
 
-        An expected error is a median over cities, and the errors of 8 of 10 cities lie between the
-        bounds. Combinations of methods and bands that were not measured are left out.
+        An expected error is a median over cities. The errors of 8 of 10 cities are expected to lie
+        between the bounds. A row is left out if the method was not measured for these sizes.
 
     Raises
     ------
     InputError
-        If a method is unknown or was not measured, or a number is outside the range of the table.
+        If a method is unknown or was not measured for these sizes, or a number is outside the range
+        of the table.
 
     See Also
     --------
@@ -96,9 +99,9 @@ def expected_error(
 
     Notes
     -----
-    ``python benchmarks/plan_table.py`` measures the errors, fits the table to them, and tests the
-    table on other cities. The logarithm of an error is modelled as a polynomial in four variables:
-    the logarithms of n times epsilon, of n and of the side of the region, and ``crowding``.
+    ``python benchmarks/plan_table.py`` measures errors, fits the table to the errors, and tests the
+    table on other cities. The logarithm of an error is modelled as a polynomial in the logarithms
+    of n times epsilon, of n and of the side of the region, and in the values of ``crowding``.
     """
     import pandas as pd
 
@@ -137,11 +140,13 @@ def epsilon_for(
     name : str
         Short name of the method.
     wanted : float
-        The largest allowed error: a fraction for ``rel_error``, otherwise a number of records.
+        The largest allowed error. For ``measure="rel_error"``, 0.1 means 10 %; for the other
+        measures, the error is in records.
     n : int
-        Number of records; a rough one is enough.
+        The number of records; a rough number is enough.
     measure : str
-        ``"rel_error"``, ``"abs_error"`` or ``"abs_error_anywhere"``.
+        The kind of error, a column of ``expected_error``: ``"rel_error"``, ``"abs_error"`` or
+        ``"abs_error_anywhere"``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
     public : Points, optional
@@ -155,9 +160,9 @@ def epsilon_for(
     Raises
     ------
     InputError
-        If the expected error is larger than ``wanted`` at every epsilon of the table; the message
-        gives the smallest error. Also if the method or the measure is unknown, or a number is
-        outside the range of the table.
+        If the expected error is larger than ``wanted`` at every epsilon for which it is known; the
+        message gives the smallest expected error. Also if the method or the measure is unknown, or
+        a number is outside the range of the table of expected errors.
 
     Examples
     --------
@@ -186,9 +191,8 @@ def epsilon_for(
         if found[measure] <= wanted:
             return rounded
     raise InputError(
-        f"{method(name).title}: no epsilon of the table gives a {measure} of at most {wanted:g}; "
-        f"the smallest is {least:.3g}. Allow a larger error, or give other sizes_m or another "
-        "method."
+        f"{method(name).title}: no epsilon gives an expected {measure} of at most {wanted:g}; the "
+        f"smallest is {least:.3g}. Allow a larger error, or give other sizes_m or another method."
     )
 
 
@@ -202,8 +206,8 @@ class Situation:
     side_m : float
         Side of the region in metres.
     crowdings : ndarray, shape (c, 3)
-        The results of ``crowding`` for c cities: for the public points alone if they are given,
-        otherwise for all cities of the table.
+        The results of ``crowding``: of the public points (c = 1), or of the c cities of
+        ``plan_table`` if no public points are given.
     """
 
     def __init__(self, n: int, side_m: float, crowdings: NDArray[np.float64]) -> None:
@@ -211,15 +215,15 @@ class Situation:
 
     @classmethod
     def of(cls, n: int, public: Points | None) -> "Situation":
-        """Return the situation of n records in the region of the public points.
+        """Return the public numbers for n records in the region of public points.
 
-        Without public points, a region of 13.2 km is assumed.
+        Without public points, the region is assumed to be 13.2 km wide.
 
         Raises
         ------
         InputError
             If n is not a whole number of at least 1, there are fewer than 100 public points, or the
-            region's side is outside the range of the table.
+            region's side is outside the range of ``plan_table``.
         """
         n = whole("n", n, least=1)
         if public is None:
@@ -228,24 +232,24 @@ class Situation:
         if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
             low, high = _SIDES_M
             raise InputError(
-                f"public: the table is valid for regions {low:,.0f} to {high:,.0f} m wide, not "
-                f"{side_m:,.0f} m; leave public out to assume a region of {SIDE_M:,.0f} m."
+                f"public: expected errors are known for regions {low:,.0f} to {high:,.0f} m wide, "
+                f"not {side_m:,.0f} m; leave public out to assume a region of {SIDE_M:,.0f} m."
             )
         return cls(n, side_m, crowding(public)[None])
 
     def terms(self, epsilon: float) -> NDArray[np.float64]:
-        """Return the regressors of each city at an epsilon, shape (c, 12).
+        """Return the result of ``regressors`` for a given epsilon, shape (c, 12).
 
         Raises
         ------
         InputError
-            If n times epsilon is outside the range of the table.
+            If n times epsilon is outside the range of ``plan_table``.
         """
         low, high = plan_table()["n_epsilon"]
         if not low <= self.n * epsilon <= high:
             raise InputError(
-                f"n times epsilon = {self.n * epsilon:,.0f} is outside the table, which covers "
-                f"{low:,.0f} to {high:,.0f}; give another n or epsilon."
+                f"n times epsilon = {self.n * epsilon:,.0f}, but expected errors are known only "
+                f"for values from {low:,.0f} to {high:,.0f}; give another n or epsilon."
             )
         return regressors(self.n, epsilon, self.side_m, self.crowdings)
 
@@ -253,9 +257,9 @@ class Situation:
 def regressors(
     n: float, epsilon: float, side_m: float, crowdings: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the regressors of the logarithm of an error for c cities, shape (c, 12).
+    """Return the 12 regressors of the model for the logarithm of an error, shape (c, 12).
 
-    ``crowdings`` holds the result of ``crowding`` for each city, shape (c, 3).
+    ``crowdings`` holds the results of ``crowding`` for c sets of points, shape (c, 3).
     """
     f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred at 0
     both = np.full(len(f), math.log(n * epsilon) - 8)
@@ -266,9 +270,10 @@ def regressors(
 
 
 def plan_table() -> dict[str, Any]:
-    """Return the fitted coefficients of expected errors, and where and when they were measured.
+    """Return the table of expected errors that comes with snhkit, as JSON values.
 
-    The table comes with snhkit and is stored as JSON.
+    The table holds the fitted coefficients of the model, the ranges of the measurements, and the
+    data sets and the date of the measurements.
     """
     return _table()
 
@@ -285,7 +290,7 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
     least, most = (sum(band) / 2 for band in (SIZE_BANDS_M[0], SIZE_BANDS_M[-1]))
     if not (0 < low <= high and 0.75 * least <= middle <= 1.25 * most):
         raise InputError(
-            f"sizes_m must be (l, u) with 0 < l <= u and a mean of {0.75 * least:g} to "
+            f"sizes_m must be (low, high) with 0 < low <= high and a mean of {0.75 * least:g} to "
             f"{1.25 * most:g} metres, not {sizes_m}."
         )
     return low, high
@@ -294,10 +299,10 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return the expected errors of a method with their bounds, by name.
+    """Return the expected errors of a method with their bounds, by the column's name.
 
-    Between the middles of two size bands, the predictions for both bands are interpolated. If the
-    method was not measured for squares of these sizes, the result is None.
+    If the mean side lies between those of two size bands, the predictions for both bands are
+    interpolated. If the method was not measured for squares of these sizes, the result is None.
     """
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]

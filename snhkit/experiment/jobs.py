@@ -1,4 +1,4 @@
-"""Measurements that are stored in a file one by one, so that a series can be resumed."""
+"""Measurements of the points of a figure, each of which is stored in a file when finished."""
 
 import json
 import os
@@ -22,7 +22,7 @@ __all__ = ["Job", "finished"]
 
 @dataclass(frozen=True)
 class Job:
-    """One point of a figure, with the function that measures it.
+    """One point of a plotted figure, with the function that measures the point's value.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Job:
     epsilon : str
         Epsilon as text.
     measure : callable
-        A function without arguments that returns the value.
+        A function without arguments that returns the position on the vertical axis.
     """
 
     data: str
@@ -50,26 +50,27 @@ def finished(
     effort: Effort,
     file: str | os.PathLike[str] | None,
 ) -> "pd.DataFrame":
-    """Return all points of a figure; points that a file does not hold yet are measured first.
+    """Return all points of a figure; points that are not in the file yet are measured first.
 
     Parameters
     ----------
     jobs : sequence of Job
-        The jobs of one figure.
+        The points of one figure.
     name : str
         Short name of the figure.
     places : mapping of str to Place
-        The data sets of the jobs.
+        The data sets, by the names that the jobs use.
     effort : Effort
         The settings of the measurements, which are stored with each point.
     file : path or None
-        A file of JSON lines that stores finished points; with None, they are not stored.
+        A file of JSON lines in which finished points are stored; with None, they are not stored.
 
     Returns
     -------
     DataFrame
-        One row for each job, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value`` and
-        ``cpu_s``, the seconds of processor time that the measurement took.
+        One row for each job, with the columns ``data``, ``line``, ``x`` and ``epsilon`` of the job,
+        ``value``, the result of ``measure``, and ``cpu_s``, the seconds of processor time that the
+        measurement took.
     """
     import pandas as pd
 

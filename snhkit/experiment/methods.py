@@ -1,4 +1,4 @@
-"""The methods of snhkit, by the short names that the command line and the explorer use."""
+"""The methods of snhkit, by the short names that the command line and ``explore`` use."""
 
 import difflib
 from collections.abc import Callable
@@ -35,12 +35,13 @@ class Method:
     title : str
         Name in tables, maps and legends.
     configure : callable
-        A function of query sizes and a cell width, both in metres, that returns a builder. The
-        function may ignore an argument that the method does not need.
+        A function that returns a builder. Its arguments are the smallest and the largest query
+        size, as a pair, and the cell width, all in metres. The function may ignore an argument
+        that the method does not need.
     about : str
         One sentence on how the method works, for readers who do not know the method.
     demonstration : bool
-        Whether releases of the method must not be published.
+        Whether the method is for teaching only, so that its releases must not be published.
     slow : bool
         Whether a build takes many minutes on a CPU.
 
@@ -59,12 +60,15 @@ class Method:
     def builder(
         self, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, cell_m: Width = None
     ) -> Builder:
-        """Return the builder for query sizes and a cell width, both in metres."""
+        """Return the builder for squares from ``sizes_m[0]`` to ``sizes_m[1]`` metres wide.
+
+        ``cell_m`` is the cell width in metres; with None, the method chooses the width.
+        """
         return self.configure(sizes_m, cell_m)
 
     @property
     def lacks(self) -> Extra | None:
-        """The extra that the method needs and that is not installed; None if nothing is missing."""
+        """The optional dependency that the method needs and that is not installed, or None."""
         extra = getattr(self.builder(), "extra", None)
         return None if extra is None or extra.installed else extra
 
@@ -143,11 +147,11 @@ METHODS: dict[str, Method] = {
         demonstration=True,
     ),
 }
-"""The methods by their short names, in the order of tables and legends."""
+"""All methods by short name, in the order in which tables and legends show the methods."""
 
 
 def _metres(cell_m: Width) -> float | None:
-    """Return a width in metres; None for "bought" and "auto", which the method does not take."""
+    """Return the cell width if it is a number; else None, for methods that take only numbers."""
     return None if isinstance(cell_m, str) else cell_m
 
 
@@ -179,7 +183,7 @@ def method(name: str) -> Method:
 
 
 def title(name: str) -> str:
-    """Return the title of a method, or ``name`` if it is not a short name.
+    """Return the title of the method with a given short name, or ``name`` if there is none.
 
     Examples
     --------

@@ -14,14 +14,14 @@ __all__ = ["Place", "thinned"]
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Records that are treated as private, and the public points of the same region.
+    """Records that are treated as private, and public points of the same region.
 
     Parameters
     ----------
     records : Points
         The records that methods count and that errors are measured against.
     public : Points, optional
-        The paper's Q_W and D*: public points near which queries are expected.
+        Public points near which queries are expected: the paper's Q_W and D*.
 
     Raises
     ------
@@ -41,7 +41,7 @@ class Place:
 
     @property
     def digest(self) -> str:
-        """A short hash of the region and all positions, which identifies the place in a file."""
+        """A hash of the region and of all positions, which identifies the place in a file."""
         told = hashlib.sha256(repr(self.records.region).encode())
         for points in (self.records, self.public):
             told.update(b"none" if points is None else points.xy.tobytes())
@@ -49,7 +49,7 @@ class Place:
 
 
 def thinned(points: Points, n: int, seed: int = 0) -> Points:
-    """Return n of the points, chosen at random without repetition.
+    """Return n of the given points, chosen at random without repetition.
 
     Parameters
     ----------
@@ -74,9 +74,7 @@ def thinned(points: Points, n: int, seed: int = 0) -> Points:
     """
     n = whole("n", n, least=1)
     if n > len(points):
-        raise InputError(
-            f"thinned: n = {n:,} is more than the number of records; give a smaller n."
-        )
+        raise InputError(f"thinned: n = {n:,} is more than the number of points; give a smaller n.")
     kept = np.random.default_rng([seed, 0x7417]).permutation(len(points))[:n]
     return Points(
         points.region, points.xy[kept], None if points.user is None else points.user[kept]

@@ -1,4 +1,4 @@
-"""The recommendation of a method, based on expected errors."""
+"""The recommendation of the method with the least expected error."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,11 +28,11 @@ class Recommendation:
     method : str
         Short name of the method with the least expected error.
     close : tuple of str
-        Methods whose expected error is at most a tenth larger.
+        Short names of methods whose expected error is at most a tenth larger.
     measure : str
-        The name of the error by which methods were compared.
+        The column of ``evidence`` by which methods were compared, such as "rel_error".
     evidence : DataFrame
-        The table of ``expected_error`` for all methods, sorted by this error, smallest first.
+        The table of ``expected_error`` for all methods, with the least error first.
     """
 
     method: str
@@ -80,17 +80,17 @@ def recommend(
     public: Points | None = None,
     measure: str = "rel_error",
 ) -> Recommendation:
-    """Return the method with the least expected error, with the evidence for all methods.
+    """Return the method with the least expected error, and the expected errors of all methods.
 
-    No record is used, and nothing is spent. Methods that are slow, or that must not be published,
-    are left out.
+    No record is used, and no epsilon is spent. Methods that take many minutes on a CPU, or whose
+    releases must not be published, are left out.
 
     Parameters
     ----------
     n : int
         The number of records; a rough number is enough.
     epsilon : int, float, str, Decimal or Fraction
-        The epsilon of one release.
+        The epsilon of a release; see ``expected_error``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
     public : Points, optional
@@ -107,7 +107,7 @@ def recommend(
     Raises
     ------
     InputError
-        If a number is outside the range of the table, or the measure is unknown.
+        If a number is outside the range of the table of expected errors, or the measure is unknown.
 
     Examples
     --------

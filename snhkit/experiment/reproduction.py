@@ -50,7 +50,7 @@ Judge = Callable[["pd.DataFrame"], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper's evaluation, with functions that measure and judge it.
+    """A figure of the paper's evaluation, and how its points are measured and compared.
 
     Parameters
     ----------
@@ -59,16 +59,17 @@ class PaperFigure:
     axis : str
         The name of the horizontal axis.
     said : str
-        The paper's finding, in a sentence.
+        The finding of the paper for this figure, in a sentence.
     measure : callable
-        A function of places and an effort that returns the jobs that measure the points.
+        A function that returns a ``Job`` for each point. Its arguments are a mapping of str to
+        ``Place`` and an ``Effort``.
     judge : callable
-        A function of the table of points that returns whether the points agree with the paper's
-        finding, and a sentence with their numbers.
+        A function that returns whether measured points agree with the paper's finding, and a
+        sentence with the numbers. Its argument is the table of points.
     value : str
         The name of the measured value, on the vertical axis.
     parts : sequence of str
-        The names of the positions on the axis, if positions are not numbers.
+        The names of the positions on the horizontal axis, if positions are not numbers.
     """
 
     heading: str
@@ -81,7 +82,10 @@ class PaperFigure:
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
-    """Return the mean relative error of squares around records, averaged over seeds."""
+    """Return the mean relative error of squares around records, averaged over seeds.
+
+    ``asked`` may hold ``n``, the number of records, and ``sizes_m``, the sides of the squares.
+    """
     n = min(asked.get("n", effort.most), len(place.records), effort.most)
     found = []
     for seed in effort.seeds:
@@ -113,7 +117,7 @@ def _budget(places: Mapping[str, Place], effort: Effort) -> list[Job]:
 
 
 def _paper(effort: Effort, depth: int = 5, **changes) -> SNH:
-    """Return SNH with two fully connected networks as in the paper, trained for fewer steps."""
+    """Return a builder of SNH with two of the paper's networks, trained for fewer steps."""
     settings = {"k": 2, "network": MLP(depth=depth, width=80)} | effort.training
     return SNH.paper(**(settings | changes))
 
@@ -284,7 +288,7 @@ FIGURES: dict[str, PaperFigure] = {
         _costs, cheap, "seconds to build, microseconds per query, megabytes of the file",
         ("s to build", "µs per query", "MB")),
 }  # fmt: skip
-"""The figures of the paper's evaluation by short name."""
+"""The figures of the paper's evaluation, by short name."""
 
 
 def figure(
@@ -301,18 +305,20 @@ def figure(
     name : str
         A key of ``FIGURES``.
     places : mapping of str to Place
-        Data sets by the name to show. A figure of a single data set uses the first.
+        The data sets, by the name that the figure shows. Some figures use only the first.
     quick : bool
         Whether to measure less: at three epsilons, with one seed, on at most 60,000 records.
     file : path, optional
-        A file of JSON lines that stores finished points of any figures. After an interruption, the
-        same call continues the measurement. The file is for the owner of the records only.
+        A file of JSON lines in which finished points are stored; several figures may share a file.
+        After an interruption, the same call continues the measurement. The file is for the owner of
+        the records only.
 
     Returns
     -------
     DataFrame
-        One row for each point, with the columns ``data``, ``line``, ``x``, ``epsilon``, ``value``
-        and ``cpu_s``, the seconds of processor time that the measurement took.
+        One row for each point, with the columns ``data`` (the data set), ``line`` (the line of the
+        figure), ``x`` and ``value`` (the position on the axes), ``epsilon``, and ``cpu_s`` (the
+        seconds of processor time that the measurement took).
 
     Raises
     ------

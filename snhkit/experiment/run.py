@@ -33,16 +33,17 @@ class Plan:
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
-        Values of epsilon. Each method is built once at each value.
+        Values of epsilon. Each method makes one release for each value.
     sizes_m : (float, float)
-        Smallest and largest query size in metres, for methods that prepare for sizes.
+        Smallest and largest query size in metres, for methods that prepare for query sizes.
     cell_m : float, "bought" or "auto", optional
-        The cell width for the methods that need one; by default, each method chooses its own.
+        The cell width in metres, for methods with grids; by default, each method chooses a width.
     seed : int, optional
-        The seed of replayable noise; by default, noise comes from the operating system's entropy.
+        The seed of the noise, for research only: anyone who knows the seed can subtract the noise.
+        By default, the noise is drawn from the operating system's entropy.
     builders : mapping of str to Builder
-        Further builders to compare, by the title to show: builders without a short name, such as
-        ``{"Wards": Tessellation(frame)}``, or methods with other hyperparameters.
+        Further builders to compare, by the title that tables show: builders without a short name,
+        such as ``{"Wards": Tessellation(frame)}``, or methods with other hyperparameters.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Plan:
                 )
 
     def all_builders(self) -> dict[str, Builder]:
-        """Return every builder that is compared, by short name or title."""
+        """Return all builders of the comparison, by short name or, for ``builders``, by title."""
         named = {name: method(name).builder(self.sizes_m, self.cell_m) for name in self.methods}
         return named | dict(self.builders)
 
@@ -82,14 +83,14 @@ class Comparison:
     Parameters
     ----------
     table : DataFrame
-        The table of ``compare``, with the short names of methods and a column ``build_s``, the
-        duration of a build in seconds.
+        The table of ``compare``, with the short name or title of the method in ``method``, and with
+        a further column ``build_s``, the duration of the build in seconds.
     sizes : DataFrame
-        The table of ``compare_sizes``, with the same names.
+        The table of ``compare_sizes``, with the same names of methods.
     releases : dict of (str, float) to Release
-        The releases, by short name or title, and epsilon.
+        The releases, by short name or title, and by epsilon.
     dataset : PrivateDataset
-        The dataset, whose ledger has an entry for each build.
+        The dataset of the releases, whose ledger has an entry for each release.
     """
 
     table: "pd.DataFrame"
@@ -99,7 +100,7 @@ class Comparison:
 
     @property
     def cautions(self) -> list[str]:
-        """A sentence for each method whose guarantee is weaker than pure epsilon-DP."""
+        """One sentence for each method that is only (epsilon, delta)-differentially private."""
         weaker = {name: release.delta for (name, _), release in self.releases.items()}
         return [
             f"{title(name)} guarantees only (epsilon, delta)-differential privacy, with delta = "
@@ -114,8 +115,9 @@ class Comparison:
         Returns
         -------
         list of dict
-            The columns of ``table`` by name; ``sizes``, a list with the errors of each size band;
-            and ``warning``, a sentence that the row is for the owner of the records only.
+            For each release, the values of ``table`` by column; "sizes", a list with the errors for
+            each size band; and "warning", a sentence that says that the row is for the owner of the
+            records only.
         """
         bands: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for band in self.sizes.to_dict(orient="records"):

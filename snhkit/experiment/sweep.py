@@ -1,4 +1,4 @@
-"""Sweeps: many methods on many cities, at many settings, as one tidy table."""
+"""Sweeps: the errors of many methods on many cities, with many settings, as one table."""
 
 import itertools
 import os
@@ -48,40 +48,41 @@ def sweep(
 ) -> "pd.DataFrame":
     """Return a table of the errors of all combinations of methods, places and settings.
 
-    The noise is determined by the seeds, so the same call returns exactly the same table. This also
-    holds for a sweep that is resumed from ``file``, and for any number of processes.
+    The noise is determined by ``seeds``, so the same call always returns the same table, also if
+    the sweep is resumed from ``file``, and for any number of processes.
 
     Parameters
     ----------
     places : mapping of str to Place
-        Records and public points, by the name to show.
+        Records and public points of cities, by the name that the table shows.
     methods : sequence of str
         Short names of methods.
     epsilons : sequence of numbers
         Values of epsilon.
     n : sequence of int or None
-        The numbers of records that are kept of each place, chosen at random; None keeps all. For an
-        n above the number of its records, a place is left out.
+        The numbers of records to use of each place, chosen at random; None uses all. A place is
+        left out for an n that is larger than the number of its records.
     bands_m : sequence of (float, float)
-        Smallest and largest side of the squares of each size band, in metres. Methods that prepare
-        for query sizes are built for each band.
+        The size bands: for each, the smallest and the largest side of its squares in metres.
+        Methods that prepare for query sizes make a release for each band.
     cell_m : sequence of float, "bought", "auto" or None
-        The cell widths in metres; None takes the method's default. Methods without a cell width are
-        built once for all widths.
+        The widths of a grid's cells in metres; None takes the method's default. A method without
+        this parameter is measured only once, not for each width.
     k, depth : sequence of int or None
-        The numbers and the depths of SNH's networks; None takes the default. Methods without
-        networks are built once for all of them.
+        The numbers of SNH's networks, and their depths; None takes the method's default. A method
+        without these parameters is measured only once, not for each value.
     seeds : sequence of int
-        Seeds. Each seed determines the records that are kept, the squares and the noise.
+        Seeds. Each seed determines which records are used, the squares and the noise.
     queries : int
-        The number of squares around records in each band, and of squares anywhere.
+        The number of squares around records for each band. As many are placed anywhere in the
+        region.
     file : path, optional
-        A file of JSON lines that stores finished cells. After an interruption, the same call
-        continues the sweep. The file is for the owner of the records only.
+        A file of JSON lines in which finished measurements are stored. After an interruption, the
+        same call continues the sweep. The file is for the owner of the records only.
     processes : int
-        Number of processes.
+        The number of processes on this computer that make the measurements.
     client : distributed.Client, optional
-        The client of a Dask cluster, whose workers make the measurements instead.
+        The client of a Dask cluster. Its workers then make the measurements instead.
 
     Returns
     -------
@@ -95,11 +96,11 @@ def sweep(
     Raises
     ------
     InputError
-        If a method is unknown or cannot be built, or the file was begun with other settings.
+        If a method is unknown or refuses its settings, or the file was begun with other settings.
 
     See Also
     --------
-    intervals_over_seeds : Means over seeds with confidence intervals.
+    intervals_over_seeds : The means of such a table over seeds, with confidence intervals.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def sweep(
 
 
 def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.DataFrame":
-    """Return the means of a sweep over its seeds, with Student's confidence intervals.
+    """Return the mean errors of a sweep over its seeds, with Student's t confidence intervals.
 
     Parameters
     ----------
@@ -149,9 +150,9 @@ def intervals_over_seeds(table: "pd.DataFrame", level: float = 0.95) -> "pd.Data
     -------
     DataFrame
         One row for each combination of settings, with the number of seeds in the column ``seeds``.
-        For each measure, such as ``rel_error``, there are three columns: ``rel_error``, the mean
-        over seeds, and ``rel_error_low`` and ``rel_error_high``, the bounds of the interval. For a
-        single seed, the bounds are nan.
+        For each measured value, such as ``rel_error``, there are three columns: ``rel_error``, the
+        mean over seeds, and ``rel_error_low`` and ``rel_error_high``, the bounds of the interval.
+        For a single seed, the bounds are nan.
 
     Raises
     ------
@@ -190,7 +191,7 @@ def _cells(
     places: Mapping[str, Place], methods: Sequence[str], epsilons: Sequence[Epsilon],
     n: Sequence[int | None], cell_m: Sequence, k: Sequence, depth: Sequence, seeds: Sequence[int],
 ) -> Iterator[Cell]:  # fmt: skip
-    """Yield the distinct cells of a sweep, in the order of the table's rows."""
+    """Yield a ``Cell`` for each distinct measurement, in the order of the table's rows."""
     texts = [written(exact(epsilon)) for epsilon in epsilons]
     seen = set()
     for city, most, epsilon, name in itertools.product(places, n, texts, methods):
@@ -206,7 +207,7 @@ def _cells(
 
 
 _WORK: dict = {}
-"""The places, size bands and queries that all cells of a worker process share."""
+"""The places, size bands and queries that all measurements of a worker process share."""
 
 
 def _begin(places: Mapping[str, Place], bands: list, queries: int) -> None:
@@ -221,7 +222,7 @@ def _results(
     cells: list[Cell], places: Mapping[str, Place], bands: list, queries: int, processes: int,
     client: "Client | None",
 ) -> Generator[tuple[Cell, list[list[float]]], None, None]:  # fmt: skip
-    """Yield each cell with its rows of measures as soon as they are measured."""
+    """Yield each ``Cell`` with the result of ``measured`` as soon as the cell is measured."""
     if client is not None:
         yield from _from_cluster(client, cells, (dict(places), bands, queries))
         return
@@ -244,7 +245,7 @@ def _results(
 def _from_cluster(
     client: "Client", cells: list[Cell], shared: tuple[dict[str, Place], list, int]
 ) -> Generator[tuple[Cell, list[list[float]]], None, None]:
-    """Yield each cell with its rows of measures as soon as a worker of a cluster returns them."""
+    """Yield each ``Cell`` with the result of ``measured`` as soon as a worker returns it."""
     from distributed import as_completed as finished
 
     there = client.scatter(shared, broadcast=True, hash=False)

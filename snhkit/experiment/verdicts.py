@@ -1,7 +1,8 @@
 """Functions that test whether a measured figure agrees with a finding of the paper.
 
-Each function takes the points of a figure, a table with the columns ``data``, ``line``, ``x``,
-``epsilon`` and ``value``, and returns whether they agree and a sentence with the numbers.
+The argument of each function is a table of the figure's points, with the columns ``data``,
+``line``, ``x``, ``epsilon`` and ``value``. The result is whether the points agree with the finding,
+and a sentence with the numbers.
 """
 
 from typing import Any
@@ -26,13 +27,13 @@ __all__ = [
 
 
 PAPERS_NETWORK = "Paper's network, short training"
-"""The name of the plotted line of SNH with the paper's fully connected network."""
+"""The name of the line of a figure that shows SNH with the paper's fully connected network."""
 
 _OTHERS = [title(key) for key in ("ug", "ag", "privtree", "dawa")]
 
 
 def snh_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH's error is below those of UG, AG, PrivTree and DAWA at every point."""
+    """Return whether SNH has a smaller error than UG, AG, PrivTree and DAWA at every point."""
     wide = table.pivot_table(index=["data", "x"], columns="line", values="value")
     others = wide[_OTHERS].min(axis=1)
     below = wide["SNH"] < others
@@ -52,7 +53,7 @@ def _ratio(one, other) -> float:
 
 
 def falls(table: Any) -> tuple[bool, str]:
-    """Return whether each line's last value is below its first value, and the numbers."""
+    """Return whether, on each line, the error at the largest x is below that at the smallest x."""
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     falls = ordered.last() < ordered.first()
     told = ", ".join(f"{k} {a:.3f} and {b:.3f}" for (k, a), b in
@@ -61,7 +62,11 @@ def falls(table: Any) -> tuple[bool, str]:
 
 
 def falls_and_snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether each line falls and SNH is below UG, AG, PrivTree and DAWA everywhere."""
+    """Return whether all lines fall, and SNH has a smaller error than UG, AG, PrivTree and DAWA.
+
+    A line falls if its error at the largest x is below that at the smallest x. The errors are
+    compared at every x.
+    """
     wide = table.pivot_table(index="x", columns="line", values="value")
     below = wide["SNH"] < wide[_OTHERS].min(axis=1)
     agrees, told = falls(table)
@@ -72,16 +77,17 @@ def falls_and_snh_least(table: Any) -> tuple[bool, str]:
 
 
 def rises(table: Any) -> tuple[bool, str]:
-    """Return whether each line's last value is above its first value, and the numbers."""
+    """Return whether, on each line, the error at the largest x is above that at the smallest x."""
     told = falls(table)[1]
     ordered = table.sort_values("x").groupby("line", sort=False)["value"]
     return bool((ordered.last() > ordered.first()).all()), told
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has the least error everywhere, with a smaller lead at large epsilon.
+    """Return whether SNH has the least error at every epsilon, by less at the largest epsilon.
 
-    The lead is the ratio of SNH's error to that of ``Identity@ParamSelect``.
+    The second condition is that the ratio of SNH's error to that of ``Identity@ParamSelect`` is
+    not smaller at the largest epsilon than at the smallest.
     """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
@@ -96,9 +102,10 @@ def snh_least(table: Any) -> tuple[bool, str]:
 
 
 def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
-    """Return whether the errors of SNH+QS and SNH are close at the largest k, and a sentence.
+    """Return whether SNH+QS and SNH have similar errors at the largest k, the number of networks.
 
-    They are close if their ratio differs from 1 by less than 0.1.
+    Errors are similar if their ratio differs from 1 by less than 0.1. SNH+QS is SNH with the query
+    size as an input of its networks.
     """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH+QS"] / wide["SNH"]
@@ -107,7 +114,7 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has a smaller error with ParamSelect's cell width than with UG's."""
+    """Return whether SNH has a smaller error with the cell width of ParamSelect than of UG."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
@@ -115,9 +122,9 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether the error is smallest at a middle width, and near it at ParamSelect's width.
+    """Return whether a middle cell width has the least error, and ParamSelect's is nearly as good.
 
-    Near means at most a tenth above the smallest error.
+    The error with the cell width of ParamSelect must be at most a tenth above the least error.
     """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
@@ -133,7 +140,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether more layers help, but the most layers do not give the least error."""
+    """Return whether more layers reduce the error, but the most layers do not reduce it most."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")
@@ -145,7 +152,11 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether SNH needs less time and space than in the paper, and the numbers."""
+    """Return whether builds, queries and files of SNH take less time and space than in the paper.
+
+    The three values of each line are the seconds for a build, the microseconds for a query, and the
+    size of the file in megabytes.
+    """
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs per query, "
         f"{part.value.iloc[2]:.2f} MB"

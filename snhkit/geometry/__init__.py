@@ -1,4 +1,4 @@
-"""Regions, points, boxes, grids and partitions, in metres on a region's plane."""
+"""Regions, points, boxes, grids and partitions, in metres in the projection of a region."""
 
 from snhkit.geometry.counts import exact_counts
 from snhkit.geometry.grid import Grid, SummedArea

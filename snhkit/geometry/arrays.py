@@ -1,4 +1,4 @@
-"""Conversion of callers' arrays: floats with nan for missing values, and read-only copies."""
+"""Conversion of array arguments: floats with nan for missing values, and read-only copies."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
     Parameters
     ----------
     name : str
-        Name of the argument, for the message.
+        The name of the argument, for the error message.
     values : array_like
         Numbers. Masked entries of masked arrays and missing entries of pandas columns become nan.
 

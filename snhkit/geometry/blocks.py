@@ -1,4 +1,4 @@
-"""Blocks of a grid's cells: their first cells, sums over blocks, and block values per cell."""
+"""Rectangular blocks of a grid's cells, with sums over blocks and block values for each cell."""
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -7,9 +7,9 @@ __all__ = ["block_starts", "block_sums", "spread"]
 
 
 def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
-    """Return the first cell of each block if m cells in a row form blocks of nearly equal width.
+    """Return the index of the first cell of each block, shape (blocks,).
 
-    The result has shape (blocks,); cells are counted from 0.
+    A row of m cells is divided into ``blocks`` blocks of nearly equal width.
 
     Examples
     --------
@@ -22,14 +22,14 @@ def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
 def block_sums(
     values: Shaped[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
 ) -> Float[np.ndarray, "b b"]:
-    """Return the sum of the cells' values in each block of a grid.
+    """Return the sum of the values of the cells in each block of a grid.
 
     Parameters
     ----------
     values : ndarray, shape (m, m)
         One number for each cell.
     first : ndarray of int, shape (b,)
-        The first cell of each block along either axis, ascending from 0.
+        The index of the first cell of each block along either axis, ascending from 0.
 
     Returns
     -------
@@ -49,9 +49,10 @@ def block_sums(
 def spread(
     values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
 ) -> Shaped[np.ndarray, "m m"]:
-    """Return for each cell of a grid the value of its block, shape (m, m).
+    """Return an array with the value of the block that each cell of a grid is in, shape (m, m).
 
-    Along either axis, block i is ``cells[i]`` cells wide, and m is the sum of ``cells``.
+    ``values`` has a value for each block. Along either axis, block i is ``cells[i]`` cells wide,
+    and m is the sum of ``cells``.
 
     Examples
     --------

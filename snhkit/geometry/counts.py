@@ -17,14 +17,14 @@ def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]
     Parameters
     ----------
     points : Points
-        The records.
+        The points to count.
     queries : RangeQueries
         q half-open boxes in the same region.
 
     Returns
     -------
     ndarray of int, shape (q,)
-        Counts.
+        The number of points in each box.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]
     if points.region != queries.region:
         raise InputError(
             "exact_counts: the points lie in another region than the boxes; make "
-            "both with one Region."
+            "both with the same Region."
         )
     return count_in_boxes(points.xy, queries.x, queries.y, queries.x1, queries.y1)
 
@@ -55,9 +55,9 @@ def count_in_boxes(
 ) -> Int[np.ndarray, " q"]:
     """Return the number of points in each half-open box, shape (q,); bounds may be infinite.
 
-    The counts come from a wavelet matrix over the ranks of y in the order of x. One level of the
-    matrix is held in memory at a time, so the memory grows with n + q. There are log2(n) levels,
-    each of which takes a few array operations.
+    The counts come from a wavelet matrix of the ranks of the points by y, in the order of x. One
+    level of the matrix is held in memory at a time, so the memory grows with n + q. There are
+    log2(n) levels, each of which takes a few array operations.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _ranked_below(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Return for each query how many of ``ranks[first:last]`` are below ``limit``, shape (q,)."""
+    """Return how many of ``ranks[first[i]:last[i]]`` are below ``limit[i]``, for each i."""
     if np.all(limit == 0) or np.all(limit == len(ranks)):  # none or all, as for half-planes
         return np.where(limit == 0, 0, last - first)
     found = np.zeros(len(first), np.int64)

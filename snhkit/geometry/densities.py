@@ -1,4 +1,4 @@
-"""Sums over many boxes of the values of a partition's cells."""
+"""Sums, over many boxes, of values that are spread over the cells of a partition."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,14 +15,14 @@ _CHUNK = 65_536  # boxes per step, which bounds the memory
 
 
 class DensityTable:
-    """Sums over any boxes of a partition's values, each spread evenly over its cell.
+    """Sums, over any boxes, of values that are spread evenly over the cells of a partition.
 
-    A cell that a box covers in part contributes its value times the share of its area in the box.
+    Each cell contributes its value, times the share of the cell's area that the box covers.
 
     Parameters
     ----------
     partition : Partition
-        The cells.
+        The partition into c cells.
     values : ndarray, shape (c,)
         One number for each cell.
 
@@ -36,11 +36,12 @@ class DensityTable:
 
     Notes
     -----
-    The integral of a step function up to (X, Y) is the sum of w (X - x) (Y - y) over the corners
-    (x, y) to the lower left of (X, Y), where w is the function's mixed second difference at the
-    corner. Expanding the product gives four sums over the corners to the lower left; a wavelet
-    matrix computes them for all boxes at once, in log2(boxes) passes. The rounding error is about
-    1e-16 times the largest density times the region's area.
+    The values divided by the areas of their cells are a step function, which is integrated over
+    each box. The integral up to (X, Y) is the sum of w (X - x) (Y - y) over the corners (x, y) of
+    cells to the lower left of (X, Y), where w is the mixed second difference of the step function
+    at the corner. Expanding the product gives four sums over corners, which a wavelet matrix
+    computes for all boxes at once, in log2(boxes) passes. The rounding error is about 1e-16 times
+    the largest value of the step function times the region's area.
     """
 
     def __init__(self, partition: Partition, values: NDArray) -> None:
@@ -76,7 +77,7 @@ class DensityTable:
     def _upto(
         self, x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, " p"]:
-        """Return the sum over [0, x) by [0, y) for each of p pairs, shape (p,)."""
+        """Return the sum over [0, x) by [0, y) for each of p pairs (x, y), shape (p,)."""
         heights = np.unique(y)
         rank = np.searchsorted(heights, self._y, side="right")
         below_some = rank < len(heights)
@@ -97,18 +98,18 @@ def _dominated(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Float[np.ndarray, "k q"]:
-    """Return for each query the sums of the weights of some items, shape (k, q).
+    """Return q sums of each of k sets of weights, shape (k, q).
 
-    A query adds up those of its first ``last`` items whose ranks are below its ``limit``.
+    Sum i is over those of the first ``last[i]`` items whose ranks are below ``limit[i]``.
 
     Parameters
     ----------
     rank : ndarray of int, shape (n,)
-        The ranks of the items.
+        The rank of each of n items.
     weights : ndarray, shape (k, n)
-        k weights of each item.
+        The k weights of each item.
     last : ndarray of int, shape (q,)
-        The number of items that each query considers, from the first.
+        The number of items, from the first, that each sum considers.
     limit : ndarray of int, shape (q,)
         The rank below which items are added up.
     """

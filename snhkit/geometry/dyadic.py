@@ -1,4 +1,4 @@
-"""The squares of a quadtree, numbered so that a square's quarters follow each other."""
+"""The squares of a quadtree in Morton order, in which a square's quarters are consecutive."""
 
 import numpy as np
 from jaxtyping import Int
@@ -20,10 +20,10 @@ _SPREAD = (
 
 
 def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
-    """Return the number of the square that each point lies in, shape (n,).
+    """Return the number of the quadtree square that each point lies in, shape (n,).
 
-    The grid has 2^depth squares per side. Squares are numbered in Morton order: square k of one
-    depth has the quarters 4 k to 4 k + 3 of the next depth.
+    The region is divided into 2^depth squares per side. The squares are numbered from 0 in Morton
+    order: square k of one depth has the quarters 4 k to 4 k + 3 of the next depth.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
 
 
 def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int[np.ndarray, " c"]:
-    """Return the Morton numbers of squares, shape (c,), from their columns and rows.
+    """Return the Morton numbers of c squares, shape (c,), given their columns and rows.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int
 def squares_at(
     number: Int[np.ndarray, " c"],
 ) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Return the columns and the rows of squares, each of shape (c,), from their Morton numbers.
+    """Return the columns and the rows of c squares, given their Morton numbers.
 
     Examples
     --------

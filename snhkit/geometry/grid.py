@@ -1,4 +1,4 @@
-"""Regular grids: counts of points in cells, and sums over boxes."""
+"""Regular grids: counts of points in cells, and sums of cell values over boxes."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _CHUNK = 65_536  # boxes per step, so that their corners fit into the cache
 @proven
 @dataclass(frozen=True)
 class Grid:
-    """A region divided into ``m`` by ``m`` equal, half-open, non-overlapping cells.
+    """A region divided into ``m`` by ``m`` square cells, which are equal and half-open.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class Grid:
 
     @classmethod
     def of_width(cls, region: Region, cell_m: float) -> "Grid":
-        """Return the coarsest grid whose cells are at most ``cell_m`` metres wide.
+        """Return the coarsest grid of a region with cells at most ``cell_m`` metres wide.
 
         Raises
         ------
         InputError
-            If the region would have more than 8,192 cells per side.
+            If the grid would have more than 8,192 cells per side.
         """
         positive("cell_m", cell_m, unit="metres")
         # If the width divides the side, a rounding error must not add another cell.
@@ -75,7 +75,7 @@ class Grid:
 
     @property
     def cell_m(self) -> float:
-        """Width of a cell in metres."""
+        """The width of a cell in metres."""
         return self.region.side_m / self.m
 
     def count(self, points: Points) -> Histogram:
@@ -89,14 +89,14 @@ class Grid:
         return Histogram(self, flat.reshape(self.m, self.m))
 
     def cell_numbers(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
-        """Return the number of the cell that holds each place, shape (n,).
+        """Return the number of the cell that contains each of n positions, shape (n,).
 
         The cell in column i and row j, both from 0, has the number i m + j.
 
         Parameters
         ----------
         xy : ndarray, shape (n, 2)
-            Places inside the region, in metres.
+            Positions inside the region, in metres.
 
         Examples
         --------
@@ -115,12 +115,12 @@ class Grid:
         return np.linspace(0, self.region.side_m, self.m + 1)
 
     def corners(self) -> Float[np.ndarray, "{self.m**2} 2"]:
-        """Return the lower-left corners in metres, shape (m * m, 2), ordered by cell number."""
+        """Return the cells' lower-left corners in metres, shape (m * m, 2), by cell number."""
         edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
 
     def boxes(self) -> RangeQueries:
-        """Return the cells as m * m boxes, in the order of ``corners``."""
+        """Return the cells as m * m boxes, in the order of the cell numbers."""
         low, width = self.corners(), np.full(self.m**2, self.cell_m)
         return RangeQueries(self.region, low[:, 0], low[:, 1], width, width)
 
@@ -128,7 +128,7 @@ class Grid:
 def _below(
     edges: Float[np.ndarray, " e"], at: Float[np.ndarray, " n"], m: int
 ) -> Int[np.ndarray, " n"]:
-    """Return for each coordinate the index of its cell along one axis, from 0 to m - 1."""
+    """Return the index, from 0 to m - 1, of each coordinate's cell along one axis."""
     found = np.minimum((at * (m / edges[-1])).astype(np.int64), m - 1)
     # Rounding of the quotient may move a place across an edge, so places are compared with edges.
     found -= at < edges[found]
@@ -137,14 +137,14 @@ def _below(
 
 
 class SummedArea:
-    """Sums over any boxes of a grid's values, each spread evenly over its cell.
+    """Sums, over any boxes, of values that are spread evenly over the cells of a grid.
 
-    A cell that a box covers in part contributes its value times the share of its area in the box.
+    Each cell contributes its value, times the share of the cell's area that the box covers.
 
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The grid of m by m cells.
     values : ndarray, shape (m, m)
         One number for each cell.
 
@@ -183,9 +183,10 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the cell at both ends of intervals, and the fraction of the cell below the end.
+        """Return the cell at both ends of q intervals along an axis, and the place in the cell.
 
-        Both arrays have shape (2, q). Ends outside the region are moved to its border.
+        The place is the fraction of the cell below the end of the interval. Both arrays have shape
+        (2, q). Ends outside the region are moved to the region's border.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
@@ -193,7 +194,7 @@ class SummedArea:
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return the sums over [0, x) by [0, y), for coordinates as ``_place`` returns them.
+        """Return sums over [0, x) by [0, y); x and y are in the form that ``_place`` returns.
 
         Bilinear interpolation of the summed-area table gives these sums exactly.
         """

@@ -1,4 +1,4 @@
-"""The Hilbert curve: a path through all cells of a grid that keeps neighbours near."""
+"""The Hilbert curve, a path through all cells of a grid from each cell to a neighbour."""
 
 import numpy as np
 from jaxtyping import Int
@@ -8,14 +8,14 @@ from snhkit.errors import InputError
 __all__ = ["MAX_ORDER", "hilbert_curve", "runs_on_curve"]
 
 MAX_ORDER = 13
-"""The largest order, whose curve fills the largest grid: 2^13 cells per side."""
+"""The largest order of a curve, for the largest grid: 2^13 cells per side."""
 
 
 def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
     """Return the columns and rows of the cells of a grid in the order of the Hilbert curve.
 
-    The grid has 2^order cells per side. Each cell shares an edge with the cell before it. A run of
-    4^k cells that begins at a multiple of 4^k fills a square.
+    The grid has 2^order cells per side. Each cell shares an edge with the cell before. On the
+    curve, 4^k consecutive cells fill a square if their first position is a multiple of 4^k.
 
     Parameters
     ----------
@@ -53,15 +53,17 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
 def runs_on_curve(
     order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
 ) -> Int[np.ndarray, "4 c"]:
-    """Return the rectangles that runs of 2^level consecutive cells along the curve fill.
+    """Return the rectangles that runs of 2^level consecutive cells along the Hilbert curve fill.
 
     Parameters
     ----------
     order : int
-        Order of the curve, from 0 to 13.
-    start, level : ndarray of int, shape (c,)
-        The first cell of each run, a multiple of the run's length, and the binary logarithm of the
-        length.
+        The order of the curve, from 0 to 13.
+    start : ndarray of int, shape (c,)
+        The position on the curve, from 0, of the first cell of each run; a multiple of the length
+        of the run.
+    level : ndarray of int, shape (c,)
+        The binary logarithm of the length of each run.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Counts of cells that do not overlap, so that noise in all counts costs epsilon only once."""
+"""Counts of points in cells that do not overlap; noise in all counts costs epsilon only once."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, Union
@@ -17,10 +17,10 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def proven(cls: _Class) -> _Class:
-    """Mark a class of cells as proven not to overlap, and return the class.
+    """Mark a class as one whose cells are proven not to overlap, and return the class.
 
-    Only cells of marked classes can be counted in private records. The constructor of such a class
-    must prove that its cells do not overlap.
+    The constructor of such a class must prove that the cells do not overlap. Private records can be
+    counted only in the cells of marked classes.
     """
     _PROVEN.add(cls)
     return cls
@@ -47,24 +47,26 @@ class Cells(Protocol):
         ...
 
     def count(self, points: Points) -> "Histogram":
-        """Count the points in each cell."""
+        """Return the number of points in each cell."""
         ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histogram:
-    """True counts of the cells of a partition; each point is in exactly one cell.
+    """The true number of points in each cell of a partition; each point is in exactly one cell.
 
-    For this type only, noise functions charge epsilon once for all counts (parallel composition).
-    ``Grid.count`` and ``Partition.count`` make histograms, and ``merged`` makes coarser ones.
+    Noise in all counts of a ``Histogram``, and of no other type, costs epsilon only once (parallel
+    composition). ``Grid.count`` and ``Partition.count`` return histograms, and ``merged`` returns
+    coarser ones.
 
     Parameters
     ----------
     partition : Grid, Partition or Merged
         The cells.
     counts : ndarray of int, shape (m, m) or (c,)
-        Records in each cell. For a grid ``counts[i, j]`` is the count of the i-th column from the
-        west and the j-th row from the south; otherwise the array has one count for each cell.
+        The number of points in each cell. For a grid, the shape is (m, m), and ``counts[i, j]`` is
+        the count of the i-th column from the west and the j-th row from the south, both from 0.
+        Otherwise the shape is (c,), with one count for each of c cells.
 
     Examples
     --------
@@ -79,18 +81,18 @@ class Histogram:
     counts: NDArray[np.int64]
 
     def merged(self, group: NDArray[np.int64]) -> "Histogram":
-        """Return the counts of unions of cells.
+        """Return the number of points in each of several unions of cells.
 
         Parameters
         ----------
         group : ndarray of int, in the shape of ``counts``
-            The number of the union that each cell belongs to, from 0. The numbers may depend on
-            records only through noise.
+            The index, from 0, of the union that each cell belongs to. The indices must not depend
+            on private records, except through noisy counts.
 
         Returns
         -------
         Histogram
-            The counts of the unions; ``counts`` has shape (groups,).
+            The histogram of the unions. Its ``counts`` has shape (g,), for g unions.
 
         Raises
         ------
@@ -124,7 +126,7 @@ class Merged:
     cells : Grid, Partition or Merged
         The cells that are merged.
     group : ndarray of int, in the shape of the cells' counts
-        The number of the union that each cell belongs to.
+        The index, from 0, of the union that each cell belongs to.
     """
 
     cells: Union[Cells, "Merged"]

@@ -1,4 +1,4 @@
-"""A search for the cell of a partition in which a place lies."""
+"""A search for the cell of a partition that contains a given position."""
 
 import math
 
@@ -14,15 +14,15 @@ _MAX_SIDE = 2048
 
 
 class CellLookup:
-    """A table that finds the cell of a partition in which each place lies.
+    """A table that finds the cell of a partition that contains each given position.
 
-    For every square of an auxiliary grid the table lists the few cells that overlap the square. A
-    place is then compared with the edges of these cells.
+    For every square of an auxiliary grid, the table lists the few cells that overlap the square. A
+    position in the square is then compared with the edges of these cells.
 
     Parameters
     ----------
     cells : Partition
-        The cells.
+        The partition, whose cells are searched.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class CellLookup:
         self._first = np.searchsorted(square[order], np.arange(grid.m**2))
 
     def of(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
-        """Return the number of the cell of each place, shape (n,).
+        """Return the index of the cell that contains each of n positions, shape (n,).
 
         Parameters
         ----------
         xy : ndarray, shape (n, 2)
-            Places inside the region, in metres.
+            Positions inside the region, in metres.
         """
         cells, found = self._cells, np.empty(len(xy), np.int64)
         at, x, y = np.arange(len(xy)), xy[:, 0], xy[:, 1]

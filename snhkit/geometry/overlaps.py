@@ -1,4 +1,4 @@
-"""The fractions of equal cells along one axis that intervals cover."""
+"""The fraction of each of m equal cells along one axis that an interval covers."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,10 +9,10 @@ __all__ = ["fractions", "spans", "squared_fractions"]
 
 
 def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-    """Return the ends of boxes along x and along y, each of shape (2, q).
+    """Return the lower and upper ends of q boxes along x and along y, each of shape (2, q).
 
-    Lower and upper ends are fractions of the region's side, from 0 to 1. Parts outside the region
-    are cut off.
+    The unit is the side of the region. Parts of boxes outside the region are cut off, so the ends
+    are from 0 to 1.
     """
     side = queries.region.side_m
     x, y = np.stack([queries.x, queries.x1]), np.stack([queries.y, queries.y1])
@@ -22,7 +22,7 @@ def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.nda
 def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m}"]:
     """Return the fraction of each of ``m`` equal cells that each interval covers, shape (q, m).
 
-    The unit of the intervals is the side of the region, as in ``spans``.
+    The cells divide the range from 0 to 1. ``span`` holds the lower and upper ends of q intervals.
 
     Examples
     --------
@@ -34,9 +34,9 @@ def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m
 
 
 def squared_fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, " q"]:
-    """Return the sum of the squares of ``fractions`` for each interval, shape (q,).
+    """Return the sum of the squared ``fractions`` of the m cells for each interval, shape (q,).
 
-    The time does not depend on m.
+    The computing time does not depend on m.
 
     Examples
     --------

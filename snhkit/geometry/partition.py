@@ -1,4 +1,4 @@
-"""Partitions of a region into rectangles of any sizes."""
+"""Partitions of a region into rectangular cells of any sizes."""
 
 from dataclasses import dataclass, field
 
@@ -17,25 +17,26 @@ from snhkit.geometry.region import Region
 __all__ = ["MAX_DEPTH", "Partition"]
 
 MAX_DEPTH = 24
-"""The largest depth of a quadtree at which neighbouring squares still have distinct edges."""
+"""The largest depth of a quadtree at which the edges of squares are distinct as floats."""
 
 
 @proven
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Half-open rectangles [x0, x1) by [y0, y1) that cover a region and do not overlap.
+    """A region divided into half-open rectangles, the cells [x0, x1) by [y0, y1).
 
     Parameters
     ----------
     region : Region
         The region that is divided into cells.
     x0, y0, x1, y1 : array, shape (c,)
-        Edges in metres; neighbouring cells must have exactly equal numbers for a shared edge.
+        The edges of c cells in metres. Two neighbouring cells must have exactly equal numbers for
+        the edge that they share.
 
     Raises
     ------
     InputError
-        If the rectangles leave a gap, overlap, or extend beyond the region.
+        If the cells leave a gap, overlap, or extend beyond the region.
 
     Examples
     --------
@@ -46,10 +47,10 @@ class Partition:
 
     Notes
     -----
-    The constructor proves the tiling. Put +1 on the lower-left and upper-right corner of each
-    rectangle, and -1 on the other two. These numbers determine how many rectangles cover each
-    place. Every place is therefore covered once if and only if the numbers cancel everywhere except
-    at the corners of the region.
+    The constructor proves that the cells cover the region and do not overlap. Put +1 on the
+    lower-left and the upper-right corner of each cell, and -1 on the other two corners. These
+    numbers determine how many cells cover each position. Every position is therefore covered once
+    if and only if the numbers cancel everywhere except at the corners of the region.
     """
 
     region: Region
@@ -88,15 +89,16 @@ class Partition:
     def split(cls, grid: Grid, pieces: NDArray[np.int64]) -> "Partition":
         """Return the partition that divides every cell of a grid into equal pieces.
 
-        Cell (i, j) is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces. The pieces of one
-        cell follow each other in the partition, column by column from the west.
+        Cell (i, j) of the grid is divided into ``pieces[i, j]`` by ``pieces[i, j]`` pieces, which
+        are the cells of the partition. The pieces of one grid cell are consecutive, column by
+        column from the west.
 
         Parameters
         ----------
         grid : Grid
             The grid of m by m cells.
         pieces : ndarray of int, shape (m, m)
-            The number of pieces along a side of each cell, from 1.
+            The number of pieces along a side of each cell, at least 1.
 
         Raises
         ------
@@ -131,7 +133,7 @@ class Partition:
         column: Int[np.ndarray, " c"],
         row: Int[np.ndarray, " c"],
     ) -> "Partition":
-        """Return the partition into c squares of a quadtree, given by depth, column and row.
+        """Return the partition of a region into c squares of a quadtree.
 
         Parameters
         ----------
@@ -140,12 +142,12 @@ class Partition:
         depth : ndarray of int, shape (c,)
             The depth of each square in the quadtree; the region itself has depth 0.
         column, row : ndarray of int, shape (c,)
-            The column and the row of each square in the grid of its depth.
+            The column and the row, from 0, of each square among all squares of its depth.
 
         Raises
         ------
         InputError
-            If a depth is out of range, or the squares do not tile the region.
+            If a depth is out of range, or the squares leave a gap or overlap.
 
         Examples
         --------
@@ -178,7 +180,7 @@ class Partition:
         return (self.x1 - self.x0) * (self.y1 - self.y0)
 
     def count(self, points: Points) -> Histogram:
-        """Return the number of points in each cell; each point is in exactly one cell."""
+        """Return the number of points in each cell."""
         if points.region != self.region:
             raise InputError(
                 "Partition: the points lie in another region than the partition; make "
@@ -194,7 +196,7 @@ class Partition:
     def corner_sums(
         self, weight: Real[np.ndarray, " c"]
     ) -> tuple[Float[np.ndarray, "p 2"], Float[np.ndarray, " p"]]:
-        """Return the corners of cells at which signed weights do not cancel, and their sums there.
+        """Return the corners of cells at which signed weights do not cancel, with their sums.
 
         Every cell adds its weight at its lower-left and upper-right corners, and subtracts it at
         the other two. The sums are the mixed second differences of the step function that has the
@@ -218,7 +220,10 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both edges of each piece of a cell; the last piece ends exactly at the cell's edge."""
+    """Return the lower and upper edges of pieces of cells along one axis.
+
+    The last piece of a cell ends exactly at the upper edge of the cell.
+    """
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
     end = low + (high - low) * ((piece + 1) / pieces)
@@ -226,7 +231,7 @@ def _pieces(
 
 
 class _Corners:
-    """The distinct corners of a partition's cells, ordered by x and then y."""
+    """The distinct corners of the cells of a partition, ordered by x and then by y."""
 
     def __init__(self, cells: Partition) -> None:
         x = np.concatenate([cells.x0, cells.x0, cells.x1, cells.x1])
@@ -248,7 +253,10 @@ class _Corners:
         return self.xy[total != 0], total[total != 0]
 
     def prove_tiling(self, side: float) -> None:
-        """Raise InputError unless the cells tile the square from 0 to ``side``."""
+        """Raise InputError unless the cells cover each position in the square exactly once.
+
+        The square is [0, ``side``) by [0, ``side``).
+        """
         at, left = self.sums(np.ones(self.order.size // 4, np.int64))
         expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
         if np.column_stack([at, left]).tolist() != expected:

@@ -1,4 +1,4 @@
-"""Records: their positions and, if known, the person and the day that each belongs to."""
+"""Records: positions and, if known, the person and the day of each record."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ __all__ = ["Points"]
 class Points:
     """Records inside a region.
 
-    The arrays are read-only copies: later changes to the arrays passed in do not change the
-    records.
+    The attributes are read-only copies of the arguments, so later changes to the arguments do not
+    change the records.
 
     Parameters
     ----------
     region : Region
-        The declared region.
+        The region that contains the records.
     xy : array_like, shape (n, 2)
         Positions in metres from the region's lower-left corner, all of them inside the region.
     user : array_like of int, shape (n,), optional
-        The person that each record belongs to.
+        The number of the person that each record belongs to; equal numbers mean the same person.
     day : array_like of int, shape (n,), optional
-        The day of each record, counted from 1970-01-01.
+        The day of each record, as the number of days since 1970-01-01.
 
     Raises
     ------
@@ -46,7 +46,8 @@ class Points:
 
     Notes
     -----
-    The paper's D (Sec. 2.2). The repr does not show the number of records, which may be private.
+    The records are the paper's D (Sec. 2.2). The repr does not show the number of records, because
+    this number may be private.
     """
 
     region: Region

@@ -1,4 +1,4 @@
-"""Range queries: many boxes as arrays."""
+"""Range queries: boxes whose numbers of records are asked for, as arrays."""
 
 import warnings
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class RangeQueries:
     Parameters
     ----------
     region : Region
-        The region; the boxes are given in its metres.
+        The region in whose projection the boxes are given. Boxes may lie outside the region.
     x, y : array, shape (q,)
         Lower-left corners, in metres from the region's lower-left corner.
     width, height : array, shape (q,)
@@ -47,7 +47,7 @@ class RangeQueries:
 
     Notes
     -----
-    The paper's q = (c, r), for rectangles (Sec. 2.2).
+    The paper's q = (c, r), here for rectangles (Sec. 2.2).
     """
 
     region: Region
@@ -87,19 +87,19 @@ class RangeQueries:
         return f"RangeQueries({len(self):,} boxes)"
 
     def __getitem__(self, rows: slice | NDArray) -> "RangeQueries":
-        """Return some of the boxes, by a slice, an index array or a mask."""
+        """Return the boxes that a slice, an index array or a boolean mask selects."""
         return RangeQueries(
             self.region, self.x[rows], self.y[rows], self.width[rows], self.height[rows]
         )
 
     @property
     def x1(self) -> Float[np.ndarray, " q"]:
-        """Right edges in metres, shape (q,); the boxes end just before their right edges."""
+        """The right edges in metres, shape (q,), which are not part of the boxes."""
         return self.x + self.width
 
     @property
     def y1(self) -> Float[np.ndarray, " q"]:
-        """Upper edges in metres, shape (q,); the boxes end just before their upper edges."""
+        """The upper edges in metres, shape (q,), which are not part of the boxes."""
         return self.y + self.height
 
     def clipped(self) -> "RangeQueries":
@@ -126,14 +126,14 @@ class RangeQueries:
 
     @classmethod
     def squares(cls, region: Region, centres: ArrayLike, side_m: ArrayLike) -> "RangeQueries":
-        """Return squares around centres.
+        """Return squares with the given centres and sides.
 
         Parameters
         ----------
         region : Region
-            The region of the boxes.
+            The region of the squares.
         centres : ndarray, shape (q, 2)
-            The centres in metres.
+            The centres, in metres from the region's lower-left corner.
         side_m : float or ndarray, shape (q,)
             The side of all squares, or the side of each square, in metres.
 
@@ -161,7 +161,7 @@ class RangeQueries:
         sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
         seed: int = 0,
     ) -> "RangeQueries":
-        """Draw squares whose sides are uniform between two sizes.
+        """Return random squares whose sides are uniformly distributed between two sizes.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class RangeQueries:
             squares for evaluation only. With a region, squares are placed uniformly inside the
             region.
         count : int
-            Number of squares.
+            The number of squares.
         sizes_m : (float, float)
             Smallest and largest side, in metres.
         seed : int
@@ -203,18 +203,18 @@ class RangeQueries:
     def from_degrees(
         cls, region: Region, south: ArrayLike, west: ArrayLike, north: ArrayLike, east: ArrayLike
     ) -> "RangeQueries":
-        """Return the boxes with the given bounds in degrees, each of shape (q,).
+        """Return boxes with the given bounds in degrees, each of shape (q,).
 
-        In the region's projection, a box in degrees is very nearly a rectangle. The rectangle
-        through the midpoints of its four edges is used. A box may cross the antimeridian (west >
-        east).
+        A box in degrees is very nearly a rectangle in the region's projection. The result is the
+        rectangle through the midpoints of the four edges. A box with west > east crosses the
+        antimeridian.
 
         Raises
         ------
         InputError
             If a box has south above north, a width over 180 degrees, or an impossible latitude or
-            longitude; the message names the first such box. Also if no box reaches the region, but
-            a box would reach the region with latitude and longitude exchanged.
+            longitude; the message names the first such box. Also if no box overlaps the region, but
+            a box would overlap the region if latitude and longitude were swapped.
 
         Warns
         -----
@@ -260,13 +260,15 @@ class RangeQueries:
 
     @classmethod
     def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":
-        """Return the rectangles of a GeoDataFrame, in any CRS, as boxes.
+        """Return the rectangles of a GeoDataFrame as boxes.
+
+        The GeoDataFrame ``frame`` may have any CRS.
 
         Raises
         ------
         InputError
-            If the frame has no CRS, or a shape is not a rectangle bounded by two latitudes and two
-            longitudes.
+            If the frame has no CRS, or a shape is not a rectangle with edges along parallels and
+            meridians.
         """
         if frame.crs is None:
             raise InputError(
@@ -283,14 +285,17 @@ class RangeQueries:
         return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
 
     def corners_in_degrees(self) -> Float[np.ndarray, "q 4 2"]:
-        """Return latitude and longitude of each box's corners, anticlockwise, shape (q, 4, 2)."""
+        """Return the latitude and longitude of the corners of each box, shape (q, 4, 2).
+
+        The corners are ordered anticlockwise, from the lower left.
+        """
         x0, y0, x1, y1 = self.x, self.y, self.x1, self.y1
         ring = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         xy = np.stack([np.stack(corner, axis=1) for corner in ring], axis=1)
         return np.stack(self.region.to_latlon(xy), axis=-1)
 
     def chunks(self, size: int) -> Iterator["RangeQueries"]:
-        """Yield consecutive parts of the boxes, of at most ``size`` boxes each."""
+        """Yield the boxes in parts, in order, with at most ``size`` boxes in each part."""
         if 0 < len(self) <= size:
             yield self
             return
@@ -299,7 +304,11 @@ class RangeQueries:
 
 
 def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> None:
-    """Issue an ``OutsideWarning`` if boxes or shapes are outside a region, naming the first."""
+    """Issue an ``OutsideWarning`` if boxes or shapes are outside a region.
+
+    ``outside`` says which of the boxes or shapes are outside; the warning names the first of them.
+    ``what`` is the word for them, such as "boxes".
+    """
     rows = np.flatnonzero(outside)
     if rows.size:
         first = ", ".join(map(str, rows[:_FIRST])) + (", ..." if rows.size > _FIRST else "")
@@ -313,7 +322,7 @@ def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> 
 
 
 def _reaches(region: Region, lat: Float[np.ndarray, " q"], lon: Float[np.ndarray, " q"]) -> bool:
-    """Return whether any place lies in the smallest box in degrees around the region."""
+    """Return whether any position lies in the smallest box in degrees around the region."""
     south, west, north, east = region.bounds
     lon = region.near_centre(lon)
     return bool(((south <= lat) & (lat <= north) & (west <= lon) & (lon <= east)).any())

@@ -1,4 +1,4 @@
-"""Regions: declared, public squares on the map."""
+"""Regions: public squares on the map, in which records are counted."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -19,24 +19,25 @@ MAX_SIDE_M = 200_000.0
 
 @dataclass(frozen=True)
 class Region:
-    """A square on the map, declared by its centre and side; never fitted to records.
+    """A public square on the map, given by its centre and side.
 
-    Positions are in metres east (x) and north (y) of the region's lower-left corner, in a Lambert
-    azimuthal equal-area projection centred on the region. Areas are therefore exact, and distances
-    of up to 50 km have errors below 1 m.
+    The region must be chosen without looking at the records. Positions are in metres east (x) and
+    north (y) of the region's lower-left corner, in a Lambert azimuthal equal-area projection
+    centred on the region. Areas are therefore exact, and distances of up to 50 km have errors below
+    1 m.
 
     Parameters
     ----------
     lat, lon : float
-        Centre, in degrees on WGS 84.
+        The centre, in degrees on WGS 84.
     side_m : float
-        Side in metres.
+        The side in metres.
 
     Raises
     ------
     InputError
-        If the centre is beyond 85 degrees north or south, or the side is above 200 km; the map
-        would distort such a square too much.
+        If the centre is beyond 85 degrees north or south, or the side is above 200 km, because the
+        projection would distort such a square too much.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class Region:
 
     Notes
     -----
-    The paper's SR (Sec. 2.2).
+    The region is the paper's SR (Sec. 2.2).
     """
 
     lat: float
@@ -78,23 +79,23 @@ class Region:
 
     @classmethod
     def around(cls, lat: float, lon: float, side_m: float) -> "Region":
-        """Declare the square of side ``side_m`` metres around (``lat``, ``lon``) in degrees."""
+        """Return the square of side ``side_m`` metres around (``lat``, ``lon``) in degrees."""
         return cls(lat=lat, lon=lon, side_m=side_m)
 
     @property
     def crs(self) -> CRS:
-        """The projection, with its origin at the region's centre."""
+        """The projection of the region, whose origin is at the region's centre."""
         return CRS.from_dict(
             {"proj": "laea", "lat_0": self.lat, "lon_0": self.lon, "datum": "WGS84", "units": "m"}
         )
 
     def to_xy(self, lat: ArrayLike, lon: ArrayLike) -> Float[np.ndarray, "*s 2"]:
-        """Convert places in degrees to metres from the lower-left corner, shape (..., 2)."""
+        """Convert degrees to metres from the region's lower-left corner, shape (..., 2)."""
         x, y = _transformer(self).transform(np.asarray(lon, float), np.asarray(lat, float))
         return np.stack([x, y], axis=-1) + self.side_m / 2
 
     def to_latlon(self, xy: ArrayLike) -> tuple[Float[np.ndarray, "*s"], Float[np.ndarray, "*s"]]:
-        """Convert places in metres, shape (..., 2), to latitudes and longitudes in degrees.
+        """Convert positions in metres, shape (..., 2), to latitudes and longitudes in degrees.
 
         Longitudes are within 180 degrees of the centre's longitude, so they do not jump at the
         antimeridian.
@@ -104,14 +105,14 @@ class Region:
         return np.asarray(lat), self.near_centre(lon)
 
     def near_centre(self, lon: ArrayLike) -> NDArray[np.float64]:
-        """Return longitudes, in degrees, within 180 degrees of the centre's longitude.
+        """Return the same longitudes as numbers within 180 degrees of the centre's longitude.
 
         Multiples of 360 degrees are added or subtracted.
         """
         return self.lon + (np.asarray(lon, float) - self.lon + 180) % 360 - 180
 
     def contains(self, xy: Float[np.ndarray, "*s 2"]) -> Bool[np.ndarray, "*s"]:
-        """Return whether each place, shape (n, 2) in metres, lies in the half-open square."""
+        """Return whether each position, shape (..., 2) in metres, is in the half-open square."""
         return np.all((xy >= 0) & (xy < self.side_m), axis=-1)
 
     def ring(
@@ -119,7 +120,7 @@ class Region:
     ) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
         """Return latitudes and longitudes along the border, anticlockwise from the lower left.
 
-        Each array has shape (4 points_per_side + 1,); the last point is the first one again.
+        Each array has shape (4 points_per_side + 1,). The last point is equal to the first.
         """
         t = np.linspace(0, self.side_m, points_per_side, endpoint=False)
         low, high = np.zeros_like(t), np.full_like(t, self.side_m)
@@ -129,7 +130,7 @@ class Region:
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """South, west, north and east of the smallest box in degrees around the region."""
+        """The south, west, north and east of the smallest box around the region, in degrees."""
         lat, lon = self.ring()
         return float(lat.min()), float(lon.min()), float(lat.max()), float(lon.max())
 

@@ -1,4 +1,4 @@
-"""A wavelet matrix, which finds the items ranked below a limit, for many queries at once."""
+"""A wavelet matrix, which finds the items of a range that rank below a limit, for many ranges."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,10 +19,11 @@ class Level(NamedTuple):
     zeros : int
         The number of items whose bit is 0.
     first, last : ndarray of int, shape (q,)
-        After the permutation, the items of each query whose bit is 0 are the range ``first`` to
-        ``last``, half-open.
+        For each of q queries, the half-open range of those of its items whose bit is 0, after the
+        permutation.
     below : ndarray of bool, shape (q,)
-        Whether all items of this range rank below the query's limit; if not, later levels decide.
+        Whether all items of this range rank below the limit of the query. If not, later levels
+        decide for each item.
     """
 
     order: Int[np.ndarray, " n"]
@@ -38,24 +39,25 @@ def levels(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Iterator[Level]:
-    """Yield the levels of a wavelet matrix, which find the items of each query below its limit.
+    """Yield the levels of a wavelet matrix, which find the items that rank below a limit.
 
-    Every item that ranks below a query's limit lies in the range ``first`` to ``last`` of exactly
-    one level at which ``below`` is true for the query. One level is held in memory at a time.
+    A query asks for the items of a range that rank below a limit. Each such item lies in the range
+    ``Level.first`` to ``Level.last`` of exactly one level at which ``Level.below`` is true for the
+    query. One level is held in memory at a time.
 
     Parameters
     ----------
     rank : ndarray of int, shape (n,)
-        Ranks of the items, from 0.
+        The ranks of n items, from 0.
     first, last : ndarray of int, shape (q,)
-        Half-open ranges of items, one for each query.
+        The half-open range of items of each query.
     limit : ndarray of int, shape (q,)
-        The rank below which each query's items are found.
+        The limit of each query.
 
     Yields
     ------
     Level
-        A level; its permutation applies to the order of the level before.
+        A level, whose permutation applies to the order of the items at the level before.
 
     Examples
     --------

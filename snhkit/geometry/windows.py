@@ -1,4 +1,4 @@
-"""Windows of days: the records of a person in one window are one unit of privacy."""
+"""Windows of days, for units of privacy that hide the records of a person in one window."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,14 @@ _FIRST_MONDAY = 3  # the days from a Monday to 1970-01-01, a Thursday
 
 
 def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
-    """Return the number of the window that each day lies in, in the shape of ``day``.
+    """Return the index of the window of ``days`` days that each day lies in, shape (n,).
 
     Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
 
     Parameters
     ----------
     day : ndarray of int, shape (n,)
-        The days of n records, counted from 1970-01-01.
+        The days of n records, as numbers of days since 1970-01-01.
     days : int
         The number of days in a window.
 

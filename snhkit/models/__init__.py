@@ -1,4 +1,4 @@
-"""Models: arrays that answer boxes, and the variance of the noise in their answers."""
+"""Models, which compute answers to boxes, and the variance of the noise in them, from arrays."""
 
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise

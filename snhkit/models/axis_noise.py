@@ -1,4 +1,4 @@
-"""Noise in a grid's counts whose covariance is a product of equal factors along both axes."""
+"""Noise in the counts of a grid whose covariance is a product of equal factors for both axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,14 +17,15 @@ __all__ = ["AxisNoise"]
 
 @dataclass(frozen=True, eq=False)
 class AxisNoise:
-    """Noise whose covariance is the Kronecker product of a matrix with itself.
+    """Noise in the counts of a grid whose covariance is a matrix's Kronecker product with itself.
 
     Parameters
     ----------
     grid : Grid
-        The grid whose counts have the noise.
+        The grid of m by m cells.
     covariance : ndarray, shape (m, m)
-        The factor C: counts of the cells (i, j) and (k, l) have the covariance C[i, k] C[j, l].
+        The matrix C: the noise in the counts of the cells (i, j) and (k, l) has the covariance
+        C[i, k] C[j, l].
 
     Examples
     --------
@@ -44,7 +45,7 @@ class AxisNoise:
         return SummedArea(self.grid, self.covariance)
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the variance of the noise in the sum over each box, shape (q,)."""
+        """Return the variance of the noise in the count of each box, shape (q,)."""
         # The quadratic form w C w, for the fractions w of cells that an interval covers, is the sum
         # of C over the interval's square.
         x, y = queries.x, queries.y
@@ -55,27 +56,27 @@ class AxisNoise:
         return np.maximum(along_x, 0) * np.maximum(along_y, 0)
 
     def separate(self, grid: Grid) -> bool:
-        """Return False: cells of one row or column have correlated noise."""
+        """Return False, because the noise in different cells is correlated."""
         return False
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the factor of the covariance."""
+        """Return the matrix ``covariance``, by its name, for a file."""
         return {"covariance": self.covariance}
 
     def settings(self) -> dict[str, Any]:
-        """Return no settings; the array describes the noise."""
+        """Return an empty dict, because the array describes the noise completely."""
         return {}
 
     @classmethod
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "AxisNoise":
-        """Return the noise that the arrays of a file describe.
+        """Return the noise that arrays read from a file describe.
 
         Raises
         ------
         InputError
-            If the file does not hold exactly one array of the right shape.
+            If the arrays are not exactly one array "covariance" of shape (m, m).
         """
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(

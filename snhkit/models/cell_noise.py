@@ -1,4 +1,4 @@
-"""Noise in sums over rectangular cells of any sizes."""
+"""The covariance of the noise in estimated counts of rectangular cells of any sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,19 +21,22 @@ _ROWS = 1_024
 
 @dataclass(frozen=True, eq=False)
 class CellNoise:
-    """Noise that is independent for each cell, and noise that all cells of a coarse cell share.
+    """The covariance of the noise in estimated counts of rectangular cells of any sizes.
 
-    The variance of the sum over a box has two parts. The first is ``variance`` times the sum of the
-    squared fractions of the cells that the box covers. The second is the same sum over the cells of
-    the coarse grid, in which each term is multiplied by its weight.
+    Every cell has independent noise. In addition, all cells inside one cell of a coarse grid may
+    share noise. The variance of the noise in the sum of counts over a box therefore has two parts.
+    The first is ``variance`` times the sum, over all cells, of the squared fraction of the cell
+    that the box covers. The second is the same sum over the cells of the coarse grid, in which each
+    squared fraction is multiplied by the weight of its coarse cell.
 
     Parameters
     ----------
     variance : float
-        Variance of each cell's own noise, in squared records.
+        The variance of each cell's independent noise, in squared records.
     coarse : ndarray, shape (k, k), optional
-        The weight of each cell of a coarse grid with k cells per side. A weight is negative where
-        coarse counts have reduced the variance of sums of cells.
+        The weight of each cell of a coarse grid with k cells per side, in squared records. A weight
+        is negative where noisy counts of coarse cells have reduced the variance of sums of cells.
+        By default, no noise is shared.
 
     Examples
     --------
@@ -51,28 +54,28 @@ class CellNoise:
     coarse: NDArray[np.float64] | None = None
 
     def of(self, cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the variance of the noise in the sum over each box, shape (q,)."""
+        """Return the noise variance of the sum of counts over each of q boxes, shape (q,)."""
         found = self.variance * _squared_overlaps(cells, queries)
         if self.coarse is not None:
             found += _weighed_squares(self.coarse, queries)
         return np.maximum(found, 0)  # rounding may leave a negative number
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the weights of the coarse cells, if there are any."""
+        """Return the arrays for a file: the weights of the coarse grid, if there is one."""
         return {} if self.coarse is None else {"noise": self.coarse}
 
     def settings(self) -> dict[str, Any]:
-        """Return the variance of a cell's own noise."""
+        """Return the settings for a file: the variance of each cell's independent noise."""
         return {"variance": self.variance}
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]) -> "CellNoise":
-        """Return the noise that the arrays and settings of a file describe."""
+        """Return the noise whose ``arrays`` and ``settings`` were read from a file."""
         variance, coarse = float(settings["variance"]), arrays.get("noise")
         if set(arrays) - {"noise"}:
             raise InputError(
-                "the noise of cells may have one array, 'noise', but the file holds "
-                f"{sorted(arrays)}."
+                "the noise of a partition has at most one array, named 'noise', but the file holds "
+                f"{sorted(arrays)}; the file is damaged or was changed."
             )
         if not 0 <= variance < np.inf:
             raise InputError(
@@ -84,7 +87,7 @@ class CellNoise:
 
 
 def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarray, " q"]:
-    """Return the sum of the squared fractions of the cells that each box covers, shape (q,)."""
+    """Return, for each box, the sum of the squared covered fractions of all cells, shape (q,)."""
     (x0, x1), (y0, y1) = (span * cells.region.side_m for span in spans(queries))
     column, row = (np.round(span.mean(axis=0) * _TILES) for span in spans(queries))
     order = np.lexsort((row, column))
@@ -103,10 +106,10 @@ def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarr
 
 
 def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
-    """Return the fraction of c cells along an axis that each of q intervals covers, shape (q, c).
+    """Return the fraction of each of c cells that each of q intervals covers, shape (q, c).
 
-    The intervals are from ``low`` to ``high``, shape (q, 1), and the cells from ``start`` to
-    ``end``, shape (c,).
+    Along one axis, the intervals extend from ``low`` to ``high``, shape (q, 1), and the cells from
+    ``start`` to ``end``, shape (c,).
     """
     shared = np.minimum(high, end)
     shared -= np.maximum(low, start)
@@ -118,7 +121,7 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Return the weighted sum of the squared fractions of cells that each box covers."""
+    """Return, for each box, the weighted sum of the squared covered fractions of all cells."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))

@@ -1,4 +1,4 @@
-"""A model of square cells with estimated counts."""
+"""A model that estimates counts of boxes from counts of a grid's cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ _NOISES: dict[str, type[GridNoise]] = {noise.kind: noise for noise in (BlockNois
 
 @dataclass(frozen=True, eq=False)
 class GridModel:
-    """A grid of estimated counts that are spread evenly inside each cell.
+    """A model of estimated counts of a grid's cells, each spread evenly inside its cell.
 
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The grid of m by m cells.
     values : ndarray, shape (m, m)
-        Estimated counts, in records.
+        The estimated count of each cell, in records.
     noise_model : GridNoise, optional
-        The covariance of the noise in ``values``; unknown by default.
+        The covariance of the noise in ``values``; by default, the covariance is unknown.
 
     Examples
     --------
@@ -50,15 +50,15 @@ class GridModel:
 
     @property
     def region(self) -> Region:
-        """The region in which boxes can be answered."""
+        """The region that the model covers."""
         return self.grid.region
 
     def cells(self) -> Grid:
-        """Return the cells of the model."""
+        """Return the grid of the model."""
         return self.grid
 
     def additive(self) -> "GridModel":
-        """Return this model, whose answers add up."""
+        """Return this model, since its answers to disjoint boxes add up."""
         return self
 
     @cached_property
@@ -66,14 +66,14 @@ class GridModel:
         return SummedArea(self.grid, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the estimated count of each box, shape (q,).
+        """Return the estimated number of records in each of q boxes, shape (q,).
 
-        A cell that a box covers in part contributes its share of area.
+        A box that covers a fraction of a cell's area contains that fraction of the cell's count.
         """
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
+        """Return the noise variance of each answer, shape (q,); nan if ``noise_model`` is None."""
         if self.noise_model is None:
             return unknown_variance(queries)
         # Where terms cancel, rounding may leave a negative number.
@@ -81,18 +81,21 @@ class GridModel:
 
     @property
     def separate(self) -> bool:
-        """Whether the cells are known to have independent noise."""
+        """Whether the counts of different cells are known to have independent noise."""
         return self.noise_model is not None and self.noise_model.separate(self.grid)
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the counts, as 32-bit integers if they fit, and the arrays of the noise."""
+        """Return the arrays for a file: the counts, and the arrays of ``noise_model``.
+
+        Whole numbers are returned as 32-bit integers if these can represent them.
+        """
         whole = np.issubdtype(self.values.dtype, np.integer)
         fits = whole and -(2**31) < self.values.min(initial=0) <= self.values.max(initial=0) < 2**31
         values = self.values.astype(np.int32) if fits else self.values
         return {"values": values} | ({} if self.noise_model is None else self.noise_model.arrays())
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
+        """Return the settings of ``noise_model`` for a file; empty if ``noise_model`` is None."""
         if self.noise_model is None:
             return {}
         return {"noise": {"kind": self.noise_model.kind} | self.noise_model.settings()}
@@ -101,14 +104,14 @@ class GridModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridModel":
-        """Return the model that the arrays and settings of a file describe."""
+        """Return the model whose ``arrays`` and ``settings`` were read from a file."""
         if "values" not in arrays:
             raise InputError(
-                f"a grid must have an array 'values'; the file holds {sorted(arrays)}."
+                f"a grid must have an array 'values'; the file holds the arrays {sorted(arrays)}."
             )
         values = arrays["values"]
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
-            raise InputError(f"the array of a grid must be square, not of shape {values.shape}.")
+            raise InputError(f"the array 'values' must be square, not of shape {values.shape}.")
         grid = Grid(region, len(values))
         others = {name: array for name, array in arrays.items() if name != "values"}
         told = settings.get("noise")
@@ -120,7 +123,7 @@ class GridModel:
                 )
             return cls(grid, values)
         if not isinstance(told, dict):
-            raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
+            raise InputError(f"the setting 'noise' must be a JSON object, not {str(told)[:60]!r}.")
         kind = str(told.get("kind"))
         if kind not in _NOISES:
             raise InputError(

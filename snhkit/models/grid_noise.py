@@ -1,4 +1,4 @@
-"""Noise in sums over a grid of estimated counts."""
+"""The covariance of the noise in a grid's estimated counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class GridNoise(Protocol):
     kind: ClassVar[str]
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the variance of the noise in the sum over each box, shape (q,)."""
+        """Return the noise variance of the sum of counts over each of q boxes, shape (q,)."""
         ...
 
     def separate(self, grid: Grid) -> bool:
@@ -32,43 +32,43 @@ class GridNoise(Protocol):
         ...
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the arrays that describe the noise, for a file."""
+        """Return the arrays that describe the noise in a file, by name."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that describe the noise, as JSON values."""
+        """Return the settings that describe the noise in a file, as JSON values."""
         ...
 
     @classmethod
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridNoise":
-        """Return the noise that a file describes.
+        """Return the noise whose ``arrays`` and ``settings`` were read from a file.
 
         Raises
         ------
         InputError
-            If the file is invalid.
+            If an array or a setting is invalid.
         """
         ...
 
 
 @dataclass(frozen=True)
 class BlockNoise:
-    """Noise whose covariance is a sum of averages over blocks of cells.
+    """Noise whose covariance is a weighted sum of projections onto averages over blocks of cells.
 
-    Divide the grid's x axis into b equal blocks of m / b cells. Let X_b be m / b times the sum of
-    the squared fractions of these blocks that a box covers, and Y_b the same along the y axis. The
-    variance of the sum over the box is the sum of weights[i][j] X_b Y_c over all i and j, where b =
-    blocks[i] and c = blocks[j].
+    The grid has m by m cells. Divide the x axis into b equal blocks of m / b cells. Let X_b be
+    m / b times the sum of the squared fractions of these blocks that a box covers, and Y_b the same
+    along the y axis. The variance of the noise in the sum of counts over the box is the sum of
+    weights[i][j] X_b Y_c over all i and j, where b = blocks[i] and c = blocks[j].
 
     Parameters
     ----------
     blocks : tuple of int
-        Numbers of equal blocks along an axis; each number divides the grid's m.
+        The numbers of equal blocks into which an axis is divided; each number divides m.
     weights : tuple of tuple of float
-        A square matrix with one row and one column for each of ``blocks``, in squared records. Rows
-        are for the x axis, columns for the y axis.
+        A square matrix of weights, in squared records, with one row and one column for each entry
+        of ``blocks``. Rows are for the x axis, columns for the y axis.
 
     Examples
     --------
@@ -92,7 +92,10 @@ class BlockNoise:
     def __post_init__(self) -> None:
         count = len(self.blocks)
         if len(self.weights) != count or any(len(row) != count for row in self.weights):
-            raise InputError(f"weights of noise must be {count} rows of {count} numbers.")
+            raise InputError(
+                f"weights of noise must have {count} rows of {count} numbers, since there are "
+                f"{count} numbers of blocks."
+            )
         if not np.isfinite(np.array(self.weights, float)).all():
             raise InputError(
                 "the weights of noise must be finite numbers; the file is damaged or was changed."
@@ -100,30 +103,31 @@ class BlockNoise:
 
     @classmethod
     def independent(cls, m: int, variance: float) -> "BlockNoise":
-        """Return independent noise of equal variance for m by m cells."""
+        """Return noise that is independent in each of m by m cells and has the given variance."""
         return cls((m,), ((variance,),))
 
     @classmethod
     def consistent(
         cls, sides: Sequence[int], assumed: ArrayLike, variances: ArrayLike
     ) -> "BlockNoise":
-        """Return the noise that remains after least squares over nested grids of counts.
+        """Return the noise in the finest counts after least squares over nested grids of counts.
 
         Parameters
         ----------
         sides : sequence of int
-            The number of cells per side of each grid, from the coarsest; each divides the next.
+            The number of cells per side of each of l grids, from the coarsest to the finest; each
+            number divides the next.
         assumed : array_like, shape (l,)
-            The variances that least squares assumed, in any unit, one for each of l grids.
+            For each grid, the noise variance of a count that least squares assumed, in any unit.
         variances : array_like, shape (l,)
-            The variances of the counts, in squared records, one for each grid.
+            For each grid, the noise variance that a count has, in squared records.
 
         Notes
         -----
         Let P_l be the projection that replaces the finest cells by averages over the cells of grid
         l, each of which has g_l finest cells. The matrix of the normal equations is the sum of
         (g_l/assumed_l) P_l. The projections are nested, so the eigenspaces of the matrix are the
-        ranges of their differences. The method adds up the eigenvalues.
+        ranges of their differences. The weights are differences of the covariance's eigenvalues.
         """
         m = sides[-1]
         g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)
@@ -133,7 +137,7 @@ class BlockNoise:
         return cls(tuple(sides), tuple(map(tuple, weights.tolist())))
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the variance of the noise in the sum over each box, shape (q,)."""
+        """Return the noise variance of the sum of counts over each of q boxes, shape (q,)."""
         x, y = (
             np.stack([squared_fractions(span, b) * (grid.m / b) for b in self.blocks])
             for span in spans(queries)
@@ -141,11 +145,11 @@ class BlockNoise:
         return np.einsum("iq,ij,jq->q", x, np.array(self.weights), y, optimize=True)
 
     def separate(self, grid: Grid) -> bool:
-        """Return whether every block is a single cell, so that the cells have independent noise."""
+        """Return whether every block is one cell, so that the noise of each cell is independent."""
         return self.blocks == (grid.m,)
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return no arrays; the settings describe the noise."""
+        """Return an empty dict, since ``settings`` describes the noise."""
         return {}
 
     def settings(self) -> dict[str, Any]:
@@ -156,7 +160,7 @@ class BlockNoise:
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "BlockNoise":
-        """Return the noise that the settings of a file describe."""
+        """Return the noise whose ``settings`` were read from a file; ``arrays`` must be empty."""
         if arrays:
             raise InputError(
                 "a grid whose noise is given by blocks has no arrays of noise, but the file holds "
@@ -165,6 +169,7 @@ class BlockNoise:
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(
-                f"the numbers of blocks of noise must divide the grid's {grid.m} cells per side."
+                f"noise must have at most {_MAX_LEVELS} numbers of blocks, each of which divides "
+                f"the grid's {grid.m} cells per side."
             )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

@@ -1,4 +1,4 @@
-"""The interface of all models, which answer boxes from what a builder released."""
+"""The interface of a model: the part of a release that estimates counts of boxes."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -14,53 +14,56 @@ __all__ = ["Model"]
 
 @runtime_checkable
 class Model(Protocol):
-    """Arrays that answer boxes, computed by a builder from noisy counts only."""
+    """The interface of a model: the part of a release that estimates counts of boxes.
+
+    A builder computes a model from noisy measurements only, so answers cost no epsilon.
+    """
 
     kind: ClassVar[str]
 
     @property
     def region(self) -> Region:
-        """The region in which boxes can be answered."""
+        """The region that the model covers."""
         ...
 
     def cells(self) -> Grid | Partition:
-        """Return the cells in which maps show the model: the model's own cells, if it has any."""
+        """Return the cells that a map of the model shows: the model's own cells, if any."""
         ...
 
     def additive(self) -> "Model":
-        """Return the model that answers polygons; its answers to disjoint boxes add up."""
+        """Return a model for polygons: a model whose answers to disjoint boxes add up."""
         ...
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the estimated count of each box, in records, shape (q,)."""
+        """Return the estimated number of records in each of q boxes, shape (q,)."""
         ...
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the noise variance of each answer, shape (q,); nan where it is unknown."""
+        """Return the noise variance of each answer, shape (q,); nan if the variance is unknown."""
         ...
 
     @property
     def separate(self) -> bool:
-        """Whether the cells are known to have independent noise."""
+        """Whether the counts of different cells are known to have independent noise."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the arrays of the model by name, for a file."""
+        """Return the arrays that describe the model in a file, by name."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that describe the model together with its arrays, as JSON values."""
+        """Return the other values that describe the model in a file, as JSON values."""
         ...
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "Model":
-        """Return the model that a file describes.
+        """Return the model whose ``arrays`` and ``settings`` were read from a file.
 
         Raises
         ------
         InputError
-            If a part of the file is invalid.
+            If an array or a setting is invalid.
         """
         ...

@@ -1,4 +1,4 @@
-"""Counts of a grid, compressed in bands of rows, and their sums over boxes in bounded memory."""
+"""Compressed counts of a grid's cells, and their sums over boxes in bounded memory."""
 
 import zlib
 from collections import OrderedDict
@@ -16,7 +16,7 @@ MOST = 2**53
 """The largest sum of all counts; 64-bit floats are exact for whole numbers up to 2**53."""
 
 BAND = 64
-"""Number of rows of cells that are compressed together."""
+"""The number of rows of cells that are compressed together: a band of rows."""
 
 _CHUNK = 65_536  # boxes at a time
 _HELD = 2**23  # the most unpacked numbers to keep for the next answer
@@ -28,26 +28,27 @@ class PackedCounts:
     """Compressed whole-number counts of a grid's cells, and their sums over boxes.
 
     The edges of a box are rounded to about a millionth of a cell, and each sum is the
-    floating-point number nearest to the exact one. A box therefore never has a smaller sum than a
-    box inside it. To answer boxes, only the bands of rows that contain an edge of a box are
-    unpacked, a few at a time. The memory needed is the size of the compressed counts plus about 64
-    MB.
+    floating-point number nearest to the exact sum. The sum over a box is therefore never smaller
+    than the sum over a part of the box. The rows of cells are compressed in bands of 64 rows. To
+    add up counts, only the bands that contain an edge of a box are unpacked, a few at a time. The
+    memory needed is the size of the compressed counts plus about 64 MB.
 
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The grid of m by m cells.
     size : int
-        The number of bytes of a count: 1, 2, 4 or 8.
+        The number of bytes per unpacked count: 1, 2, 4 or 8.
     packed : ndarray of uint8, shape (c,)
-        The compressed bands, one after the other.
+        The compressed bands of rows, one after the other.
     ends : ndarray of int, shape (ceil(m / 64),)
         The position in ``packed`` at which each band ends.
 
     Raises
     ------
     InputError
-        If the bytes cannot be unpacked to counts, or the counts add up to more than ``MOST``.
+        If ``packed`` cannot be unpacked to counts, ``ends`` does not fit ``grid`` and ``packed``,
+        or the counts add up to more than ``MOST``.
 
     Examples
     --------
@@ -90,13 +91,16 @@ class PackedCounts:
 
     @classmethod
     def of(cls, grid: Grid, counts: NDArray) -> "PackedCounts":
-        """Return packed counts of non-negative whole numbers, shape (m, m)."""
+        """Return the compressed form of ``counts``: whole numbers of at least 0, shape (m, m)."""
         parts = (counts[first : first + BAND] for first in range(0, grid.m, BAND))
         return cls.of_bands(grid, int(counts.max()), parts)
 
     @classmethod
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
-        """Return packed counts from bands of rows; ``largest`` is the largest count in them."""
+        """Return the compressed form of counts that are given in bands of 64 rows.
+
+        ``largest`` is the largest of all counts.
+        """
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
         ends = np.cumsum([len(part) for part in packed])
@@ -108,16 +112,18 @@ class PackedCounts:
         return int(self._below[-1, -1])
 
     def counts(self) -> NDArray:
-        """Return all counts uncompressed, shape (m, m)."""
+        """Return all counts, unpacked, shape (m, m)."""
         return np.concatenate([self._rows(band) for band in range(len(self._edges) - 1)])
 
     def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the sum over each box, shape (q,); parts outside the region count as 0.
+        """Return the sum of counts over each of q boxes, shape (q,).
+
+        Parts of a box outside the region count as 0.
 
         Raises
         ------
         InputError
-            If the boxes are given in another region.
+            If the region of ``queries`` is not the region of the grid.
         """
         if queries.region != self.grid.region:
             raise InputError(
@@ -144,9 +150,9 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the cell at each end of q intervals, and the position of the end in this cell.
+        """Return the index of the cell at each end of q intervals, and the end's place in the cell.
 
-        Both arrays have shape (2, q). Positions are whole multiples of 2^-20 of a cell's width.
+        Both arrays have shape (2, q). A place is a whole multiple of 2^-20 of a cell's width.
         """
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
@@ -155,9 +161,10 @@ class PackedCounts:
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
     def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums of counts below and left of the four corners of each cell (i, j).
+        """Return the sums of all counts below and left of each corner of the cells (i, j).
 
-        The shape is (4, 2, 2, q): the corners of the cells at the four corners of q boxes.
+        The cells (i, j) hold the four corners of q boxes. The shape is (4, 2, 2, q): first the four
+        corners of a cell, then the four corners of a box.
         """
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
@@ -169,7 +176,10 @@ class PackedCounts:
         return found
 
     def _table(self, band: int) -> NDArray[np.int64]:
-        """Return the sums below and left of a band's corners, shape (rows + 1, m + 1)."""
+        """Return the sums of all counts below and left of each corner of the cells of a band.
+
+        The shape is (rows + 1, m + 1).
+        """
         if band not in self._tables:
             rows = self._rows(band)
             table = np.empty((len(rows) + 1, self.grid.m + 1), np.int64)
@@ -184,7 +194,7 @@ class PackedCounts:
         return self._tables[band]
 
     def _rows(self, band: int) -> NDArray:
-        """Return the counts of a band of cells, shape (rows, m)."""
+        """Return the counts of the cells of a band, shape (rows, m)."""
         data = self.packed[self._edges[band] : self._edges[band + 1]]
         rows = min(BAND, self.grid.m - band * BAND)
         return _unpacked(data, (rows, self.grid.m), self.size)
@@ -197,25 +207,25 @@ def _packed(rows: NDArray) -> bytes:
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """Return an array of unpacked numbers; raise InputError if the bytes do not fill the array."""
+    """Return an array of unpacked numbers, or raise InputError if the bytes do not fill it."""
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:
         data = unzip.decompress(packed.tobytes(), length + 1)
     except zlib.error as error:
-        raise InputError(f"the bytes of counts cannot be unpacked ({error}).") from None
+        raise InputError(f"the compressed bytes of counts cannot be unpacked ({error}).") from None
     if len(data) != length or not unzip.eof or unzip.unused_data:
         raise InputError(
-            f"the bytes of counts do not hold the counts of {shape[0]:,} by {shape[1]:,} cells."
+            f"the compressed bytes do not hold the counts of {shape[0]:,} by {shape[1]:,} cells."
         )
     parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
     return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)
 
 
 def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
-    """Return sums over boxes, shape (q,), times ``_AREA``.
+    """Return the sums of counts over q boxes, multiplied by ``_AREA``, shape (q,).
 
-    ``around`` is the result of ``_around``; ``u`` and ``v`` are the positions of the boxes' edges
+    ``around`` is the result of ``_around``; ``u`` and ``v`` are the places of the boxes' edges
     along x and y, as ``_steps`` returns them.
     """
     one = u.dtype.type(2**_BITS)

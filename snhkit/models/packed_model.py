@@ -1,4 +1,4 @@
-"""Answers from a compressed grid of whole counts, in bounded memory."""
+"""A model that estimates counts of boxes from compressed counts of a grid's cells."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ _WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay fini
 
 @dataclass(frozen=True, eq=False)
 class PackedGridModel(UnknownNoise):
-    """A grid of non-negative estimated counts, stored as whole multiples of a unit.
+    """A model of non-negative estimated counts of grid cells, rounded to multiples of a unit.
 
-    The answer to a box is the sum over its cells. Answers to disjoint boxes therefore add up, and
-    the answer to a box is never below the answer to a box inside it.
+    The answer to a box is the sum of the counts inside the box. Answers to disjoint boxes therefore
+    add up, and the answer to a box is never below the answer to a part of the box.
 
     Parameters
     ----------
     counts : PackedCounts
-        Counts of the cells in units.
+        The counts of the cells, as multiples of ``unit``.
     unit : float
-        The unit, in records.
+        The rounding step of the counts, in records.
     """
 
     counts: PackedCounts
@@ -42,22 +42,20 @@ class PackedGridModel(UnknownNoise):
     def of(
         cls, region: Region, values: NDArray[np.float64], noise_scale: float, total: int
     ) -> "PackedGridModel":
-        """Return a model of counts, rounded so that they add up to the total.
+        """Return a model of given counts, scaled and rounded so that they add up to ``total``.
 
-        Instead of single counts, the running sum over all cells, row after row, is rounded. The
-        rounding error of the sum of any number of consecutive cells in a row is therefore below one
-        unit.
+        Instead of single counts, the running sum of counts over all cells, row after row, is
+        rounded. The rounding error of the sum of any number of consecutive cells in a row is
+        therefore below one unit.
 
         Parameters
         ----------
         region : Region
             The region that the cells divide.
         values : ndarray, shape (m, m)
-            Estimated counts, not negative. They are scaled to the total; if all are 0, the total is
-            spread evenly.
+            Estimated counts, not negative. If all are 0, ``total`` is spread evenly over the cells.
         noise_scale : float
-            The scale of the noise of a cell, in records. The unit is about a sixteenth of the
-            scale.
+            The noise scale of a cell's count, in records. The unit is about a sixteenth of this.
         total : int
             The sum of all counts, in records; not negative.
         """
@@ -71,42 +69,49 @@ class PackedGridModel(UnknownNoise):
 
     @property
     def region(self) -> Region:
-        """The region in which boxes can be answered."""
+        """The region that the model covers."""
         return self.counts.grid.region
 
     @property
     def grid(self) -> Grid:
-        """The cells of the model."""
+        """The grid of the model."""
         return self.counts.grid
 
     def cells(self) -> Grid:
-        """Return the cells of the counts."""
+        """Return the grid of the model."""
         return self.counts.grid
 
     def additive(self) -> "PackedGridModel":
-        """Return this model, whose answers add up."""
+        """Return this model, since its answers to disjoint boxes add up."""
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the estimated count of each box, shape (q,).
+        """Return the estimated number of records in each of q boxes, shape (q,).
 
-        A cell that a box covers in part contributes its share of area.
+        A box that covers a fraction of a cell's area contains that fraction of the cell's count.
         """
         return self.counts.sums(queries) * self.unit
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the compressed counts, and where each band of rows ends."""
+        """Return the arrays for a file: the compressed counts, and the end of each band of rows."""
         return {"counts": self.counts.packed, "ends": np.asarray(self.counts.ends, np.int64)}
 
     def settings(self) -> dict[str, Any]:
-        """Return the number of cells per side, the bytes of a count, and the unit in records."""
+        """Return the settings for a file.
+
+        They are the number of cells per side, the number of bytes per unpacked count, and the
+        rounding step of the counts in records.
+        """
         return {"m": self.grid.m, "bytes": self.counts.size, "unit": self.unit}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PackedGridModel":
-        """Return the model of a file, whose counts are checked band by band in bounded memory."""
+        """Return the model whose ``arrays`` and ``settings`` were read from a file.
+
+        The counts are unpacked and checked a few rows at a time, in bounded memory.
+        """
         told = {name: (a.dtype.name, a.ndim) for name, a in arrays.items()}
         if told != {"counts": ("uint8", 1), "ends": ("int64", 1)}:
             raise InputError(
@@ -116,14 +121,14 @@ class PackedGridModel(UnknownNoise):
         grid, size, unit = Grid(region, settings["m"]), settings["bytes"], float(settings["unit"])
         if not isinstance(size, int) or size not in (1, 2, 4, 8) or not 0 < unit <= _WIDEST:
             raise InputError(
-                f"counts must have 1, 2, 4 or 8 bytes, not {size!r}, "
-                f"and a unit in (0, 2**128], not {unit}."
+                f"the setting 'bytes' must be 1, 2, 4 or 8, not {size!r}, "
+                f"and 'unit' must lie in (0, 2**128], not {unit}."
             )
         return cls(PackedCounts(grid, size, arrays["counts"], arrays["ends"]), unit)
 
 
 def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Yield bands of whole numbers in proportion to the values; all bands add up to ``many``."""
+    """Yield bands of rows of whole numbers, proportional to ``values`` and with sum ``many``."""
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
@@ -135,7 +140,7 @@ def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsi
 
 
 def _running_sums(values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield for each band of rows the running sums up to each cell, row after row."""
+    """Yield, for each band of rows, the sum of all values up to each cell, row after row."""
     before = 0.0
     for first in range(0, len(values), BAND):
         running = before + np.cumsum(values[first : first + BAND], dtype=float)

@@ -1,4 +1,4 @@
-"""A model of rectangular cells of any sizes with estimated counts."""
+"""A model that estimates counts of boxes from counts of rectangular cells of any sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ __all__ = ["PartitionModel"]
 
 @dataclass(frozen=True, eq=False)
 class PartitionModel:
-    """Estimated counts of rectangular cells, spread evenly inside each cell.
+    """A model of estimated counts of rectangular cells, each spread evenly inside its cell.
 
     Parameters
     ----------
     partition : Partition
-        The c cells; they may depend on records only through noise.
+        The c cells, which were chosen from public values and noisy measurements only.
     values : ndarray, shape (c,)
-        Estimated counts, in records.
+        The estimated count of each cell, in records.
     noise_model : CellNoise, optional
-        The noise in ``values``; unknown by default.
+        The covariance of the noise in ``values``; by default, the covariance is unknown.
 
     Examples
     --------
@@ -47,15 +47,15 @@ class PartitionModel:
 
     @property
     def region(self) -> Region:
-        """The region in which boxes can be answered."""
+        """The region that the model covers."""
         return self.partition.region
 
     def cells(self) -> Partition:
-        """Return the cells of the model."""
+        """Return the partition of the model."""
         return self.partition
 
     def additive(self) -> "PartitionModel":
-        """Return this model, whose answers add up."""
+        """Return this model, since its answers to disjoint boxes add up."""
         return self
 
     @cached_property
@@ -63,39 +63,42 @@ class PartitionModel:
         return DensityTable(self.partition, self.values)
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the estimated count of each box, shape (q,).
+        """Return the estimated number of records in each of q boxes, shape (q,).
 
-        A cell that a box covers in part contributes its share of area.
+        A box that covers a fraction of a cell's area contains that fraction of the cell's count.
         """
         return self._table.sums(queries)
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the noise variance of each answer, shape (q,); nan where the noise is unknown."""
+        """Return the noise variance of each answer, shape (q,); nan if ``noise_model`` is None."""
         if self.noise_model is None:
             return unknown_variance(queries)
         return self.noise_model.of(self.partition, queries)
 
     @property
     def separate(self) -> bool:
-        """Whether the cells are known to have independent noise."""
+        """Whether the counts of different cells are known to have independent noise."""
         return self.noise_model is not None and self.noise_model.coarse is None
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the edges x0, y0, x1, y1 in metres, shape (c, 4), the counts and the noise."""
+        """Return the arrays for a file: the cells' edges, the counts, and those of ``noise_model``.
+
+        The edges x0, y0, x1, y1 of the cells are in metres, shape (c, 4).
+        """
         p = self.partition
         edges = np.stack([p.x0, p.y0, p.x1, p.y1], axis=1)
         told = {} if self.noise_model is None else self.noise_model.arrays()
         return {"edges": edges, "values": self.values} | told
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the noise, as JSON values; empty where the noise is unknown."""
+        """Return the settings of ``noise_model`` for a file; empty if ``noise_model`` is None."""
         return {} if self.noise_model is None else {"noise": self.noise_model.settings()}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PartitionModel":
-        """Return the model that the arrays and settings of a file describe.
+        """Return the model whose ``arrays`` and ``settings`` were read from a file.
 
         Raises
         ------
@@ -105,15 +108,16 @@ class PartitionModel:
         others = {name: a for name, a in arrays.items() if name not in ("edges", "values")}
         told = settings.get("noise")
         if told is not None and not isinstance(told, dict):
-            raise InputError(f"noise must be a JSON object, not {str(told)[:60]!r}.")
+            raise InputError(f"the setting 'noise' must be a JSON object, not {str(told)[:60]!r}.")
         if len(arrays) != len(others) + 2 or (others and told is None):
             raise InputError(
-                f"a partition must have arrays 'edges' and 'values', not {sorted(arrays)}."
+                f"a partition must have the arrays 'edges' and 'values', not {sorted(arrays)}."
             )
         edges, values = arrays["edges"], arrays["values"]
         if edges.ndim != 2 or edges.shape[1] != 4 or values.shape != edges.shape[:1]:
             raise InputError(
-                f"edges must have shape (c, 4) and values (c,), not {edges.shape}, {values.shape}."
+                "the array 'edges' must have shape (c, 4) and the array 'values' shape (c,), not "
+                f"{edges.shape} and {values.shape}."
             )
         noise_model = None if told is None else CellNoise.restore(others, told)
         return cls(Partition(region, *edges.T), values, noise_model)

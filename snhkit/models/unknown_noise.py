@@ -1,4 +1,4 @@
-"""Models for whose noise there is no formula."""
+"""The noise variance of models for which no formula of the variance is known."""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +9,7 @@ __all__ = ["UnknownNoise", "unknown_variance"]
 
 
 def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-    """Return nan for each box, shape (q,): the noise variance of models without a formula.
+    """Return nan for each of q boxes, shape (q,), for models whose noise variance is unknown.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)
 
 
 class UnknownNoise:
-    """The noise of a ``Model`` without a formula for its variance, such as neural networks."""
+    """A base class of models whose noise variance is unknown, such as neural networks."""
 
     def noise_variance(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return nan for each box, shape (q,): the variance of the noise is unknown."""
@@ -29,5 +29,5 @@ class UnknownNoise:
 
     @property
     def separate(self) -> bool:
-        """False: the cells are not known to have independent noise."""
+        """False, since the counts of cells are not known to have independent noise."""
         return False

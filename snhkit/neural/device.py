@@ -23,7 +23,7 @@ class Found:
     where : str
         The devices on which networks are trained.
     trouble : str
-        The reason why JAX cannot compute; empty if it can.
+        The reason why JAX cannot compute; empty if JAX works.
     advice : str
         Advice on using a device that is present but not used; empty if there is none.
     """

@@ -1,4 +1,4 @@
-"""Computations of networks, run in this process or in processes that several kernels share.
+"""Computations of networks, run in this process or in processes that Jupyter kernels share.
 
 Shared processes are used on a server with many kernels. Only computations on noisy results may run
 in them: the process that holds the records draws the noise and writes the ledger.
@@ -13,15 +13,17 @@ Run = Callable[..., Any]
 
 
 class Elsewhere(NamedTuple):
-    """Two functions, each of which calls a given function with arguments in another process.
+    """Two ways to call a function in another process, ``learn`` and ``answer``.
+
+    Both take the function and its arguments, and return the result.
 
     Parameters
     ----------
     learn : callable
-        For computations of a build, which take seconds or more.
+        Calls parts of a build, which take seconds or more.
     answer : callable
-        For computations that take milliseconds: answers of networks, and the test whether JAX works
-        before a build.
+        Calls functions that take milliseconds: those that compute answers of networks, and the test
+        before a build whether JAX works.
     """
 
     learn: Run
@@ -32,12 +34,14 @@ _SENT: list[Elsewhere] = []
 
 
 def send(elsewhere: Elsewhere) -> None:
-    """Make ``learned`` and ``answered`` run functions in other processes from now on."""
+    """Let ``learned`` and ``answered`` use ``elsewhere`` to call functions from now on."""
     _SENT[:] = [elsewhere]
 
 
 def learned(function: Run, *args: Any) -> Any:
-    """Return ``function(*args)``, a part of a build, computed elsewhere if ``send`` was called.
+    """Return ``function(*args)``, computed in another process if ``send`` was called.
+
+    The function is part of a build and takes seconds or more.
 
     Examples
     --------
@@ -48,7 +52,9 @@ def learned(function: Run, *args: Any) -> Any:
 
 
 def answered(function: Run, *args: Any) -> Any:
-    """Return ``function(*args)``, a short computation, run elsewhere if ``send`` was called.
+    """Return ``function(*args)``, computed in another process if ``send`` was called.
+
+    The function takes milliseconds.
 
     Examples
     --------

@@ -47,10 +47,11 @@ class SNH:
     sizes_m : (float, float)
         The smallest and the largest query size to learn, in metres: the paper's l and u.
     networks : Networks
-        The networks and their training.
+        The settings of the networks and of their training.
     prior : Prior or None
         A network that was trained beforehand on public cities. If given, this network denoises the
-        grid, and the networks are trained on the result; the paper's method does not do this.
+        noisy grid, and the networks are trained on the denoised grid; the paper's method does not
+        do this.
 
     Raises
     ------
@@ -67,8 +68,8 @@ class SNH:
     Notes
     -----
     Zeighami, Ahuja, Ghinita and Shahabi, "A Neural Database for Differentially Private Spatial
-    Range Queries", PVLDB 15, 2022; Sec. 4. The default networks are an encoder that trains in under
-    a minute on two cores; ``SNH.paper`` has the paper's fully connected networks.
+    Range Queries", PVLDB 15, 2022; Sec. 4. The default networks, of type ``FeatureGrid``, train in
+    under a minute on two cores; ``SNH.paper`` has the paper's fully connected networks.
     """
 
     cell_m: Width = None
@@ -100,7 +101,11 @@ class SNH:
         return cls(cell_m, sizes_m, networks=Networks.paper(**changes))
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the region cannot hold the query sizes, or ``public`` is empty."""
+        """Raise InputError if ``sizes_m`` or ``cell_m`` does not fit the region.
+
+        The same error is raised if there would be too many training squares, or if there are public
+        points, but none in the region.
+        """
         low, high = self.sizes_m
         if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
@@ -120,7 +125,7 @@ class SNH:
         answered(require_jax, "SNH")
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of networks trained on a noisy grid (Sec. 4.1 and 4.2 of the paper)."""
+        """Return a release whose networks are trained on a noisy grid (paper, Sec. 4.1 and 4.2)."""
         n = private.number()
         coarse, labels = 0.0, "published"
         if self.prior is not None:

@@ -1,4 +1,4 @@
-"""The public account of a build: how much epsilon or rho it may spend, and what it has spent."""
+"""The public account of a build: how much epsilon or rho may be spent, and what was spent."""
 
 from fractions import Fraction
 
@@ -17,14 +17,17 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The public part of ``Measurements``: the terms, what is left to spend, and the costs so far.
+    """The public part of ``Measurements``: the terms of a build, and what it may and did spend.
+
+    A build that draws Gaussian noise spends rho, the parameter of zero-concentrated differential
+    privacy, instead of epsilon.
 
     Parameters
     ----------
     terms : Terms
-        The public terms, with the largest epsilon or rho that may be spent.
+        The public terms of the build, with the largest epsilon or rho that may be spent.
     entropy : Entropy
-        The source of the noise.
+        The source of randomness for the noise.
     """
 
     def __init__(self, terms: Terms, entropy: Entropy) -> None:
@@ -59,12 +62,12 @@ class Account:
 
     @property
     def exponent(self) -> int:
-        """The exponent by which a count's variance depends on its cost, as ``Terms.exponent``."""
+        """The exponent e by which a count's variance depends on its cost (see ``Terms``)."""
         return self._terms.exponent
 
     @property
     def replayable(self) -> bool:
-        """True if the noise comes from a seed."""
+        """Whether the noise comes from a seed, so that the same noise can be drawn again."""
         return self._entropy.replayable
 
     @property
@@ -83,7 +86,7 @@ class Account:
         return self._terms.delta if self._terms.rho else total_delta(self.spends)
 
     def inverse_scale(self, price: Fraction) -> float:
-        """Return the inverse noise scale of a count that costs a given price.
+        """Return the inverse noise scale of a count that costs ``price``, an epsilon or a rho.
 
         For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
         """
@@ -94,11 +97,11 @@ class Account:
         self._allowance.close()
 
     def _take(self, what: str, price: Epsilon) -> Fraction | Rho:
-        """Reserve the price of a measurement with Laplace or Gaussian noise."""
+        """Reserve and return the price of a measurement with Laplace or Gaussian noise."""
         return self._terms.price(self._allowance.take(what, price))
 
     def _take_epsilon(self, what: str, epsilon: Epsilon) -> Fraction:
-        """Reserve the price of a measurement that has Laplace noise only."""
+        """Reserve and return the price of a measurement that has Laplace noise only."""
         self._refuse_gaussian(what)
         return self._allowance.take(what, epsilon)
 

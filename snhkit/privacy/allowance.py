@@ -11,7 +11,7 @@ __all__ = ["Allowance"]
 
 
 class Allowance:
-    """The epsilon or rho that the measurements of one build may still spend.
+    """The epsilon or rho that the measurements of one build may still spend, and what they spent.
 
     Parameters
     ----------
@@ -50,19 +50,19 @@ class Allowance:
         return total(self._spends)
 
     def take(self, what: str, epsilon: Epsilon) -> Fraction:
-        """Reserve the cost of a measurement before anything is counted, and return the exact cost.
+        """Reserve the cost of a measurement before records are counted, and return the exact cost.
 
         Parameters
         ----------
         what : str
-            The name of the measurement, for messages.
+            The name of the measurement, which error messages show.
         epsilon : int, float, str, Decimal or Fraction
             The cost.
 
         Raises
         ------
         BudgetExceeded
-            If less than ``epsilon`` is left; then the allowance stays as it was.
+            If less than ``epsilon`` is left. The allowance is then unchanged.
         InputError
             If epsilon is not a positive, finite number, or the build has ended.
         """

@@ -23,19 +23,19 @@ _MAX_THRESHOLDS = 200
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit: the promised epsilon, and a lower bound for each pair of neighbours.
+    """The result of an audit: a mechanism's promised epsilon, and lower bounds on the real one.
 
     Parameters
     ----------
     promised : float
         The epsilon that is claimed.
     shown : mapping of str to float
-        The lower bound on the mechanism's real epsilon that each pair of neighbours gives. The
-        keys are the names of the pairs.
+        The lower bound that the outputs for each pair of neighbouring inputs give. The keys are
+        the names of the pairs.
     runs : int
-        The number of runs on each input.
+        The number of runs of the mechanism on each input.
     confidence : float
-        The probability, between 0 and 1, with which all bounds hold together.
+        The probability, between 0 and 1, with which all lower bounds hold together.
 
     Examples
     --------
@@ -50,12 +50,12 @@ class Audit:
 
     @property
     def largest(self) -> float:
-        """The largest lower bound."""
+        """The largest of the lower bounds on epsilon."""
         return max(self.shown.values())
 
     @property
     def refuted(self) -> bool:
-        """True if the promise is broken, because a lower bound is above the promised epsilon."""
+        """True if a lower bound is above the promised epsilon, which disproves the promise."""
         return self.largest > self.promised
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def audit_mechanism(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> Audit:
-    """Return an audit of a mechanism: lower bounds on its epsilon from several pairs of neighbours.
+    """Return lower bounds on a mechanism's epsilon, from its outputs for neighbouring inputs.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def audit_mechanism(
     runs : int
         The number of runs on each input of each pair, at least 4.
     confidence : float
-        The probability with which all bounds hold together.
+        The probability, between 0 and 1, with which all lower bounds hold together.
     delta : float
-        The delta of the claim; 0 for pure differential privacy.
+        The delta that is claimed; 0 for pure differential privacy.
 
     Returns
     -------
     Audit
-        The bounds. A bound above ``promised`` disproves the promise.
+        One lower bound for each pair. A bound above ``promised`` disproves the promise.
 
     Raises
     ------
@@ -118,7 +118,8 @@ def audit_mechanism(
 
     Notes
     -----
-    The permitted error, 1 - ``confidence``, is divided among the pairs (Bonferroni correction).
+    The error probability, 1 - ``confidence``, is divided equally among the pairs (Bonferroni
+    correction).
     """
     if not pairs:
         raise InputError(
@@ -143,8 +144,9 @@ def audited_epsilon(
 ) -> float:
     """Return a lower bound on a mechanism's epsilon, from many runs on two neighbouring inputs.
 
-    A bound above the claimed epsilon disproves the claim. A bound below proves nothing, since
-    another event or another pair of neighbours may reveal more.
+    The function searches for an event, such as an output above a threshold, that is much more
+    probable for one input than for the other. A bound above the claimed epsilon disproves the
+    claim. A bound below proves nothing, since another event or other inputs may reveal more.
 
     Parameters
     ----------
@@ -153,12 +155,12 @@ def audited_epsilon(
     one, other : any
         Two inputs that differ in one unit of privacy.
     runs : int
-        The number of runs on each input, at least 4. One half selects the event that distinguishes
-        the inputs best, the other half estimates the event's probabilities.
+        The number of runs on each input, at least 4. One half selects the event, the other half
+        estimates its probabilities.
     confidence : float
         The probability, between 0 and 1, with which the bound holds.
     delta : float
-        The delta of the claim; 0 for pure differential privacy.
+        The delta that is claimed; 0 for pure differential privacy.
 
     Returns
     -------
@@ -183,8 +185,7 @@ def audited_epsilon(
     Notes
     -----
     After Jagielski, Ullman and Oprea, "Auditing Differentially Private Machine Learning", NeurIPS
-    2020: some runs select an event, and the other runs give Clopper-Pearson bounds on the event's
-    probabilities.
+    2020. The event's probabilities are bounded by Clopper-Pearson limits.
     """
     a, b, thresholds, half = projected(mechanism, one, other, runs)
     estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
@@ -213,7 +214,7 @@ def projected(
     thresholds : ndarray, shape (t,)
         Candidate thresholds for these numbers.
     half : int
-        The first ``half`` runs on each input were used to choose the direction and thresholds.
+        The direction and the thresholds depend on the first ``half`` runs on each input only.
     """
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
@@ -249,7 +250,7 @@ def epsilon_lower_bound(
     confidence : float
         The probability, between 0 and 1, with which each single bound holds.
     delta : float
-        The delta of the claim; 0 for pure differential privacy.
+        The delta that is claimed; 0 for pure differential privacy.
 
     Returns
     -------
@@ -293,11 +294,11 @@ def _bounds(
     confidence: float,
     delta: float,
 ) -> NDArray[np.float64]:
-    """Return lower bounds on epsilon from the events above and below t thresholds, shape (4, t).
+    """Return lower bounds on epsilon from events at each of t thresholds, shape (4, t).
 
-    The first two rows are for the event that a number is above the threshold. Row 0 assumes that
-    this event is more probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the
-    event that a number is not above the threshold.
+    Rows 0 and 1 are for the event that a number is above the threshold. Row 0 assumes that this
+    event is more probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the event
+    that a number is not above the threshold.
     """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]

@@ -1,4 +1,4 @@
-"""The choice of the records to keep of each person, independent of the order of the records."""
+"""A random choice of the records to keep of each person, whatever the order of the records."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,19 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def kept_records(
     person: NDArray[np.int64], xy: NDArray[np.float64], most: int, key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Return the positions of at most ``most`` records of each person, in ascending order.
+    """Return the indices of the records to keep, at most ``most`` of each person, ascending.
 
-    Every record gets a number that is computed from its place and a secret key, and the records
-    with each person's smallest numbers are kept. Without knowledge of the key, this choice is
-    uniformly random. The choice does not depend on the order of the records, nor on the records of
-    other people.
+    Every record gets a number that is computed from its coordinates and a secret key, and the
+    records with each person's smallest numbers are kept. Without knowledge of the key, this choice
+    is uniformly random. The choice does not depend on the order of the records, nor on the records
+    of other people.
 
     Parameters
     ----------
     person : ndarray of int, shape (n,)
-        The number of the person, or of the person and window of days, that each record belongs to.
+        The person of each record, or the person and window of days, as a number.
     xy : ndarray, shape (n, 2)
-        Places in metres.
+        The coordinates of each record, in metres.
     most : int
         The largest number of records to keep of each person.
     key : ndarray of uint64, shape (2,)
@@ -32,7 +32,7 @@ def kept_records(
     Returns
     -------
     ndarray of int
-        Positions of the records that are kept.
+        The indices of the records that are kept.
 
     Examples
     --------

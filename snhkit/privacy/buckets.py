@@ -1,4 +1,4 @@
-"""A private partition of a line of cells into buckets of nearly uniform counts (DAWA, stage 1)."""
+"""A private partition of a line of grid cells into buckets of similar counts (DAWA, stage 1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ _MAX_BITS = 20  # a record has at most 2^20 units
 class BucketCosts:
     """The costs by which ``noisy_buckets`` compares partitions, as integers.
 
-    Costs are integer multiples of a unit, which is a fraction of one record, so sums are exact.
-    ``noisy_buckets`` defines blocks, buckets and the deviation of a bucket.
+    A cost of one record is stored as the integer ``units_per_record``, so that sums are exact. See
+    ``noisy_buckets`` for the definition of blocks, buckets and the deviation of a bucket.
 
     Parameters
     ----------
     units_per_record : int
-        The number of units that make one record.
+        The number of units of cost that make one record.
     bucket_cost : int
         The fixed cost of each bucket, which is added to twice the bucket's deviation, in units.
     scale : Fraction
         The scale of the noise on deviations, in records.
     block_cost : int
-        The cost of each block in addition to those of its buckets, in units.
+        The cost of each block in addition to the costs of its buckets, in units.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class BucketCosts:
         sensitivity: int,
         block_price: Fraction = Fraction(0),
     ) -> "BucketCosts":
-        """Return costs in the smallest unit, at least 2^-20 records, in which sums cannot overflow.
+        """Return costs in the smallest unit, at least 2^-20 records, whose sums cannot overflow.
 
         Parameters
         ----------
@@ -69,9 +69,9 @@ class BucketCosts:
         epsilon : Fraction
             The epsilon that the private partition costs.
         sensitivity : int
-            The number of records of one unit of privacy.
+            The largest number of records of one unit of privacy.
         block_price : Fraction
-            The cost of a block in addition to those of its buckets, in records.
+            The cost of a block in addition to the costs of its buckets, in records.
 
         Returns
         -------
@@ -111,19 +111,19 @@ def noisy_buckets(
     entropy: Entropy,
     block_price: Fraction = Fraction(0),
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return a private partition of a line of cells into buckets of least total noisy cost.
+    """Return a private partition of a line of grid cells into the buckets of least noisy cost.
 
-    A bucket is a run of consecutive cells with similar counts. The deviation of a bucket is the sum
-    over its cells of abs(count - median). The cost of a bucket is ``price`` plus twice its
-    deviation, and noise is added to the deviations. The line is divided into blocks, and each block
-    into buckets of equal length. The length of a bucket is a power of two, and the length of a
-    block is ``block`` times a power of four. Each bucket or block begins at a multiple of its
-    length.
+    The line consists of all cells of a grid, in a given order. A bucket is a run of consecutive
+    cells with similar counts. The deviation of a bucket is the sum over its cells of
+    abs(count - median). The cost of a bucket is ``price`` plus twice its deviation, and noise is
+    added to the deviations. The line is divided into blocks, and each block into buckets of equal
+    length. The length of a bucket is a power of two, and the length of a block is ``block`` times a
+    power of four. Each bucket or block begins at a multiple of its length.
 
     Parameters
     ----------
     histogram : Histogram
-        The true counts; the number of cells is a power of two.
+        The true counts of the grid's cells, whose number is a power of two.
     along : ndarray of int, shape (cells,)
         The cells' flat indices in the order of the line, each once.
     block : int
@@ -135,13 +135,13 @@ def noisy_buckets(
     epsilon : int, float, str, Decimal or Fraction
         The cost of the partition.
     sensitivity : int
-        The number of records of one unit of privacy.
+        The largest number of records of one unit of privacy.
     entropy : Entropy
         The source of randomness.
     block_price : Fraction
-        The cost of a block in addition to those of its buckets, in records. Among many candidate
-        blocks, some look cheap because their noise is low by chance. A price of several noise
-        scales keeps the partition from choosing these blocks.
+        The cost of a block in addition to the costs of its buckets, in records. Among many
+        candidate blocks, some look cheap because their noise is low by chance. A price of several
+        noise scales keeps the partition from choosing these blocks.
 
     Returns
     -------
@@ -187,13 +187,13 @@ def noisy_buckets(
         )
     if not _is_power_of_two(cells) or not _is_power_of_two(block):
         raise InputError(
-            "noisy_buckets: the number of cells and block must be powers of two, "
-            f"not {cells} and {block}."
+            "noisy_buckets: block and the number of cells must be powers of two, "
+            f"not {block} and {cells}."
         )
     if cells > block and not (cells // block).bit_length() % 2:
         raise InputError(
             "noisy_buckets: the number of cells must be block times a power of four, "
-            f"not {cells} and {block}."
+            f"not {cells} cells for block = {block}."
         )
     costs = BucketCosts.of(cells, price, epsilon, sensitivity, block_price)
     true = candidates(histogram.counts.ravel()[along], min(block, cells))
@@ -204,9 +204,9 @@ def noisy_buckets(
 
 
 def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]:
-    """Return the total deviation of every block that a partition may use, for each bucket length.
+    """Return the sum of the deviations of the buckets in each block, for each bucket length.
 
-    A block has four times as many cells as the next smaller one.
+    See ``noisy_buckets`` for the definition of blocks, buckets and deviations.
 
     Parameters
     ----------
@@ -244,14 +244,14 @@ def candidates(counts: NDArray[np.int64], block: int) -> list[NDArray[np.int64]]
 
 
 def least_cost(noisy: Sequence[NDArray[np.int64]], costs: BucketCosts) -> NDArray[np.int64]:
-    """Return the bucket lengths of the cheapest partition, given noisy deviations.
+    """Return the bucket lengths of the partition of least cost, given noisy deviations.
 
     Parameters
     ----------
     noisy : sequence of ndarray, shape (bucket lengths, blocks)
-        The deviations that ``candidates`` returns, with noise.
+        The sums that ``candidates`` returns, with noise.
     costs : BucketCosts
-        The costs to compare.
+        The costs of buckets and blocks.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def exact_delta(delta: Epsilon) -> Fraction:
 def epsilon_share(epsilon: Epsilon) -> Fraction:
     """Return epsilon as an exact fraction; a positive Fraction may have any number of digits.
 
-    A share of a user's epsilon can have more digits than ``exact`` accepts.
+    A part of the epsilon that a caller gave can have more digits than ``exact`` accepts.
     """
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 
@@ -112,7 +112,7 @@ def _from_text(text: str) -> Fraction:
 
 
 def _from_decimal(value: Decimal, given: object) -> Fraction:
-    """Return a decimal as a fraction; error messages quote ``given``, the user's value."""
+    """Return a decimal as a fraction; error messages quote ``given``, the caller's value."""
     if not value.is_finite():
         raise InputError(f"epsilon must be finite, not {_short(given)}.")
     # The size is checked before the conversion, since 1e999999999 would fill the memory.
@@ -168,10 +168,11 @@ def written(value: Fraction) -> str:
 
 @dataclass(frozen=True, order=True)
 class Budget:
-    """An exact amount of epsilon, which can be compared, added, multiplied, divided and printed.
+    """An exact amount of epsilon, with or without a delta, that releases may spend.
 
-    With a delta, releases may use Gaussian noise, and their costs add up in zero-concentrated
-    differential privacy (zCDP): all releases together are (epsilon, delta)-differentially private.
+    Budgets can be compared, added, multiplied, divided and printed. With a delta, releases may use
+    Gaussian noise, and their costs add up in zero-concentrated differential privacy (zCDP): all
+    releases together are (epsilon, delta)-differentially private.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ class Budget:
 
     @classmethod
     def of(cls, budget: "Budget | Epsilon") -> "Budget":
-        """Return a budget, which may be given as its epsilon alone."""
+        """Return a ``Budget``; a number is taken as the epsilon of a budget without a delta."""
         return budget if isinstance(budget, Budget) else cls(budget)
 
     @property

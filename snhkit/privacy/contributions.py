@@ -21,22 +21,22 @@ __all__ = ["contributions"]
 def contributions(
     public: Points, kind: str = "user", *, epsilon: Epsilon, count: float
 ) -> "pd.DataFrame":
-    """Return the share of dropped records and the noise for each choice of ``max_per_user``.
+    """Return a table of dropped records and noise for each choice of ``max_per_user``.
 
-    A small ``max_per_user`` drops records, so counts are too small. A large one needs more noise.
-    Use public or invented points only: a table of private records would reveal how many records
-    people have.
+    A dataset keeps at most ``max_per_user`` records of each person. A small number drops records,
+    so counts are too small. A large number needs more noise. Use public or invented points only: a
+    table of private records would reveal how many records people have.
 
     Parameters
     ----------
     public : Points
-        Public points with users, and with days if ``kind`` is a window of days.
+        Public points with user identifiers, and with days if ``kind`` is a window of days.
     kind : str
         The unit of privacy, as for ``PrivacyUnit``; not "record".
     epsilon : int, float, str, Decimal or Fraction
         The epsilon of a release that spends all of it on one noisy count of each cell.
     count : float
-        The number of records in a typical box, from which ``error`` is computed.
+        The number of records in a typical box, for which the column ``error`` is computed.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def contributions(
     Raises
     ------
     InputError
-        If there are no points, if users or days are needed and missing, or if an argument is out of
-        its range.
+        If there are no points, if the points have no user identifiers or no days although ``kind``
+        needs them, or if an argument is out of its range.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def contributions(
     price = exact(epsilon)
     positive("count", count)
     if kind == "record":
-        raise InputError("contributions: kind must be a unit of people such as 'user'.")
+        raise InputError("contributions: kind must be 'user', or a window such as 'user-day'.")
     if not len(public):
         raise InputError("contributions: there are no points; give at least one point.")
     per_owner = np.bincount(PrivacyUnit.of(kind, 1).owners(public))

@@ -1,4 +1,4 @@
-"""Sources of exact counts, which only ``Measurements`` reads."""
+"""Sources of exact counts of private records, which builders can read with noise only."""
 
 from typing import Protocol
 
@@ -17,9 +17,9 @@ __all__ = ["CountSource", "PointSource"]
 class CountSource(Protocol):
     """The interface of private records that can only be counted.
 
-    Before a source is made, records beyond ``max_per_user`` are dropped, so no unit of privacy has
-    more than ``PrivacyUnit.sensitivity`` records in it. Everything but ``region`` and ``max_depth``
-    is private, so only ``Measurements`` reads a source.
+    Before a source is made, records beyond ``max_per_user`` are dropped, so a source holds at most
+    ``PrivacyUnit.sensitivity`` records of each unit of privacy. Everything but ``region`` and
+    ``max_depth`` is private, so a builder can read a source through ``Measurements`` only.
 
     See Also
     --------
@@ -52,13 +52,13 @@ class CountSource(Protocol):
         Raises
         ------
         InputError
-            If the cells are of a type that is not proven to have disjoint cells, or lie in another
-            region.
+            If the type of the cells does not ensure that they are disjoint, or if they lie in
+            another region.
         """
         ...
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares that hold records at one depth of a quadtree, and their counts.
+        """Return the squares at one depth of a quadtree that hold records, and their counts.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class PointSource:
         return cells.count(self._points)
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares that hold records at one depth of a quadtree, and their counts."""
+        """Return the squares at one depth of a quadtree that hold records, and their counts."""
         return np.unique(square_of(self._points, depth), return_counts=True)
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Sources of random words: the operating system's entropy, and a seeded generator."""
+"""Sources of random 64-bit words: the operating system's entropy, and a seeded generator."""
 
 import os
 from typing import Protocol
@@ -22,7 +22,7 @@ class Entropy(Protocol):
 
     @property
     def replayable(self) -> bool:
-        """True if someone who knows a seed can draw the same words again."""
+        """True if the words follow from a seed, so that they can be drawn again."""
         ...
 
     def words(self, count: int) -> NDArray[np.uint64]:
@@ -42,7 +42,7 @@ class Entropy(Protocol):
 
 
 class SystemEntropy:
-    """The operating system's entropy, which nobody can repeat; the default of every release.
+    """The operating system's entropy, which nobody can draw again; the default for releases.
 
     Examples
     --------
@@ -86,5 +86,5 @@ class ReplayableEntropy:
         self._bits = np.random.PCG64(np.random.SeedSequence(whole("seed", seed, least=0)))
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next words of the seed's sequence, shape (count,)."""
+        """Return the next words of the sequence that the seed defines, shape (count,)."""
         return self._bits.random_raw(count)

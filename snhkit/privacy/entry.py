@@ -1,4 +1,4 @@
-"""The entries of a ledger."""
+"""The entries of a ledger, each of which is one charge of epsilon."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ __all__ = ["Entry"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge of a ledger; the whole charge stays spent even if the build fails.
+    """One charge to a ledger, which stays spent even if the measurements fail.
 
     Entries are made by ``Ledger.charge`` and closed by ``Ledger.settle`` or ``Ledger.fail``.
 
@@ -29,13 +29,13 @@ class Entry:
     delta : Fraction
         The delta that was charged; 0 for pure differential privacy.
     rho : Fraction
-        The charge in zCDP if the ledger's budget has a delta; otherwise 0.
+        The charge as the rho of zCDP if the ledger's budget has a delta; otherwise 0.
     replayable : bool
         Whether the noise comes from a seed, so that anyone who knows the seed can remove the noise.
     state : "open", "settled" or "failed"
-        "open" until the build ends, then "settled" or "failed".
+        "open" at first; "settled" after the measurements succeeded, "failed" otherwise.
     spends : tuple of Spend
-        The breakdown of a settled entry.
+        For a settled entry, the cost of each of its measurements.
     reason : str
         For a failed entry, the type name of the exception. The exception's text is not kept,
         because it may quote records.

@@ -19,7 +19,8 @@ def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> 
     """Return draws that are True with probability exp(-u / t), for 0 <= u <= t.
 
     The draws have the shape of u. If several factors (u, t) are given, u / t stands for the product
-    of their quotients. The method is Algorithm 1 of Canonne, Kamath and Steinke (2020).
+    of their quotients. The method is Algorithm 1 of Canonne, Kamath and Steinke, "The Discrete
+    Gaussian for Differential Privacy" (2020).
     """
     size = factors[0][0].size
     accepted, alive = np.empty(size, np.bool_), np.arange(size)

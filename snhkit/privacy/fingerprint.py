@@ -1,4 +1,4 @@
-"""Keyed fingerprints, with which a stored ledger recognises its dataset without revealing it."""
+"""Keyed hashes, by which a ledger in a file recognises its dataset without revealing records."""
 
 import hashlib
 import hmac
@@ -66,10 +66,11 @@ def secret_key(path: Path, *, create: bool) -> bytes:
 
 
 def fingerprint(records: CountSource, key: bytes) -> str:
-    """Return a keyed hash (HMAC-SHA-256) of records, which does not depend on how they are stored.
+    """Return a keyed hash (HMAC-SHA-256) of records, whatever their order or file format.
 
-    The region and the counts of its 4,096 by 4,096 squares are hashed. Without the key, the hash
-    reveals nothing about the records, and nobody can test a guess of the records against the hash.
+    The region and the number of records in each of its 4,096 by 4,096 squares are hashed. Without
+    the key, the hash reveals nothing about the records, and nobody can test a guess of the records
+    against the hash.
 
     Parameters
     ----------

@@ -20,11 +20,12 @@ __all__ = ["NoisyGradients", "clipped_sum", "gradient_noise", "noise_multiplier"
 
 @cache
 def noise_multiplier(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the standard deviation of the Gaussian noise that each sum needs, for sensitivity 1.
+    """Return the standard deviation of the Gaussian noise that each of several sums needs.
 
-    Multiply the number by the sensitivity of a sum. With this noise, all sums together are
-    (epsilon, delta)-differentially private, even if each sum is chosen after seeing the previous
-    sums. There is no amplification by subsampling, because every step uses every record.
+    The result is for sums of sensitivity 1; for other sums, multiply the result by their
+    sensitivity. With this noise, all sums together are (epsilon, delta)-differentially private,
+    even if each sum is chosen after seeing the previous sums. There is no amplification by
+    subsampling, because every sum uses every record.
 
     Parameters
     ----------
@@ -115,14 +116,14 @@ def gradient_noise(
 
 
 def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
-    """Return a sum of clipped gradients with noise added, which is all that training may use.
+    """Return a sum of clipped gradients with noise added; training may use no other gradients.
 
     Parameters
     ----------
     total : array, shape (size,)
         The sum of clipped gradients.
     noise : array, shape (size,)
-        One row of ``gradient_noise``, which accounts for the cost.
+        One row of the noise that ``gradient_noise`` returns.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
     """Return the sum of gradients, each clipped to the L2 norm ``clip``, shape (p,).
 
     ``gradients`` has shape (s, p): s gradients, each with p components. One unit of privacy can
-    change each clipped gradient by at most 2 ``clip``, and therefore the sum by at most
+    change each clipped gradient by at most 2 ``clip`` in L2 norm, and therefore the sum by at most
     2 s ``clip``.
 
     Examples
@@ -157,16 +158,17 @@ def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float
 
 
 class NoisyGradients:
-    """Noisy sums of the gradients of squared errors, which ``Measurements.gradients`` returns.
+    """Noisy sums of the gradients of a model's squared errors, for training without exact counts.
 
-    The labels are exact counts, so this object never returns them.
+    ``Measurements.gradients`` returns this object. The labels, which are the values that the model
+    learns to predict, are scaled exact counts, so this object never returns them.
 
     Parameters
     ----------
     labels : array, shape (s,)
-        The labels, which are scaled true counts, of s training boxes.
+        The true counts in s training boxes, divided by a public number.
     noise : ndarray of float32, shape (steps, size)
-        The noise of each sum, which accounts for the cost.
+        The noise of each sum, as ``gradient_noise`` returns it.
     batch : int
         The largest number of boxes in a sum.
     clip : float
@@ -195,11 +197,11 @@ class NoisyGradients:
         Parameters
         ----------
         chosen : ndarray of int, shape (b,)
-            The indices of at most ``batch`` boxes, chosen without looking at records.
+            Indices into ``labels`` of at most ``batch`` boxes, chosen without looking at records.
         predicted : array, shape (b,)
-            The current predictions for these boxes, in units of the labels.
+            The model's current predictions for these boxes, in units of the labels.
         slopes : array, shape (b, size)
-            The derivatives of the predictions with respect to the parameters.
+            The derivatives of the predictions with respect to the model's parameters.
 
         Returns
         -------
@@ -209,7 +211,7 @@ class NoisyGradients:
         Raises
         ------
         BudgetExceeded
-            If all ``steps`` sums, whose cost was charged in advance, are used up.
+            If all sums that were charged in advance, one for each row of ``noise``, are used up.
         InputError
             If there are more boxes than ``batch``.
         """

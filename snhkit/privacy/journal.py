@@ -54,7 +54,7 @@ class Journal:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[list[dict[str, Any]]]:
-        """Return a context manager that locks the file and yields events since the last lock."""
+        """Return a context manager that locks the file and yields the events not read before."""
         try:
             import fcntl
         except ImportError:  # Windows has no such lock
@@ -103,7 +103,7 @@ class Journal:
         assert self._descriptor is not None  # noqa: S101
         size = os.fstat(self._descriptor).st_size
         if size < self._read:
-            raise InputError(f"{self.path}: the ledger became shorter; restore it from a copy.")
+            raise InputError(f"{self.path}: the file became shorter; restore it from a copy.")
         if size > _MAX_BYTES:
             raise InputError(
                 f"{self.path}: a ledger must have at most {_MAX_BYTES:,} bytes, not {size:,}."

@@ -34,19 +34,19 @@ class Ledger:
     Charges add up (sequential composition), and no charge is ever taken back. Demonstrations such
     as ``DPSGD`` also have a delta. These deltas are added up and shown, but no budget limits them.
 
-    If the budget has a delta, costs are measured by the rho of zCDP, and the rhos add up. A release
-    with Gaussian noise costs the rho that implies its epsilon and delta, and a release without a
-    delta costs epsilon^2 / 2.
+    If the budget has a delta, costs are measured by the rho of zero-concentrated differential
+    privacy (zCDP), and the rhos add up. A release with Gaussian noise costs the rho that implies
+    its epsilon and delta, and a release without a delta costs epsilon^2 / 2.
 
     Parameters
     ----------
     budget : Budget, int, float, str, Decimal or Fraction
         The largest epsilon that all charges together may reach.
     unit : PrivacyUnit, optional
-        The unit of privacy that the releases hide, which the ledger shows.
+        The unit of privacy that each release hides. The ledger only shows this unit.
     records : callable, optional
-        Returns the records that the ledger belongs to, or None if they were deleted;
-        ``PrivateDataset`` passes this function.
+        A function that returns the records that the ledger belongs to, or None if they were
+        deleted; ``PrivateDataset`` passes such a function.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class Ledger:
 
     @property
     def unit(self) -> PrivacyUnit | None:
-        """The unit of privacy that the releases hide, if it is known."""
+        """The unit of privacy that each release hides, or None if it is unknown."""
         return self._unit
 
     @property
@@ -136,7 +136,7 @@ class Ledger:
         rho: Fraction = _NONE,
         replayable: bool = False,
     ) -> Entry:
-        """Charge epsilon and delta before any noise is drawn, and return the open entry.
+        """Add an open entry that charges epsilon and delta, before any noise is drawn.
 
         Parameters
         ----------
@@ -154,12 +154,12 @@ class Ledger:
         Returns
         -------
         Entry
-            The open entry, which ``settle`` or ``fail`` closes.
+            The open entry. Pass this entry to ``settle`` or ``fail`` later.
 
         Raises
         ------
         BudgetExceeded
-            If less than epsilon is left. The message names the shortfall, and nothing is charged.
+            If less than the cost is left. The message names the shortfall, and nothing is charged.
         InputError
             If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
             is empty or not printable. Also if a rho is charged to a budget without a delta, or a
@@ -180,14 +180,14 @@ class Ledger:
         return entry
 
     def settle(self, entry: Entry, spends: Iterable[Spend], checksum: str = "") -> Entry:
-        """Record the breakdown of a charge after a successful build; return the settled entry.
+        """Record that an entry's measurements were made, and return the settled entry.
 
         Parameters
         ----------
         entry : Entry
             An open entry of this ledger.
         spends : iterable of Spend
-            The costs of the noise that the build drew.
+            The costs of the measurements, which together are at most the charge.
         checksum : str
             The checksum of the release's file, with which ``snhkit verify`` finds the entry.
 
@@ -218,7 +218,7 @@ class Ledger:
         return self._close(entry, replace(entry, state="settled", spends=spends, checksum=checksum))
 
     def fail(self, entry: Entry, reason: BaseException | None = None) -> Entry:
-        """Record that the build of a charge failed, and return the failed entry.
+        """Record that an entry's measurements failed, and return the failed entry.
 
         The charge stays spent, because noise may have been drawn before the failure.
 
@@ -227,7 +227,7 @@ class Ledger:
         entry : Entry
             An open entry of this ledger.
         reason : BaseException, optional
-            The exception that ended the build. Only the name of its type is kept, because its text
+            The exception that was raised. Only the name of its type is kept, because its text
             may quote records.
 
         Returns
@@ -259,7 +259,7 @@ class Ledger:
         return closed
 
     def _rho_of(self, epsilon: Fraction, who: str, delta: Fraction, rho: Fraction) -> Fraction:
-        """Return the cost of a charge in zCDP, or 0 if the budget has no delta."""
+        """Return the cost of a charge as a rho of zCDP, or 0 if the budget has no delta."""
         if not self._rho:
             if rho:
                 raise InputError(

@@ -21,7 +21,7 @@ _RED = "background:#b3261e;color:#fff;padding:0 .4em;border-radius:.3em"
 
 
 def as_text(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None = None) -> str:
-    """Return a summary line and a table with aligned columns, for a terminal."""
+    """Return a ledger's summary and a table of its entries as text with aligned columns."""
     rows = [_COLUMNS, *(_cells(entry) for entry in entries)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
     lines = [
@@ -36,7 +36,7 @@ def as_text(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
 
 
 def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None = None) -> str:
-    """Return an HTML table whose caption is the summary; the word "replayable" is shown in red."""
+    """Return a ledger's entries as an HTML table, whose caption is the ledger's summary."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
     body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
     hidden = "" if unit is None else f"<br>{escape(_hidden(unit, budget))}"
@@ -47,7 +47,7 @@ def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
 
 
 def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
-    """Return a DataFrame with one row per entry, and epsilon, delta and rho as floats."""
+    """Return a ledger's entries as a DataFrame, with epsilon, delta and rho as floats."""
     import pandas as pd
 
     columns = [
@@ -63,7 +63,7 @@ def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
 
 
 def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
-    """Return one line of text with the budget, the epsilon spent and the epsilon left."""
+    """Return one line of text with a ledger's budget, the epsilon spent and the epsilon left."""
     if budget.delta:
         used, left = spent(budget, entries), remaining(budget, budget.rho, entries)
         rho = sum((entry.rho for entry in entries), Fraction(0))
@@ -79,7 +79,7 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
 
 
 def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
-    """Return one line of text with the unit of privacy that each entry hides."""
+    """Return one line of text that names the unit of privacy that each release hides."""
     if unit.n_public and budget.delta:
         return f"n is public: each entry hides {unit.sentence}, at the epsilon on its card"
     if unit.n_public:
@@ -110,5 +110,5 @@ def _html_cells(entry: Entry) -> str:
 
 
 def _bought(entry: Entry) -> str:
-    """Return the costs of an entry's measurements in one line of text."""
+    """Return one line of text with the cost of each of an entry's measurements."""
     return "; ".join(map(str, entry.spends))

@@ -1,4 +1,4 @@
-"""The only access of a method to private records: noisy measurements that cost epsilon."""
+"""The only access of a builder to private records: noisy measurements that cost epsilon."""
 
 from fractions import Fraction
 
@@ -32,8 +32,9 @@ class Measurements(Account):
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
     gives it to ``Builder.build``. In one step, a measurement counts records, adds noise scaled to
-    the unit of privacy, and enters its cost in ``spends``. A method can choose neither the
-    sensitivity nor the cost. Apart from noisy measurements, the object shows public values only.
+    the unit of privacy, and enters its cost in ``spends``. The builder chooses the cost, and this
+    object computes the noise from the cost and the sensitivity. Apart from noisy measurements, the
+    object shows public values only.
 
     Parameters
     ----------
@@ -83,15 +84,15 @@ class Measurements(Account):
         return self._n
 
     def number(self, share: Fraction = N_SHARE) -> int:
-        """Return the number of records, which is exact if it is public, and noisy otherwise.
+        """Return the number of records: the exact one if it is public, and a noisy one otherwise.
 
-        The first call spends a share of ``left`` on a noisy number; later calls return the same
-        number.
+        The first call for a noisy number spends a share of ``left``, the epsilon or rho that is
+        left. Later calls return the same number at no cost.
 
         Parameters
         ----------
         share : Fraction
-            The share of ``left`` that a noisy number costs.
+            The share of ``left`` that a noisy number costs, above 0 and at most 1.
 
         Returns
         -------
@@ -104,16 +105,16 @@ class Measurements(Account):
         return self._n
 
     def histogram(self, cells: Cells | Merged, price: Epsilon) -> Noisy:
-        """Return noisy counts of the cells of a partition.
+        """Return noisy counts of the records in the cells of a partition.
 
-        All counts together cost the price once, since each record is in one cell only.
+        All counts together cost ``price`` once, since each record is in one cell only.
 
         Parameters
         ----------
         cells : Grid, Partition, PolygonPartition or Merged
             Cells in the records' region. They may depend on the records through noisy results only.
         price : int, float, str, Decimal or Fraction
-            The cost, a part of ``left``.
+            The cost, at most ``left``.
 
         Returns
         -------
@@ -123,7 +124,7 @@ class Measurements(Account):
         Raises
         ------
         InputError
-            If the cells are of a type that is not proven to have disjoint cells.
+            If the type of the cells does not ensure that they are disjoint.
         """
         paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
         noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
@@ -133,7 +134,7 @@ class Measurements(Account):
     def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
         """Return the noisy number of records that remain if each cell keeps at most ``most``.
 
-        One record changes the true number by at most 1, so the number's sensitivity is that of n.
+        Adding one record changes this number by at most 1, so the noise is that of a single count.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class Measurements(Account):
         most : int
             The largest number of records that a cell keeps, a public number.
         price : int, float, str, Decimal or Fraction
-            The cost, a part of ``left``.
+            The cost, at most ``left``.
 
         Returns
         -------
@@ -160,7 +161,7 @@ class Measurements(Account):
         Parameters
         ----------
         grid : Grid
-            The cells, m per side.
+            A grid of m by m cells.
         weights : array of int, or sparse array of int, shape (r, m)
             The public matrix A, with entries of at most 2**15 in absolute value.
         epsilon : int, float, str, Decimal or Fraction
@@ -200,7 +201,7 @@ class Measurements(Account):
         Returns
         -------
         depth, number : ndarray of int, shape (c,)
-            The depth of each leaf square, and its number as in ``square_of``.
+            The depth of each leaf square, and its number as in ``geometry.dyadic.square_of``.
         """
         price = self._take_epsilon("splits", epsilon)
         max_depth, sensitivity = min(max_depth, self._source.max_depth), self.unit.sensitivity
@@ -219,7 +220,7 @@ class Measurements(Account):
         epsilon: Epsilon,
         block_price: Fraction = Fraction(0),
     ) -> NDArray[np.int64]:
-        """Return a private partition of a line of cells into buckets (see ``noisy_buckets``).
+        """Return a private partition of a line of grid cells into buckets (see ``noisy_buckets``).
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class Measurements(Account):
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
         block_price : Fraction
-            The cost of a block in addition to those of its buckets, in records.
+            The cost of a block in addition to the costs of its buckets, in records.
 
         Returns
         -------
@@ -260,20 +261,20 @@ class Measurements(Account):
         clip: float,
         epsilon: Epsilon,
     ) -> NoisyGradients:
-        """Return noisy sums of the gradients of squared errors of counts, for demonstrations only.
+        """Return noisy sums of the gradients of a model's squared errors, for demonstrations only.
 
-        All sums together cost ``epsilon`` and the whole delta of the build.
+        All sums together cost ``epsilon`` and the whole delta that may be spent.
 
         Parameters
         ----------
         queries : RangeQueries
-            Public boxes, whose true counts in units of ``scale`` are the labels.
+            Public training boxes. The label of a box is its true count, divided by ``scale``.
         scale : float
             The number of records that a label of 1 stands for, a public number.
         steps : int
             The number of sums.
         size : int
-            The number of parameters, which is the number of components of a gradient.
+            The number of parameters of the model, and so of components of a gradient.
         batch : int
             The largest number of boxes in a sum.
         clip : float
@@ -294,14 +295,14 @@ class Measurements(Account):
         return NoisyGradients(labels, noise, batch=batch, clip=clip)
 
     def close(self) -> None:
-        """End the build, so that nothing more can be measured."""
+        """Refuse all further measurements, since the release is complete."""
         super().close()
         self._counted = None
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
-        """Return exact counts, which are kept until other cells are counted.
+        """Return the exact counts of cells, and keep the counts until other cells are counted.
 
-        If a later call merges the same cells, the records are not counted again.
+        A later call with the same cells, or with groups of these cells, uses the counts again.
         """
         if isinstance(cells, Merged):
             return self._histogram(cells.cells).merged(cells.group)

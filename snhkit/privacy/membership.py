@@ -1,4 +1,4 @@
-"""Membership inference: how often an attacker correctly guesses whether a unit is in the data."""
+"""Membership inference: how often an attacker guesses correctly whether a person is in the data."""
 
 import math
 from collections.abc import Callable
@@ -20,10 +20,10 @@ def membership_accuracy(
     *,
     confidence: float = 0.99,
 ) -> tuple[float, float]:
-    """Return how often an attacker distinguishes two inputs, and a lower bound on the probability.
+    """Return how often an attacker guesses a mechanism's input correctly, and a lower bound.
 
     The attacker knows both inputs, sees the output for one of them, and guesses which input it was.
-    Each input is used in half of the cases. ``largest_accuracy`` returns the largest accuracy that
+    Each input is used in half of the runs. ``largest_accuracy`` returns the largest accuracy that
     a given epsilon allows any attacker.
 
     Parameters
@@ -36,14 +36,14 @@ def membership_accuracy(
         The number of runs on each input, at least 4. The attacker learns from one half of the runs,
         and is tested on the other half.
     confidence : float
-        The probability with which the bound holds.
+        The probability, between 0 and 1, with which the lower bound holds.
 
     Returns
     -------
     accuracy : float
-        The share of right guesses.
+        The share of correct guesses.
     least : float
-        The lower bound on the probability of a right guess.
+        The lower bound on the probability of a correct guess.
 
     Raises
     ------
@@ -71,20 +71,20 @@ def membership_accuracy(
 
 
 def largest_accuracy(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest probability of a right guess that differential privacy allows.
+    """Return the largest probability of a correct guess of a private mechanism's input.
 
     Parameters
     ----------
     epsilon : float
-        The promised epsilon.
+        The epsilon of the mechanism's differential privacy.
     delta : float
-        The promised delta.
+        The delta of the mechanism; 0 for pure differential privacy.
 
     Returns
     -------
     float
-        (e^epsilon + delta) / (e^epsilon + 1), for an attacker who guesses between two neighbours
-        that are equally likely.
+        (e^epsilon + delta) / (e^epsilon + 1), the probability of a correct guess between two
+        neighbouring inputs that are equally likely.
 
     Examples
     --------

@@ -35,11 +35,11 @@ _CHUNK = 65_536  # candidates drawn at a time, so that they stay in cache
 def noisy_histogram(
     histogram: Histogram, price: Epsilon | Rho, sensitivity: int, entropy: Entropy
 ) -> tuple[NDArray[np.int64], Spend]:
-    """Return the counts of a partition's cells with discrete noise, and their cost.
+    """Return the counts of a partition's cells with integer noise added, and their cost.
 
-    Each record lies in one cell only, so all the cells together cost the price once (parallel
-    composition). A unit changes the counts by at most ``sensitivity`` in total, and so also in the
-    Euclidean norm.
+    Each record lies in one cell only, so all cells together cost ``price`` once (parallel
+    composition). A unit of privacy changes the counts by at most ``sensitivity`` in total, and so
+    also in the Euclidean norm.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def noisy_histogram(
     price : int, float, str, Decimal, Fraction or Rho
         The cost of the whole histogram: an epsilon for Laplace noise, a Rho for Gaussian noise.
     sensitivity : int
-        The largest change of all counts in total when one unit of privacy is added or removed.
+        The largest total change of the counts when one unit of privacy is added or removed.
     entropy : Entropy
         The source of randomness.
 
@@ -91,7 +91,7 @@ def noisy_histogram(
 def noisy_count(
     count: int, price: Epsilon | Rho, sensitivity: int, entropy: Entropy, what: str
 ) -> tuple[int, Spend]:
-    """Return one count with discrete noise, and its cost.
+    """Return one count with integer noise added, and its cost.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def noisy_count(
     Returns
     -------
     noisy : int
-        The count with noise of the scale that ``noisy_histogram`` states; it may be negative.
+        The count, which may be negative, with noise of the scale that ``noisy_histogram`` states.
     spend : Spend
         The cost.
 
@@ -148,7 +148,7 @@ def discrete_laplace(
     shape : int or tuple of int
         The shape of the result.
     scale : Fraction
-        Sensitivity divided by epsilon.
+        The scale, which is the sensitivity divided by epsilon.
     entropy : Entropy
         The source of randomness.
 
@@ -163,7 +163,7 @@ def discrete_laplace(
         If ``scale`` is not positive, is above 2**50, or has a numerator or denominator of 2**62 or
         more.
     SnhkitError
-        If the source of entropy is broken.
+        If the source of entropy repeats itself.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def discrete_gaussian(
         If ``scale`` is not positive, is above 2**50, or has a numerator of 2**51 or more or a
         denominator of 2**62 or more.
     SnhkitError
-        If the source of entropy is broken.
+        If the source of entropy repeats itself.
 
     Examples
     --------
@@ -225,8 +225,9 @@ def discrete_gaussian(
 
     Notes
     -----
-    Canonne, Kamath and Steinke (2020), Algorithm 3, with candidates of the discrete Laplace
-    distribution of the same scale, not of the scale rounded to an integer.
+    Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020), Algorithm
+    3. The candidates have the discrete Laplace distribution of scale ``scale``; the paper rounds
+    this scale to an integer.
     """
     scale = Fraction(scale)
     if scale.numerator >= 2 * _MAX_SCALE:
@@ -247,7 +248,7 @@ def _filled(
 ) -> NDArray[np.int64]:
     """Return an array filled with accepted draws; ``draw`` is called until the array is full.
 
-    ``draw`` tries a number of candidates, and returns those that it accepts.
+    ``draw`` draws a given number of candidates, and returns those that it accepts.
     """
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
@@ -305,8 +306,8 @@ def _accepted_as_gaussian(
 def gaussian_for_demonstration(count: int, std: float, entropy: Entropy) -> NDArray[np.float32]:
     """Return normal draws in floating point, for demonstrations whose results are not published.
 
-    The rounding of floating-point noise can reveal the values that the noise should hide (Mironov
-    2012).
+    The rounding of floating-point noise can reveal the values that the noise should hide (see the
+    notes of ``discrete_laplace``).
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ NO_BUDGET = "budget is missing; give the most epsilon that all releases may spen
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:
-    """Return a function that returns points as long as other code keeps them in memory.
+    """Return a function that returns the points, or None when no other code uses them any more.
 
     A ledger stores this function instead of the records, so that the records can be deleted while
     the ledger is kept.
@@ -42,8 +42,8 @@ def open_ledger(
     Parameters
     ----------
     ledger : str, path or Ledger, optional
-        A file, or the ledger of another dataset of the same records; by default a new ledger in
-        memory.
+        The path of a file, or the ledger of another dataset of the same records. By default, a new
+        ledger is kept in memory.
     records : callable
         A function that returns all records, including those beyond ``max_per_user``, or None if
         the records were deleted.
@@ -81,7 +81,7 @@ def _refuse_other(
     unit: PrivacyUnit,
     budget: Budget | Epsilon | None,
 ) -> None:
-    """Raise InputError if a ledger in memory is for another unit, budget or other records."""
+    """Raise InputError if a ledger in memory has another unit, another budget or other records."""
     if ledger.unit is None or not ledger.unit.has_neighbours_of(unit):
         if ledger.unit is None:
             raise InputError(
@@ -98,9 +98,9 @@ def _refuse_other(
         )
     if not ledger.records_are(_present(records)):
         raise InputError(
-            "ledger: it belongs to other records, to these records in another region, or to "
-            "records that are no longer in memory. Keep the records in a variable, or name a file "
-            "as the ledger. For people who are in both datasets, the epsilons of both add up."
+            "ledger: this ledger belongs to other records, to these records in another region, or "
+            "to records that are no longer in memory. Keep the records in a variable, or give the "
+            "path of a file as ledger. For people in two datasets, the epsilons of both add up."
         )
 
 

@@ -16,9 +16,10 @@ _DEVIATIONS = 5  # standard deviations above the mean; exceeded by chance in 1 o
 
 
 def shares_records(source: CountSource, public: Points) -> bool:
-    """Return whether public points share records with private ones, judged by their places.
+    """Return whether public points seem to contain copies of private records.
 
-    The result depends on private records, so only the owner of the records may see the result.
+    The test compares coordinates. The result depends on private records, so only the owner of the
+    records may see the result.
 
     Parameters
     ----------
@@ -41,11 +42,12 @@ def shares_records(source: CountSource, public: Points) -> bool:
     -----
     The test compares the smallest squares of a quadtree, which has 2^24 squares along a side for
     records in memory. Among the squares with exactly one public point, the test counts those that
-    also have exactly one private record. If the two datasets are independent, this happens in a
-    square with a probability of at most 1/e, since k e^-k is at most 1/e for every mean k. This
-    bound holds for places of any density and any rounding. The datasets are said to share records
-    if the test counts many more squares than the bound allows. The test may miss copied records in
-    a public dataset of fewer than 15 points, or if less than half of the dataset was copied.
+    also have exactly one private record. If the two datasets are independent and the number of
+    private records in a square has a Poisson distribution of mean k, a square has exactly one with
+    probability k e^-k, which is at most 1/e. This bound holds for coordinates of any density and
+    any rounding. The result is True if the test counts many more squares than the bound allows. The
+    test may miss copied records in a public dataset of fewer than 15 points, or if less than half
+    of the public points are copies.
     """
     depth = source.max_depth
     held, counts = source.squares(depth)

@@ -1,4 +1,4 @@
-"""Noisy weighted sums of a grid's counts, for methods that measure more than single cells."""
+"""Noisy weighted sums of the counts of a grid's cells."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ def noisy_products(
 ) -> tuple[NDArray[np.int64], Spend]:
     """Return the weighted sums A X A^T of a grid's counts X with noise, and their cost.
 
-    A record in cell (i, j) adds ``A[a, i] * A[b, j]`` to the sum (a, b). One record therefore
-    changes all sums in total by at most ``column_norm(A)**2``.
+    A record in cell (i, j) adds ``A[a, i] * A[b, j]`` to the sum in row a and column b. One record
+    therefore changes all sums in total by at most ``column_norm(A)**2``.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def noisy_products(
     epsilon : int, float, str, Decimal or Fraction
         The cost of all sums together.
     sensitivity : int
-        The largest change of all counts in total when one unit of privacy is added or removed.
+        The largest total change of the counts when one unit of privacy is added or removed.
     entropy : Entropy
         The source of randomness.
 
@@ -56,9 +56,9 @@ def noisy_products(
     Raises
     ------
     InputError
-        If ``histogram`` is not a grid's Histogram, if the weights are not integers, are larger than
-        2**15 or have another number of columns than the grid, or if the scale of the noise is above
-        2**50. Errors never depend on the counts.
+        If ``histogram`` is not a grid's Histogram, if the weights are not integers, are all 0, are
+        above 2**15 in absolute value or have another number of columns than the grid, or if the
+        scale of the noise is above 2**50. Errors never depend on the counts.
 
     Examples
     --------
@@ -106,12 +106,13 @@ def column_norm(weights: NDArray[np.int64] | sparray) -> int:
     Returns
     -------
     int
-        The L1 sensitivity of the weighted sums to one record.
+        The largest total change of the sums ``weights @ x`` when one element of an integer vector
+        x changes by 1.
 
     Raises
     ------
     InputError
-        If the weights are not integers, are all 0, or are larger than 2**15.
+        If the weights are not integers, are all 0, or are above 2**15 in absolute value.
 
     Examples
     --------

@@ -31,18 +31,18 @@ class NoisyQuantile:
     """A choice of ``max_per_user`` by a noisy quantile of the number of records per person.
 
     Give this object to ``PrivateDataset`` as ``max_per_user``. The dataset then charges ``epsilon``
-    to its ledger, and ``data.bought`` holds the noisy counts. If there are public points of the
-    same kind, ``contributions`` helps to choose a bound at no cost.
+    to its ledger, and the dataset's ``bought`` holds the ``NoisyContributions``. If there are
+    public points of the same kind, ``contributions`` helps to choose ``max_per_user`` at no cost.
 
     Parameters
     ----------
     quantile : float
-        The share of people whose records are all kept, above 0 and at most 1.
+        The wanted share of people whose records are all kept, above 0 and at most 1.
     epsilon : int, float, str, Decimal or Fraction
         The cost of the choice.
     most : int
-        The largest bound that can be chosen, a public number. The candidates are the powers of two
-        below ``most``, and ``most`` itself.
+        The largest ``max_per_user`` that can be chosen, a public number. The candidates are the
+        powers of two below ``most``, and ``most`` itself.
 
     Raises
     ------
@@ -65,9 +65,10 @@ class NoisyQuantile:
     The histogram of people by their number of records has one bin for each candidate, and one for
     people with more records. A person is in one bin, so adding or removing a person with any number
     of records changes one count by 1. Each count gets discrete Laplace noise of scale ``1 /
-    epsilon``. The bound is the smallest candidate that at most a share ``1 - quantile`` of all
-    people exceed, according to the noisy counts. The noise changes the number of these people by
-    about ``2 / epsilon`` for every doubling of ``most``, so there should be many more people.
+    epsilon``. The chosen value is the smallest candidate that at most a share ``1 - quantile`` of
+    all people exceed, according to the noisy counts; if there is none, it is ``most``. The noise
+    changes the number of these people by about ``2 / epsilon`` for every doubling of ``most``, so
+    there should be many more people.
     """
 
     quantile: float
@@ -82,11 +83,11 @@ class NoisyQuantile:
 
     @property
     def candidates(self) -> NDArray[np.int64]:
-        """The bounds that can be chosen, ascending, shape (k,)."""
+        """The values of ``max_per_user`` that can be chosen, ascending, shape (k,)."""
         return np.append(2 ** np.arange((self.most - 1).bit_length()), self.most)
 
     def ranges(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the true number of people in each range of numbers of records, shape (k + 1,).
+        """Return the true number of people in each range of records per person, shape (k + 1,).
 
         The first range is up to the first of the k candidates, and each further range reaches from
         above one candidate up to the next. The last range is above all candidates.
@@ -102,12 +103,12 @@ class NoisyQuantile:
     def measure(
         self, ranges: NDArray[np.int64], entropy: Entropy
     ) -> tuple["NoisyContributions", Spend]:
-        """Return noisy numbers of people by their number of records, and their cost.
+        """Return the noisy number of people in each range of records per person, and the cost.
 
         Parameters
         ----------
         ranges : ndarray of int, shape (k + 1,)
-            The true numbers of people, as from ``ranges``.
+            The true numbers of people, which the method ``ranges`` returns.
         entropy : Entropy
             The source of the noise.
         """
@@ -120,15 +121,15 @@ class NoisyQuantile:
 
 @dataclass(frozen=True, eq=False)
 class NoisyContributions:
-    """Noisy numbers of people by their number of records, which may be published.
+    """The noisy number of people in each range of records per person, which may be published.
 
     Parameters
     ----------
     candidates : ndarray of int, shape (k,)
-        Bounds on the number of records, ascending.
+        Candidates for ``max_per_user``, ascending.
     people : ndarray of int, shape (k + 1,)
-        The noisy number of people in each range of numbers of records. A range reaches from above
-        one candidate up to the next; the last range is above all candidates.
+        The noisy number of people in each range. A range reaches from above one candidate up to
+        the next; the last range is above all candidates.
     epsilon : Fraction
         The cost of these numbers.
 
@@ -149,7 +150,11 @@ class NoisyContributions:
     epsilon: Fraction
 
     def bound(self, quantile: float) -> int:
-        """Return the smallest candidate that at most a share ``1 - quantile`` of people exceed."""
+        """Return the smallest candidate that is enough for a share ``quantile`` of all people.
+
+        A candidate is enough for a person with at most as many records. If no candidate is enough
+        for so many people, the largest one is returned.
+        """
         enough = self._cut <= self.people.sum() * (1 - Fraction(str(float(quantile))))
         return int(self.candidates[np.argmax(enough) if enough.any() else -1])
 
@@ -165,14 +170,14 @@ class NoisyContributions:
         epsilon : int, float, str, Decimal or Fraction
             The epsilon of a release that spends all of it on one noisy count of each cell.
         count : float
-            The number of records in a typical box, from which ``error`` is computed.
+            The number of records in a typical box, for which the column ``error`` is computed.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each candidate. The columns are those of ``contributions``, and ``cut``, the
-            noisy number of people with more records, and ``dropped_std``, the standard deviation of
-            ``dropped`` due to noise.
+            One row for each candidate. The columns are those of ``contributions``; ``cut``, the
+            noisy number of people with more than ``max_per_user`` records; and ``dropped_std``, the
+            standard deviation of ``dropped`` due to noise.
 
         Raises
         ------
@@ -237,12 +242,12 @@ def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) 
 
 
 def buy(bound: NoisyQuantile, records: NDArray[np.int64], ledger: Ledger) -> NoisyContributions:
-    """Charge a ledger for noisy numbers of people by their number of records, and return them.
+    """Charge a ledger for a ``NoisyQuantile``, and return the noisy numbers of people.
 
     Parameters
     ----------
     bound : NoisyQuantile
-        The cost and the ranges.
+        The choice of ``max_per_user``, with its cost and candidates.
     records : ndarray of int, shape (p,)
         The number of records of each of p people.
     ledger : Ledger

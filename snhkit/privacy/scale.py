@@ -1,4 +1,4 @@
-"""The scales of noise, public numbers; this module draws no noise."""
+"""Noise scales, which are computed from public numbers only."""
 
 import math
 from fractions import Fraction
@@ -11,9 +11,9 @@ __all__ = ["gaussian_scale", "inverse_scale", "noise_scale"]
 
 
 def noise_scale(epsilon: Fraction, sensitivity: int) -> Fraction:
-    """Return sensitivity / epsilon as a fraction whose parts fit into 64-bit integers.
+    """Return sensitivity / epsilon, the scale of Laplace noise, as a fraction of 64-bit integers.
 
-    A quotient with too many digits is rounded up by about one part in 2**40, so the noise is never
+    A scale with too many digits is rounded up by about one part in 2**40, so the noise is never
     smaller than epsilon requires.
     """
     scale = whole("sensitivity", sensitivity, least=1) / epsilon
@@ -35,10 +35,9 @@ def gaussian_scale(price: Rho, sensitivity: int) -> Fraction:
 
 
 def inverse_scale(price: Fraction | Rho, sensitivity: int) -> float:
-    """Return the inverse noise scale of a count with a given price.
+    """Return 1 divided by the scale of the noise of a count that costs ``price``.
 
-    For a Rho, the result is the inverse scale of Laplace noise with the variance of the Gaussian
-    noise.
+    For a Rho, the scale is that of Laplace noise with the same variance as the Gaussian noise.
     """
     if isinstance(price, Rho):
         return 2 * math.sqrt(price.value) / sensitivity

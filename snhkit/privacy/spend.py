@@ -1,4 +1,4 @@
-"""The cost of noisy results."""
+"""The privacy cost of noisy results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ __all__ = ["Spend", "total", "total_delta", "total_rho"]
 
 @dataclass(frozen=True)
 class Spend:
-    """The privacy loss of one call of a noise function.
+    """The privacy cost of one noisy measurement, such as the noisy counts of a grid's cells.
 
     Parameters
     ----------
     epsilon : Fraction
-        The cost of the whole call; 0 if ``rho`` is the cost.
+        The cost of the whole measurement; 0 if ``rho`` is the cost.
     what : str
         A description of the noisy results, which must not depend on private records.
     composition : "sequential" or "parallel"
         "parallel" if each record is counted in one of the noisy numbers only, so that all of them
         together cost epsilon once. Only ``noisy_histogram`` sets "parallel".
     delta : Fraction
-        The delta of the call: above 0 for the Gaussian noise of demonstrations.
+        The delta of the measurement, above 0 only for the Gaussian noise of demonstrations.
     rho : Fraction
         The cost of discrete Gaussian noise in zCDP (``snhkit.privacy.zcdp``), instead of epsilon.
 
@@ -34,7 +34,7 @@ class Spend:
     ------
     InputError
         If epsilon or rho is not a Fraction, if both or neither of them are positive, if delta is
-        not a Fraction in [0, 1), or if composition is another word.
+        not a Fraction in [0, 1), or if composition is neither of the two words.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Spend:
         what: str,
         composition: Literal["sequential", "parallel"] = "sequential",
     ) -> "Spend":
-        """Return a Spend of a price: an epsilon for Laplace noise, or a Rho for Gaussian noise."""
+        """Return the Spend for a price: an epsilon for Laplace noise, a Rho for Gaussian noise."""
         if isinstance(price, Rho):
             return cls(Fraction(0), what, composition, rho=price.value)
         return cls(epsilon_share(price), what, composition)
@@ -84,17 +84,17 @@ class Spend:
 
 
 def total(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the epsilons of several calls on the same records.
+    """Return the sum of the epsilons of several measurements of the same records.
 
     Parameters
     ----------
     spends : iterable of Spend
-        The costs of the calls.
+        The costs of the measurements.
 
     Returns
     -------
     Fraction
-        The sum, by sequential composition; 0 for no calls.
+        The sum, by sequential composition; 0 without measurements.
 
     Examples
     --------
@@ -105,17 +105,17 @@ def total(spends: Iterable[Spend]) -> Fraction:
 
 
 def total_delta(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the deltas of several calls on the same records.
+    """Return the sum of the deltas of several measurements of the same records.
 
     Parameters
     ----------
     spends : iterable of Spend
-        The costs of the calls.
+        The costs of the measurements.
 
     Returns
     -------
     Fraction
-        The sum, by sequential composition; 0 for no calls.
+        The sum, by sequential composition; 0 without measurements.
 
     Examples
     --------
@@ -126,17 +126,17 @@ def total_delta(spends: Iterable[Spend]) -> Fraction:
 
 
 def total_rho(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the rhos of several calls with Gaussian noise on the same records.
+    """Return the sum of the rhos of several measurements of the same records.
 
     Parameters
     ----------
     spends : iterable of Spend
-        The costs of the calls.
+        The costs of the measurements.
 
     Returns
     -------
     Fraction
-        The sum, by composition of zCDP; 0 for no calls.
+        The sum, by composition of zCDP; 0 without measurements.
 
     Examples
     --------

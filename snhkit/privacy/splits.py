@@ -24,16 +24,16 @@ _LN_4 = Fraction(13863, 10000)  # rounded up
 
 @dataclass(frozen=True)
 class Lattice:
-    """The constants of PrivTree as integer multiples of a unit, which is a fraction of a record.
+    """The constants of PrivTree as integers, in a unit that is a small fraction of one record.
 
     Parameters
     ----------
     step : int
-        One record, in units.
+        The number of units in one record.
     scale : int
-        The scale of the noise, in units (the paper's lambda).
+        The scale of the noise, in units (lambda in the PrivTree paper).
     decay : int
-        The amount by which counts are lowered at each depth, in units (the paper's delta).
+        The amount by which counts are lowered at each depth, in units (delta in the paper).
     """
 
     step: int
@@ -42,7 +42,7 @@ class Lattice:
 
     @classmethod
     def of(cls, epsilon: Fraction, sensitivity: int) -> "Lattice":
-        """Return the constants in the smallest unit whose noise can be drawn.
+        """Return the constants in the smallest unit for which the noise can be drawn.
 
         The unit is at least 2^-20 records.
 
@@ -51,7 +51,7 @@ class Lattice:
         epsilon : Fraction
             The cost of the whole tree.
         sensitivity : int
-            The number of records of one unit of privacy.
+            The largest number of records of one unit of privacy.
 
         Raises
         ------
@@ -76,9 +76,9 @@ class Lattice:
         )
 
     def biased(self, counts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-        """Return the biased counts of squares at one depth, in units (the paper's b(v)).
+        """Return the biased counts of squares at one depth of the tree (the paper's b(v)).
 
-        A count is lowered by ``decay`` for each depth, but not below -``decay``.
+        A count is lowered by ``decay`` times the depth, but not below -``decay``.
         """
         return np.maximum(counts * self.step - depth * self.decay, -self.decay)
 
@@ -95,7 +95,7 @@ def noisy_splits(
 
     The count of each square is lowered by a bias, noise is added, and the square is split if the
     result is above 0. The bias grows with depth, so the privacy loss of a record along its path
-    from the root stays bounded. The root is always split, which depends on no record, so the bias
+    from the root stays bounded. The root, which is the whole region, is always split, so the bias
     starts at the root's quarters.
 
     Parameters
@@ -110,14 +110,14 @@ def noisy_splits(
     epsilon : int, float, str, Decimal or Fraction
         The cost of the whole tree.
     sensitivity : int
-        The number of records of one unit of privacy.
+        The largest number of records of one unit of privacy.
     entropy : Entropy
         The source of randomness.
 
     Returns
     -------
     depth, number : ndarray of int, shape (c,)
-        The depth of each leaf square, and its number as in ``square_of``.
+        The depth of each leaf square, and its number as in ``geometry.dyadic.square_of``.
     spend : Spend
         The cost.
 

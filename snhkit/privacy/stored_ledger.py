@@ -131,8 +131,8 @@ class StoredLedger(Ledger):
         if found.get("records") != opening["records"]:
             raise InputError(
                 f"{path}: the ledger belongs to other records, or to these records in another "
-                "region. Use another file for these records. For people who are in both datasets, "
-                "the epsilons of both add up."
+                "region. Use another file for these records. For people in two datasets, the "
+                "epsilons of both add up."
             )
         known = PrivacyUnit.restore(found["unit"])
         if not known.has_neighbours_of(unit):

@@ -1,4 +1,4 @@
-"""The total of a ledger's entries, as an epsilon at the budget's delta."""
+"""The epsilon that a ledger's entries have spent, and the epsilon that is left."""
 
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR
@@ -14,19 +14,19 @@ _BELOW = 1 - 1e-8  # rounds down, so that a charge of the whole remaining epsilo
 
 
 def spent(budget: Budget, entries: Iterable[Entry]) -> Fraction:
-    """Return the epsilon of all entries together, at the budget's delta."""
+    """Return the epsilon that all entries together have spent, at the budget's delta."""
     if not budget.delta:
         return sum((entry.epsilon for entry in entries), Fraction(0))
     return epsilon_of(sum((entry.rho for entry in entries), Fraction(0)), budget.delta)
 
 
 def remaining(budget: Budget, rho: Fraction, entries: Iterable[Entry]) -> Fraction:
-    """Return the epsilon that can still be charged, at the budget's delta.
+    """Return the epsilon that one more entry can be charged, at the budget's delta.
 
     Parameters
     ----------
     budget : Budget
-        The budget.
+        The budget of the ledger.
     rho : Fraction
         The rho of the budget. Callers keep this number, since ``budget.rho`` computes it slowly.
     entries : iterable of Entry

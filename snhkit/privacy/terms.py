@@ -1,4 +1,4 @@
-"""The public terms under which a method may measure private records."""
+"""The public facts and limits for the measurements that a builder makes for one release."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,15 +13,15 @@ __all__ = ["Terms"]
 
 @dataclass(frozen=True)
 class Terms:
-    """The public terms under which a method may measure private records.
+    """The public facts and limits for the measurements that a builder makes for one release.
 
-    ``PrivateDataset.release`` makes this object for each build. No value in it depends on private
+    ``PrivateDataset.release`` makes this object for each release. No value in it depends on private
     records, except a number of records that was declared public.
 
     Parameters
     ----------
     epsilon : Fraction
-        The largest epsilon that the method may spend.
+        The largest epsilon that the builder may spend.
     unit : PrivacyUnit
         The unit of privacy.
     n : int, optional
@@ -29,9 +29,9 @@ class Terms:
     public : Points, optional
         Public points near which queries are expected.
     delta : Fraction
-        The largest delta that the method may spend; 0 for pure differential privacy.
+        The largest delta that the builder may spend; 0 for pure differential privacy.
     rho : Fraction
-        With Gaussian noise, the largest rho that the method may spend, which implies epsilon and
+        With Gaussian noise, the largest rho that the builder may spend, which implies epsilon and
         delta (``snhkit.privacy.zcdp``); 0 with Laplace noise.
 
     Examples
@@ -49,21 +49,22 @@ class Terms:
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity, the inverse of the noise scale of a count.
+        """Epsilon divided by the sensitivity, which is 1 divided by the noise scale of a count.
 
-        With Gaussian noise, this is the value at which Laplace noise has the same variance.
+        The count costs the whole epsilon. With Gaussian noise, the scale is that of Laplace noise
+        with the same variance.
         """
         return inverse_scale(self.price(self.rho or self.epsilon), self.unit.sensitivity)
 
     @property
     def exponent(self) -> int:
-        """The exponent e by which the variance of a count depends on its share of the price.
+        """The exponent e by which the noise variance of a count depends on the count's cost.
 
-        A count that costs a share s of the price has s^-e times the variance of a count that costs
-        the whole price. The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
+        A count that costs a share s of an amount has s^-e times the variance of a count that costs
+        the whole amount. The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
         """
         return 1 if self.rho else 2
 
     def price(self, amount: Fraction) -> Fraction | Rho:
-        """Return an amount of epsilon or rho as a price: a Rho if the noise is Gaussian."""
+        """Return an amount as the price of a measurement: a Rho if the noise is Gaussian."""
         return Rho(amount) if self.rho else amount

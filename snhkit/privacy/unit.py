@@ -80,7 +80,8 @@ class PrivacyUnit:
         if self.kind != "record":
             if most is None:
                 raise InputError(
-                    f"unit={self.kind!r} needs max_per_user: how many records of a person count?"
+                    f"unit={self.kind!r} needs max_per_user, the number of records to keep "
+                    "of each person."
                 )
             object.__setattr__(self, "max_per_user", whole("max_per_user", most, least=1))
         whose = self.whose
@@ -119,7 +120,7 @@ class PrivacyUnit:
 
     @classmethod
     def restore(cls, values: Mapping[str, Any]) -> "PrivacyUnit":
-        """Return the unit that ``to_dict`` wrote to a file; untrusted values are checked."""
+        """Return the unit from values of ``to_dict`` in a file, after a check of the values."""
         unknown = sorted(set(values) - {"kind", "max_per_user", "whose", "n_public"})
         if unknown or "kind" not in values:
             wrong = f"has an unknown key {unknown[0]!r}" if unknown else "has no 'kind'"
@@ -127,7 +128,7 @@ class PrivacyUnit:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the unit as JSON values."""
+        """Return the arguments of the unit as JSON values by name."""
         return {
             "kind": self.kind,
             "max_per_user": self.max_per_user,
@@ -137,22 +138,25 @@ class PrivacyUnit:
 
     @property
     def window_days(self) -> int | None:
-        """The number of days of a window; None for the units "record" and "user"."""
+        """The number of days in a window of the unit; None for "record" and "user"."""
         return None if self.kind == "record" else _days(self.kind)
 
     @property
     def sensitivity(self) -> int:
-        """The largest total change of a partition's counts when one unit is added or removed."""
+        """The largest total change of disjoint cells' counts if one unit is added or removed."""
         return 1 if self.max_per_user is None else self.max_per_user
 
     @property
     def factor(self) -> int:
-        """The factor of epsilon for neighbouring datasets: 2 if n is public, otherwise 1."""
+        """The factor by which the charged epsilon is multiplied for neighbouring datasets.
+
+        The factor is 2 if the number of records is public, and 1 otherwise.
+        """
         return 2 if self.n_public else 1
 
     @property
     def sentence(self) -> str:
-        """A readable description of the unit that may be added, removed or replaced."""
+        """A description, in words, of the records by which neighbouring datasets differ."""
         if self.max_per_user is None:
             return f"one record {'replaced by another' if self.n_public else 'added or removed'}"
         text = f"all (at most {self.max_per_user:,}) records of {self._one}"
@@ -160,7 +164,7 @@ class PrivacyUnit:
 
     @property
     def sentence_for_any_bound(self) -> str:
-        """A description of the unit for a ledger, whose datasets may differ in ``max_per_user``."""
+        """``sentence``, without ``max_per_user`` if the datasets of a ledger may differ in it."""
         if self.max_per_user is None or self.n_public:
             return self.sentence
         return f"all records of {self._one}"
@@ -168,8 +172,8 @@ class PrivacyUnit:
     def has_neighbours_of(self, other: "PrivacyUnit") -> bool:
         """Return whether two units define the same neighbouring datasets, so that costs add up.
 
-        Adding or removing a person adds or removes all of their records, however many are kept. The
-        numbers to keep must be equal only if n, the number of kept records, is public.
+        Adding or removing a person adds or removes all of their records, however many are kept. So
+        ``max_per_user`` must be the same only if n, the number of kept records, is public.
         """
         if self.n_public:
             return self == other
@@ -185,12 +189,13 @@ class PrivacyUnit:
     def neighbours_epsilon(
         self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE
     ) -> Fraction:
-        """Return the epsilon for neighbouring datasets; with Gaussian noise, at the same delta.
+        """Return the epsilon for neighbouring datasets; if ``rho`` is positive, at ``delta``.
 
         Parameters
         ----------
         epsilon, delta, rho : Fraction
-            The cost for adding or removing one unit, as charged to the ledger.
+            The cost for adding or removing one unit, as charged to the ledger. A positive ``rho``
+            is the cost of Gaussian noise.
 
         Notes
         -----
@@ -224,7 +229,7 @@ class PrivacyUnit:
         return f"{told}, hides {self.sentence}{'; n is public' if self.n_public else ''}"
 
     def bound(self, points: Points, entropy: Entropy) -> Points:
-        """Return the points, with at most ``max_per_user`` records of each person and window.
+        """Return the points, with at most ``max_per_user`` records of each unit of privacy.
 
         The choice of records is uniformly random (see ``kept_records``), and their order stays the
         same.
@@ -232,7 +237,8 @@ class PrivacyUnit:
         Parameters
         ----------
         points : Points
-            The records. Units of people need user identifiers, units of windows also days.
+            The records, with user identifiers unless the unit is "record", and with days if the
+            unit has windows of days.
         entropy : Entropy
             The source of the random choice.
 
@@ -262,7 +268,7 @@ class PrivacyUnit:
         return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
-        """Return the number, from 0, of the unit that each record belongs to, shape (n,).
+        """Return the index, from 0, of the unit of privacy of each record, shape (n,).
 
         Raises
         ------
@@ -272,7 +278,7 @@ class PrivacyUnit:
         if points.user is None:
             raise InputError(
                 f"unit={self.kind!r} needs the user of each record, and these points have none: "
-                "read them with their user column, or use the weaker unit='record'."
+                "read them with their user column (user='COLUMN'), or use the weaker unit='record'."
             )
         days = self.window_days
         if days is None:
@@ -280,15 +286,15 @@ class PrivacyUnit:
         if points.day is None:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
-                "read them with their column of times (time='COLUMN'), give Points their day, or "
-                "use the stronger unit='user'."
+                "read them with their time column (time='COLUMN'), make them with "
+                "Points(..., day=...), or use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _days(kind: object) -> int | None:
-    """Return the number of days in a window for a kind of unit; None for "user"."""
+    """Return the number of days in a window of a kind of unit; None for "user"."""
     if kind == "user":
         return None
     if isinstance(kind, str) and kind in _NAMED:

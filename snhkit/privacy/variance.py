@@ -1,4 +1,4 @@
-"""The variance of noise, a public number; this module draws no noise."""
+"""The variance of noise, which is computed from public numbers only."""
 
 import math
 from fractions import Fraction
@@ -14,14 +14,14 @@ __all__ = ["Noisy", "noise_variance"]
 
 
 class Noisy(NamedTuple):
-    """Noisy counts, and the public variance of their noise.
+    """Noisy counts or weighted sums of counts, and the variance of their noise.
 
     Parameters
     ----------
     values : ndarray of int64
-        The noisy counts, each with independent noise.
+        The noisy numbers, each with independent noise.
     variance : float
-        The variance of each count's noise, in squared counts.
+        The variance of the noise in each number, which is public, in squared records.
     """
 
     values: NDArray[np.int64]
@@ -36,12 +36,12 @@ def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
     price : Fraction or Rho
         The cost of the histogram or count: an epsilon for Laplace noise, a Rho for Gaussian noise.
     sensitivity : int
-        The largest change of all counts in total when one unit of privacy is added or removed.
+        The largest total change of the counts when one unit of privacy is added or removed.
 
     Returns
     -------
     float
-        The variance, in squared counts.
+        The variance, in squared records.
 
     Examples
     --------

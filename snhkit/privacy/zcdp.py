@@ -22,7 +22,7 @@ class Rho:
     Parameters
     ----------
     value : Fraction
-        The amount rho, greater than 0. Amounts of several measurements add up.
+        The value of rho, greater than 0. The values of several measurements add up.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     Parameters
     ----------
     rho : Fraction
-        The amount, 0 or more.
+        The rho, 0 or more.
     delta : Fraction
         The wanted delta, between 0 and 1.
 
@@ -126,12 +126,12 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """Return the rho that a pure epsilon-differentially private result costs.
+    """Return the rho of zCDP that an epsilon-differentially private result costs.
 
     Parameters
     ----------
     epsilon : Fraction
-        The cost of the result.
+        The epsilon of the result.
 
     Returns
     -------

@@ -7,9 +7,9 @@ __all__ = ["disagreement"]
 
 
 def disagreement(release: Release, private: Measurements) -> str:
-    """Return how a release differs from the measurements, or an empty text if it does not.
+    """Return how a release differs from its measurements, or an empty text if it does not.
 
-    The text completes a sentence that begins with "build returned".
+    The text completes an error message that begins with "build returned".
     """
     if not isinstance(release, Release):
         return f"a {type(release).__name__}, not a Release."

@@ -1,4 +1,4 @@
-"""The card of a release, for people (Markdown) and for programs (JSON)."""
+"""The card, a description of a release, in Markdown for people and in JSON for programs."""
 
 import json
 import re
@@ -10,7 +10,7 @@ __all__ = ["card_json", "card_markdown"]
 
 
 def card_json(release: Release) -> str:
-    """Return the card of a release as the text of a JSON object.
+    """Return the card, a description of a release, as the text of a JSON object.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def card_json(release: Release) -> str:
         The description in the release's file (docs/file_format.md) without the settings of the
         model, and these further fields: ``delta``; ``rho``, 0 without Gaussian noise;
         ``neighbours``, the change of the records that the release hides; ``epsilon_of_neighbours``,
-        the epsilon for this change; ``public``, what the release does not hide; ``warning``; and
-        ``checksum``, the SHA-256 of the file.
+        the epsilon for this change; ``public``, the facts that the release does not hide;
+        ``warning``, null if there is none; and ``checksum``, the SHA-256 of the file.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def card_json(release: Release) -> str:
 
 
 def card_markdown(release: Release) -> str:
-    """Return the card of a release as a table in Markdown.
+    """Return the card, a description of a release, as a table in Markdown.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def card_markdown(release: Release) -> str:
 
 
 def _public(release: Release) -> list[str]:
-    """Return what the owner has declared public, so that the release does not hide it."""
+    """Return the public facts, which the release does not hide."""
     n = [f"n, the number of records: {release.n:,}"] if release.unit.n_public else []
     return ["the region", "the method and its settings", "epsilon", *n]
 

@@ -1,4 +1,4 @@
-"""The lines of the card of a release."""
+"""The lines of the card that describes a release."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ _LARGE_EPSILON = 10
 
 
 def card_lines(release: "Release") -> dict[str, str]:
-    """Return the lines of the card of a release, as text by heading (see ``Release.card``)."""
+    """Return the lines of a release's card: one text for each heading (see ``Release.card``)."""
     region = release.region
     denoised = release.method == "SNH" and release.hyperparameters.get("prior")
     lines = {

@@ -1,7 +1,7 @@
 """The container of a release file: safetensors arrays, and a description in JSON.
 
 A release file is one safetensors file. Its metadata has the key ``snhkit``, whose value is a JSON
-object: ``format``, ``kind`` (which model), ``settings`` and the names and values that
+object: ``format``, ``kind`` (of model), ``settings`` and the names and values that
 ``Release.description`` lists. Its arrays are those of the model. The file contains no executable
 code.
 """
@@ -49,7 +49,7 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
     Parameters
     ----------
     description : mapping
-        JSON values by name.
+        The description of the release, as JSON values by name.
     arrays : mapping of str to ndarray
         The arrays of the model, by name.
     """
@@ -59,7 +59,7 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
-    """Return the description and the arrays of a release file, both unchecked.
+    """Return the description and the arrays of a release file, without a check of their values.
 
     The arrays cannot be larger than the file, and the number of values in the description is
     limited.
@@ -110,7 +110,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
 
 
 def check_format(description: Any) -> None:
-    """Raise InputError if a description names a format that this version does not read."""
+    """Raise InputError if a release file has a format that this version of snhkit cannot read."""
     if isinstance(description, dict) and description.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"format {str(description['format'])[:20]} is not supported; this version reads "
@@ -119,14 +119,14 @@ def check_format(description: Any) -> None:
 
 
 def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
-    """Raise InputError if an array has a type or a number that no release file may hold.
+    """Raise InputError if the type of an array, or a number in it, is not allowed in a release.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
         The arrays of the file.
     also_dtype : str or None
-        A further array type that this kind of model may have.
+        One more data type that is allowed for this kind of model.
     """
     for name, array in arrays.items():
         if array.dtype.name not in {*_DTYPES, also_dtype}:
@@ -140,7 +140,7 @@ def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
 
 
 def check_numbers(value: Any) -> None:
-    """Raise InputError if a number in a model's settings is not finite, or above 2**128."""
+    """Raise InputError if a number in a model's settings is not finite, or is above 2**128."""
     if isinstance(value, (dict, list)):
         for part in value.values() if isinstance(value, dict) else value:
             check_numbers(part)
@@ -152,10 +152,10 @@ def check_numbers(value: Any) -> None:
 
 
 def encoded_spend(spend: Spend) -> list[str]:
-    """Return a spend as a list of texts: epsilon, description, composition, delta and rho.
+    """Return a Spend as a list of texts: epsilon, description, composition, delta and rho.
 
     Delta is left out if delta and rho are 0, and rho is left out if it is 0. Earlier versions of
-    snhkit cannot read delta or rho, and refuse a spend that has these texts.
+    snhkit cannot read delta or rho, and refuse a list that has these texts.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
     if spend.rho:
@@ -166,7 +166,7 @@ def encoded_spend(spend: Spend) -> list[str]:
 def decoded_spend(
     epsilon: str, what: str, composition: Any, delta: str = "0", rho: str = "0"
 ) -> Spend:
-    """Return the spend whose texts a file holds; raise InputError if one is invalid."""
+    """Return the Spend of the texts in a release file; raise InputError if a text is invalid."""
     return Spend(
         fraction("an epsilon", epsilon),
         str(what),
@@ -177,7 +177,7 @@ def decoded_spend(
 
 
 def fraction(name: str, text: str) -> Fraction:
-    """Return the fraction that a text p or p/q stands for; raise InputError for other texts."""
+    """Return the fraction of a text such as "2" or "1/3"; raise InputError for other texts."""
     # Fraction("1e999999999") would take unbounded time and memory.
     if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The header of a release file: its fields, their types, and how they must agree."""
+"""A check of the header of a release file: its fields, their types, and whether they agree."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -19,23 +19,24 @@ _LARGEST_RHO = 2**100
 
 
 def check_header(header: Any) -> dict[str, Any]:
-    """Return the header of a release file after a check of every field.
+    """Check every field of a release file's header, and return the header.
 
     Parameters
     ----------
     header : object
-        Untrusted JSON values.
+        The header, decoded from JSON. The header may be from an untrusted file.
 
     Returns
     -------
     dict
-        The header. The settings of the model are checked by the model's own ``restore``.
+        The same header. The content of ``settings``, which depends on the kind of model, is checked
+        by the model's ``restore``, not here.
 
     Raises
     ------
     InputError
-        If a field is missing or has a wrong type, or the spends do not add up to epsilon; the
-        message names the first such field.
+        If a field is missing or has a wrong type, or the costs in ``spends`` do not add up to
+        ``epsilon``; the message names the first such field.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def check_header(header: Any) -> dict[str, Any]:
 def _check_gaussian(
     header: dict[str, Any], epsilon: Fraction, rho: Fraction, spends: list[Spend]
 ) -> None:
-    """Raise InputError unless the spends of Gaussian noise imply the header's epsilon and delta."""
+    """Raise InputError if the spends of Gaussian noise cost more than the header states."""
     told = header.get("delta")
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")
@@ -81,15 +82,15 @@ def _check_gaussian(
         raise InputError("damaged: its delta, rho or epsilon is out of range.")
     if rho > rho_of(epsilon, delta):
         raise InputError(
-            f"damaged: its spends, rho = {rho}, do not imply epsilon = {header['epsilon']} at "
-            f"delta = {told}."
+            f"damaged: its spends add up to rho = {rho}, more than epsilon = {header['epsilon']} "
+            f"at delta = {told} allows."
         )
 
 
 def _refuse_deep(value: Any, depth: int) -> None:
     """Raise InputError if JSON values are nested too deeply or hold a very long text."""
     if isinstance(value, str) and len(value) > _MAX_TEXT:
-        raise InputError(f"damaged: a text of its header is longer than {_MAX_TEXT:,} characters.")
+        raise InputError(f"damaged: a text in its header is longer than {_MAX_TEXT:,} characters.")
     if isinstance(value, (dict, list)):
         if not depth:
             raise InputError("damaged: its header is nested too deeply.")
@@ -135,15 +136,15 @@ _FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "kind": (_is_text, "text"),
     "method": (_is_text, "the name of a method"),
     "hyperparameters": (_is_object, "a JSON object"),
-    "region": (_is_region, "an object of the numbers lat, lon and side_m"),
+    "region": (_is_region, "an object with the numbers lat, lon and side_m"),
     "epsilon": (_is_text, "a fraction written as text"),
     "unit": (_is_object, "a JSON object"),
     "n": (lambda n: n is None or _is_count(n), f"null or a whole number from 0 to {_LARGEST_N}"),
     "replayable": (lambda told: isinstance(told, bool), "true or false"),
-    "spends": (_is_spends, "a list of lists of three to five texts"),
+    "spends": (_is_spends, "a list of lists, each of three to five texts"),
     "settings": (_is_object, "a JSON object"),
     "versions": (
         lambda told: _is_object(told) and all(isinstance(v, str) for v in told.values()),
-        "an object of texts",
+        "an object whose values are texts",
     ),
 }

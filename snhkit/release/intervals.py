@@ -1,4 +1,4 @@
-"""Intervals for true counts, from the known noise and from errors measured on public cities."""
+"""Intervals that are likely to contain true counts, from noise and errors on public cities."""
 
 import json
 from collections.abc import Mapping
@@ -33,34 +33,34 @@ LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 
 """The probabilities of the quantiles of errors in ``interval_table.json``."""
 
 CELLS = (0.1, 0.5, 2.0, 8.0, 40.0)
-"""Boundaries of the table's bins for the number of cells in a query."""
+"""Boundaries of the bins of ``interval_table.json`` for the number of cells in a query."""
 
 ANSWERS = (-2.0, 0.5, 2.0, 6.0, 20.0, 60.0, 200.0, 1000.0)
-"""Boundaries of the table's bins for the answer times epsilon."""
+"""Boundaries of the bins of ``interval_table.json`` for the answer times epsilon."""
 
 SIDES_M = (100.0, 300.0, 1_000.0)
-"""Boundaries of the table's bins for the side, in metres, of a square with the query's area."""
+"""Boundaries of the bins of ``interval_table.json`` for the root of a query's area, in metres."""
 
 SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
 _ANY = "any"  # for methods that the table does not name
 
 
 class Asked:
-    """Public properties of q queries, from which the widths of their intervals follow.
+    """Public properties of q queries, from which intervals for their true counts are computed.
 
     Parameters
     ----------
     answers : ndarray, shape (q,)
-        Released counts.
+        Released count of each query.
     variance : ndarray, shape (q,)
-        Variance of the noise, in squared records; nan where unknown.
+        Variance of the noise in each count, in squared records; nan where unknown.
     area : ndarray, shape (q,)
-        Area inside the region, in square metres.
+        Area of each query inside the region, in square metres.
     cells : ndarray, shape (q,)
-        Number of the release's cells that the query covers; a partly covered cell counts as the
+        Number of the release's cells that each query covers; a partly covered cell counts as the
         covered fraction.
     epsilon : float
-        The ``record_epsilon`` of the release.
+        ``Release.record_epsilon`` of the release that answers the queries.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class Asked:
 
 
 def asked(release: "Release", queries: Any) -> Asked:
-    """Return the public properties of queries from which their intervals are computed.
+    """Return the properties of queries from which intervals for their true counts are computed.
 
     Parameters
     ----------
     release : Release
-        The release.
+        The release that answers the queries.
     queries : RangeQueries, GeoDataFrame or GeoSeries
         Boxes, or polygons in any CRS.
     """
@@ -91,7 +91,7 @@ def asked(release: "Release", queries: Any) -> Asked:
 
 
 def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
-    """Return the area of polygons inside the region, and their number of cells."""
+    """Return the area of each polygon inside the region, and the number of cells it covers."""
     from snhkit.release.polygon_model import PolygonModel
     from snhkit.release.polygons import cover
     from snhkit.release.shapes import polygons_in
@@ -108,7 +108,7 @@ def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
 
 
 def scales(asked: Asked) -> NDArray[np.float64]:
-    """Return for each query the unit, in records, in which the table states errors, shape (q,).
+    """Return the unit of each query's errors in ``interval_table.json``, in records, shape (q,).
 
     The unit is the square root of a sum of three terms: the variance of the noise, where it is
     known; the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the
@@ -120,7 +120,7 @@ def scales(asked: Asked) -> NDArray[np.float64]:
 
 
 def bins_of(asked: Asked) -> NDArray[np.int64]:
-    """Return the number of the bin in the table that each query falls in, shape (q,)."""
+    """Return the index of the bin of ``interval_table.json`` for each query, shape (q,)."""
     side = np.digitize(np.sqrt(asked.area), SIDES_M)
     cells = np.digitize(asked.cells, CELLS)
     answer = np.digitize(asked.answers * asked.epsilon, ANSWERS)
@@ -128,27 +128,27 @@ def bins_of(asked: Asked) -> NDArray[np.int64]:
 
 
 def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
-    """Return lower and upper bounds of true counts, shape (q, 2), none below 0.
+    """Return a lower and an upper bound of each query's true count, at least 0, shape (q, 2).
 
     Parameters
     ----------
     method : str
         Name of the builder, as in ``Release.method``.
     asked : Asked
-        The queries.
+        The properties of the queries.
     level : float
-        Wanted coverage, from 0.5 to 0.99.
+        The wanted share of true counts within the bounds, from 0.5 to 0.99.
 
     Returns
     -------
     ndarray
-        The bounds in records; nan where the noise is unknown and the errors of the method were not
-        measured.
+        The bounds in records; nan where the variance of the noise is unknown and the errors of the
+        method were not measured.
 
     Raises
     ------
     InputError
-        If the level is outside this range.
+        If ``level`` is not from 0.5 to 0.99.
     """
     if not 0.5 <= level <= 0.99:
         raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
@@ -169,7 +169,7 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
 
 
 def unmeasured(release: "Release") -> str:
-    """Return a sentence on why a release's intervals are not known; empty if they are known.
+    """Return why a release's intervals are unknown, as a sentence; an empty text if they are known.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def unmeasured(release: "Release") -> str:
 
 
 def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return the number of a model's cells in each box, shape (q,); partly covered cells count too.
+    """Return the number of a model's cells that each box covers, shape (q,).
 
     A partly covered cell counts as the covered fraction of its area.
     """
@@ -198,7 +198,7 @@ def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def interval_table() -> Mapping[str, Any]:
-    """Return the table of quantiles that comes with snhkit, with its provenance."""
+    """Return ``interval_table.json``: quantiles of each method's errors, and their provenance."""
     return _table()
 
 
@@ -210,7 +210,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def _quantiles(method: str) -> NDArray[np.float64]:
-    """Return the quantiles of errors in units of ``scales``, shape (bins, levels)."""
+    """Return quantiles of a method's errors, in the units of ``scales``, shape (bins, levels)."""
     methods = _table()["quantiles"]
     sparse: Mapping[str, list[float]] = methods.get(method, methods[_ANY])
     found = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)

@@ -1,4 +1,4 @@
-"""Answers from noisy counts of declared districts, spread evenly inside each district."""
+"""A model of noisy counts of districts, with records taken as evenly spread inside each."""
 
 import math
 from collections.abc import Mapping
@@ -21,12 +21,15 @@ _MAX_DRAWN = 256  # cells per side, for maps
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolygonModel:
-    """Noisy counts of districts, and of all records outside the districts.
+    """A model of noisy counts: one for each district, and one for all places outside the districts.
+
+    Districts are disjoint polygons. Answers assume that records are spread evenly inside each
+    district, and outside all of them.
 
     Parameters
     ----------
     partition : PolygonPartition
-        c districts.
+        The c districts.
     values : ndarray of int, shape (c + 1,)
         Noisy count of each district; the last is the count outside all districts.
     variance : float
@@ -52,23 +55,23 @@ class PolygonModel:
         return self.partition.region
 
     def cells(self) -> Grid:
-        """Return the cells of a grid in which maps show the model.
+        """Return the grid on which maps show the counts; its cells are not the districts.
 
-        The cells are about a quarter as wide as the smallest district. The districts themselves are
+        A cell is about a quarter as wide as the smallest district. The districts themselves are
         ``partition.shapes``.
         """
         width = math.sqrt(self.partition.areas[:-1].min()) / 4
         return Grid.of_width(self.region, max(width, self.region.side_m / _MAX_DRAWN))
 
     def additive(self) -> "PolygonModel":
-        """Return this model: the answers to disjoint shapes add up."""
+        """Return this model, because its answers to disjoint shapes add up."""
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return estimated counts of boxes, shape (q,).
+        """Return the estimated count of each box, in records, shape (q,).
 
-        A district that a box covers in part contributes its share of area. The same holds for the
-        land outside all districts.
+        A district that a box covers in part contributes its count, times the covered share of its
+        area. The same holds for the part of the region outside all districts.
         """
         return self._over_boxes(queries, self.answer_shapes)
 
@@ -77,17 +80,17 @@ class PolygonModel:
         return self._over_boxes(queries, self.shapes_variance)
 
     def answer_shapes(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return estimated counts of shapes in the region's metres, shape (q,)."""
+        """Return the estimated count of each polygon, in the region's metres, shape (q,)."""
         shape, cell, share = self.partition.shares(shapes)
         return np.bincount(shape, share * self.values[cell], len(shapes)).astype(float)
 
     def shapes_variance(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the variance of the noise in the answers to shapes, shape (q,)."""
+        """Return the variance of the noise in the answer to each polygon, shape (q,)."""
         shape, _, share = self.partition.shares(shapes)
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return ``answer`` of boxes clipped to the region; boxes outside the region get 0."""
+        """Return ``answer`` for boxes clipped to the region, and 0 for boxes outside the region."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))
@@ -108,7 +111,7 @@ class PolygonModel:
         return int(self.values[-1])
 
     def remarks(self) -> dict[str, str]:
-        """Return the lines on the districts for the card of a release."""
+        """Return the lines about the districts for the card of a release, by heading."""
         said = "a noisy count with standard error"
         return {
             "Districts": f"{len(self.partition):,}, each {said} {math.sqrt(self.variance):.3g}",
@@ -117,30 +120,32 @@ class PolygonModel:
         }
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the counts and the arrays of the districts, for a file."""
+        """Return the noisy counts and the arrays of the districts, for a release file."""
         return {"counts": self.values} | self.partition.arrays()
 
     def settings(self) -> dict[str, Any]:
-        """Return the labels and the variance of the noise, as JSON values."""
+        """Return the districts' labels and the variance of the noise, as JSON values for a file."""
         return {"labels": list(self.partition.labels), "variance": self.variance}
 
     @classmethod
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PolygonModel":
-        """Return the model of a file, in which every value is checked.
+        """Check the arrays and settings of a release file, and return the model they describe.
 
         Raises
         ------
         InputError
-            If a value is missing or invalid.
+            If a value is invalid.
+        KeyError
+            If the labels, the variance or the counts are missing.
         """
         labels, variance = settings["labels"], float(settings["variance"])
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise InputError("the labels of the districts must be a list of texts.")
         if not 0 <= variance < math.inf:
             raise InputError(
-                f"the variance of noise must be a finite number of at least 0, not {variance}."
+                f"the variance of the noise must be a finite number of at least 0, not {variance}."
             )
         counts = arrays["counts"]
         shapes = {name: array for name, array in arrays.items() if name != "counts"}

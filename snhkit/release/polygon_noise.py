@@ -1,4 +1,4 @@
-"""The variance of the noise in counts of polygons, for correlated noise of cells."""
+"""The variance of the noise in counts of polygons, also where cells have correlated noise."""
 
 from typing import Any
 
@@ -21,14 +21,14 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
     Parameters
     ----------
     parts : Model
-        A model whose answers add up.
+        A model whose answers to disjoint boxes add up, as ``Model.additive`` returns.
     shapes : ndarray of shapely geometries, shape (q,)
         Polygons in metres from the region's lower-left corner.
 
     Returns
     -------
     ndarray
-        Variances in squared records; nan where there is no formula for them.
+        Variances in squared records; nan if there is no formula for the noise of this model.
     """
     cells = parts.cells()
     noise = getattr(parts, "noise_model", None)
@@ -46,7 +46,7 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
 def _of_partition(cells: Partition, noise: CellNoise, shapes: NDArray[Any]) -> NDArray[np.float64]:
     """Return the variances of counts of polygons, shape (q,), from cells with ``CellNoise``.
 
-    Each variance is the sum of a part for the noise of cells and a part for coarse cells.
+    Each variance is the sum of a part for the cells and a part for ``CellNoise.coarse``.
     """
     owner, _, share = cover(cells, shapes)
     found = noise.variance * np.bincount(owner, share**2, len(shapes))
@@ -77,7 +77,8 @@ def _of_grid(
 def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -> float:
     """Return the noise variance of the count of a polygon (the formula is in ``BlockNoise``).
 
-    The polygon covers the fraction ``w`` of each cell from the column and row ``corner`` on.
+    ``w`` holds the fraction of each cell that the polygon covers; the first entry belongs to the
+    cell whose column and row are ``corner``.
     """
     total = 0.0
     for row, b in zip(noise.weights, noise.blocks, strict=True):
@@ -92,7 +93,7 @@ def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -
 
 
 def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.float64]:
-    """Return sums over blocks of ``size`` cells; the first block may be incomplete."""
+    """Return sums of ``w`` over blocks of ``size`` cells; the first block may be incomplete."""
     ends = np.arange(size - first % size, w.shape[axis], size)
     return np.add.reduceat(w, np.concatenate([[0], ends]), axis=axis)
 
@@ -100,7 +101,7 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _grid_weights(
     grid: Grid, shapes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], list[tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Return the polygons that overlap the grid, and for each the result of ``_weights``."""
+    """Return the indices of the polygons that overlap the grid, and ``_weights`` of each."""
     owner, boxes, share = cover(grid, shapes)
     reached = np.unique(owner)
     return reached, [_weights(grid, boxes[owner == i], share[owner == i]) for i in reached]

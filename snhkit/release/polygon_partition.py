@@ -1,4 +1,4 @@
-"""Declared polygons as a partition: each record is in one polygon, or outside all of them."""
+"""A partition of a region into polygons: each record is in one of them, or outside all."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
 @proven
 class PolygonPartition:
-    """Disjoint polygons in a region, and the cell "outside" for all other places.
+    """A partition of a region into disjoint polygons, and one cell "outside" for all other places.
 
     Every record belongs to exactly one cell: the first polygon, by order, that contains the record
-    or has the record on its border; "outside" if there is no such polygon. Therefore one record
-    changes only one count, and noise in all counts costs epsilon once.
+    or has the record on its border; "outside" if there is no such polygon. Therefore a record
+    affects only one count, and noisy counts of all cells together cost epsilon once.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class PolygonPartition:
     labels : sequence of str
         A unique label for each polygon.
     shapes : array of shapely geometries, shape (c,)
-        Valid polygons or multipolygons inside the region, in its metres.
+        Valid polygons or multipolygons inside the region, in metres from its lower-left corner.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class PolygonPartition:
 
     @classmethod
     def of(cls, region: Region, polygons: Polygons) -> "PolygonPartition":
-        """Return the parts of declared polygons inside a region; other polygons are left out.
+        """Return the partition of a region by polygons; parts outside the region are cut off.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class PolygonPartition:
         return f"PolygonPartition({len(self):,} districts)"
 
     def assign(self, points: Points) -> NDArray[np.int64]:
-        """Return the number of the cell that each record belongs to, shape (n,).
+        """Return the index of the cell that each record belongs to, shape (n,).
 
         Cells 0 to c - 1 are the polygons, and cell c is "outside".
 
@@ -154,17 +154,17 @@ class PolygonPartition:
     def shares(
         self, shapes: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the cells that each shape covers, and the covered share of each cell's area.
+        """Return the cells that each shape overlaps, and the share of a cell's area in the shape.
 
         Parameters
         ----------
         shapes : array of shapely geometries, shape (q,)
-            Valid shapes in the region's metres.
+            Valid polygons, in metres from the region's lower-left corner.
 
         Returns
         -------
         shape, cell : ndarray of int, shape (p,)
-            The number of the shape and of the cell in each of p pairs; cell c is "outside".
+            The indices of a shape and of a cell that overlap, for p pairs; cell c is "outside".
         share : ndarray, shape (p,)
             The share of the cell's area that lies in the shape. A shape that equals a polygon, up
             to a ten-thousandth of its area, covers exactly that polygon.
@@ -191,7 +191,7 @@ class PolygonPartition:
     def _common_areas(
         self, shapes: NDArray[Any], shape: NDArray[np.int64], cell: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the common area of the shape and the polygon in each pair, shape (p,)."""
+        """Return the area that the shape and the cell of each pair have in common, shape (p,)."""
         low_x, low_y, high_x, high_y = self._bounds[cell].T
         west, south, east, north = shapely.bounds(shapes)[shape].T
         # For most pairs of a box and a small polygon, comparing the bounds is enough.
@@ -232,13 +232,13 @@ class PolygonPartition:
                 )
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the polygons as arrays, for a file.
+        """Return the polygons as arrays, for a release file.
 
         Returns
         -------
         dict
-            ``coordinates``, shape (v, 2), in metres, and the start of each ring among the
-            coordinates, of each polygon among the rings, and of each district among the polygons.
+            ``coordinates``, shape (v, 2), in metres; ``rings``, ``polygons`` and ``districts``, the
+            indices at which each of them starts in ``coordinates``, ``rings`` and ``polygons``.
         """
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {
@@ -250,7 +250,7 @@ class PolygonPartition:
     def restore(
         cls, region: Region, labels: Sequence[str], arrays: Mapping[str, NDArray]
     ) -> "PolygonPartition":
-        """Return the partition of a file, after a new proof that its polygons are disjoint.
+        """Check the arrays of a release file, and return the partition that they describe.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class PolygonPartition:
         """
         if set(arrays) != set(_ARRAYS):
             raise InputError(
-                f"districts have the arrays {', '.join(_ARRAYS)}, not {sorted(arrays)}."
+                f"districts must have the arrays {', '.join(_ARRAYS)}, not {sorted(arrays)}."
             )
         coordinates = arrays["coordinates"]
         if coordinates.ndim != 2 or coordinates.shape[1] != 2 or coordinates.dtype != np.float64:

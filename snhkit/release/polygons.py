@@ -1,4 +1,4 @@
-"""Polygons as boxes that a release can answer, with the share of each box in its polygon."""
+"""Boxes that cover polygons, so that counts of boxes can be added up to counts of polygons."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ def cover(
 ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
     """Return boxes that cover polygons, and the share of each box that lies in its polygon.
 
-    A box inside a polygon may consist of several whole cells. Each cell on the edge of a polygon is
-    a box of its own.
+    A box consists of whole cells: of one cell on the edge of a polygon, and of one or more cells
+    inside the polygon.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def cover(
     Returns
     -------
     owner : ndarray of int, shape (p,)
-        The polygon that each box belongs to.
+        The index of the polygon that each box belongs to.
     boxes : RangeQueries
         p boxes.
     share : ndarray, shape (p,)

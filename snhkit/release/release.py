@@ -1,4 +1,4 @@
-"""Releases: what is published about a private dataset."""
+"""The class ``Release``: a summary of a private dataset that may be published."""
 
 import hashlib
 import html
@@ -33,7 +33,7 @@ __all__ = ["Release"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A differentially private summary of a dataset, whose use costs no further privacy.
+    """A differentially private summary of a dataset; using the summary costs no further privacy.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class Release:
     replayable : bool
         Whether the noise came from a seed, in which case the release protects nobody.
     spends : tuple of Spend
-        The costs of the measurements, which add up to epsilon.
+        The costs of the noisy measurements, which add up to epsilon.
     model : Model
         The model that answers queries.
     versions : mapping
-        Versions of the libraries that built the release.
+        Versions of the libraries that built the release, by name of the library.
     delta : Fraction
         The delta of the release; 0 for pure epsilon-DP (docs/privacy.md).
 
@@ -86,17 +86,17 @@ class Release:
 
     @property
     def region(self) -> Region:
-        """The declared region of the release."""
+        """The region of the release, a public square in which records were counted."""
         return self.model.region
 
     @property
     def rho(self) -> Fraction:
-        """The cost in zCDP of a release with Gaussian noise; 0 for all other releases."""
+        """The parameter rho of zCDP for a release with Gaussian noise; 0 for all other releases."""
         return total_rho(self.spends)
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity, as ``Terms.record_epsilon``."""
+        """Epsilon divided by the sensitivity of a count (for Gaussian noise, see ``Terms``)."""
         price = Rho(self.rho) if self.rho else self.epsilon
         return inverse_scale(price, self.unit.sensitivity)
 
@@ -113,9 +113,9 @@ class Release:
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
         inside it; a cell on the edge contributes the share of its area that is inside. The counts
-        of disjoint polygons therefore add up. ``SNH`` answers polygons from the cells of its
-        trained map. With the paper's network, there is no such map, and polygons are answered from
-        blocks of the noisy grid.
+        of disjoint polygons therefore add up (with ``DPSGD``, only approximately). For ``SNH``, the
+        cells are those of ``SNHModel.map``; for ``SNH.paper``, which has no map, the cells are
+        ``SNHModel.blocks``.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Release:
         ------
         InputError
             If the boxes are given in another region, a shape is not a valid polygon, or no shape
-            reaches the region because coordinates are swapped or the CRS is wrong.
+            reaches the region because latitude and longitude are swapped or the CRS is wrong.
 
         Warns
         -----
@@ -152,7 +152,7 @@ class Release:
         """Return the standard deviation of the noise in the answers, in records, shape (q,).
 
         Records that do not lie evenly inside cells cause a further error, which is not included.
-        Parts outside the region have no noise.
+        The part of a query outside the region has no noise.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class Release:
         Raises
         ------
         InputError
-            If the unit of privacy or a spend is not one that a release can have.
+            If the unit of privacy or a spend is invalid.
         """
         spends = tuple(file.decoded_spend(*parts) for parts in description["spends"])
         delta = description.get("delta", "0")

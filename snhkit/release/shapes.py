@@ -1,4 +1,4 @@
-"""Checked polygons of frames, projected to a region's plane."""
+"""Polygons of a GeoDataFrame, checked and projected to metres in a region."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ _SLACK = 1.01  # rounding may leave degrees above 90 or 180 by up to this factor
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
-    """Return the polygons of a frame in the region's metres, cut near the region's border.
+    """Return the polygons of a GeoDataFrame in metres, without the parts far outside a region.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
     ------
     InputError
         If the frame has no geometry or no CRS, a shape is not a valid polygon, an edge spans more
-        than 180 degrees of longitude, or no polygon reaches the region because coordinates are
-        swapped or in another CRS than the frame names.
+        than 180 degrees of longitude, or no polygon reaches the region because latitude and
+        longitude are swapped or the coordinates are not in the frame's CRS.
 
     Examples
     --------
@@ -78,12 +78,15 @@ def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> ND
 
 
 def outside(region: Region, polygons: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each polygon, in the region's metres, is outside the region, shape (q,)."""
+    """Return whether each polygon lies outside the region, shape (q,).
+
+    Polygons are in metres from the region's lower-left corner.
+    """
     return ~shapely.intersects(polygons, shapely.box(0, 0, region.side_m, region.side_m))
 
 
 def _checked(frame: object) -> tuple[NDArray[Any], "CRS"]:
-    """Return the polygons of a frame and its CRS; raise InputError if a shape is not a polygon."""
+    """Return a frame's polygons and CRS; raise InputError if a shape is not a polygon."""
     if isinstance(frame, gpd.GeoDataFrame) and frame.active_geometry_name is None:
         raise InputError("answer: the frame has no active geometry; choose one with set_geometry.")
     if not isinstance(frame, (gpd.GeoDataFrame, gpd.GeoSeries)):
@@ -180,7 +183,9 @@ def _refuse_other_shapes(shapes: NDArray[Any]) -> None:
     area = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
     for row in np.flatnonzero(~area)[:1]:
         name = "missing" if kinds[row] < 0 else f"a {shapely.GeometryType(kinds[row]).name.title()}"
-        raise InputError(f"answer: shape {row} is {name}, must be a polygon (shapes count from 0).")
+        raise InputError(
+            f"answer: shape {row} is {name}, but must be a polygon (shapes count from 0)."
+        )
     for row in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
         raise InputError(
             f"answer: shape {row} is not a valid polygon ({shapely.is_valid_reason(shapes[row])}); "

@@ -25,23 +25,24 @@ def signature_path(path: Path) -> Path:
 
 
 def new_key(path: Path) -> Path:
-    """Write a new private key to a file, and its public key to a second file.
+    """Make a new pair of keys for signatures: write the private and the public key to two files.
 
     Parameters
     ----------
     path : Path
-        The file of the private key, in PEM, which only its owner can read. The file must not exist
-        yet.
+        The file to write the private key to, in PEM format, which only the file's owner can read.
+        The file must not exist yet.
 
     Returns
     -------
     Path
-        The file of the public key, in PEM: ``path`` with ``.pub`` added to the name.
+        The file with the public key, in PEM format: ``path`` with ``.pub`` added to the name.
 
     Raises
     ------
     InputError
-        If one of the files exists or cannot be written, or cryptography is not installed.
+        If one of the files exists or cannot be written, or the package ``cryptography`` is not
+        installed.
     """
     from_key = _library()
     public = path.with_name(path.name + ".pub")
@@ -61,40 +62,40 @@ def new_key(path: Path) -> Path:
 
 
 def sign(data: bytes, key: Path) -> bytes:
-    """Return the Ed25519 signature of bytes, 64 bytes long.
+    """Sign the content of a file, and return the Ed25519 signature, 64 bytes.
 
     Parameters
     ----------
     data : bytes
         The content of a file.
     key : Path
-        The file of the private key, as ``new_key`` writes it.
+        The file with the private key, as ``new_key`` writes it.
 
     Raises
     ------
     InputError
-        If the file does not hold such a key, or cryptography is not installed.
+        If ``key`` does not hold a private key, or the package ``cryptography`` is not installed.
     """
     return _private(key).sign(data)
 
 
 def check_signature(data: bytes, signature: Path, key: Path) -> None:
-    """Raise InputError unless the owner of a key has signed exactly these bytes.
+    """Raise InputError unless a signature fits the content of a file and a public key.
 
     Parameters
     ----------
     data : bytes
         The content of a file.
     signature : Path
-        The file of the signature.
+        The file with the signature.
     key : Path
-        The file of the public key.
+        The file with the public key.
 
     Raises
     ------
     InputError
-        If the signature does not match, a file is missing or holds something else, or cryptography
-        is not installed.
+        If the signature does not fit, a file is missing or holds something else, or the package
+        ``cryptography`` is not installed.
     """
     public = _public(key)
     from cryptography.exceptions import InvalidSignature
@@ -109,7 +110,7 @@ def check_signature(data: bytes, signature: Path, key: Path) -> None:
 
 
 def key_name(key: Path) -> str:
-    """Return a short name of a public key, for people to compare: part of the key's SHA-256."""
+    """Return the fingerprint of a public key, for people to compare: 32 hex digits of SHA-256."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     raw = _public(key).public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -144,7 +145,7 @@ def _pem(key: "Ed25519PrivateKey") -> tuple[bytes, bytes]:
 
 
 def _private(path: Path) -> "Ed25519PrivateKey":
-    """Return the private key that a file holds; raise InputError if it holds none."""
+    """Return the private key in a file; raise InputError if the file holds none."""
     kind = _library().Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -158,7 +159,7 @@ def _private(path: Path) -> "Ed25519PrivateKey":
 
 
 def _public(path: Path) -> "Ed25519PublicKey":
-    """Return the public key that a file holds; raise InputError if it holds none."""
+    """Return the public key in a file; raise InputError if the file holds none."""
     kind = _library().Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
@@ -172,7 +173,7 @@ def _public(path: Path) -> "Ed25519PublicKey":
 
 
 def _content(path: Path, what: str) -> bytes:
-    """Return the bytes of a small file; raise InputError if it cannot be read."""
+    """Return the bytes of a small file; raise InputError if the file cannot be read."""
     try:
         with path.open("rb") as stream:
             return stream.read(_MOST_BYTES)

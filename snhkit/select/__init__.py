@@ -1,4 +1,4 @@
-"""ParamSelect: system parameters fitted to public data (Sec. 5 of the paper)."""
+"""ParamSelect, which predicts parameters of methods from public data (Sec. 5 of the paper)."""
 
 from snhkit.select.features import entropy, features
 from snhkit.select.paramselect import OutOfRangeWarning, ParamSelect

@@ -1,4 +1,4 @@
-"""The features from which ParamSelect predicts a parameter, all computed from public data."""
+"""The features from which ParamSelect predicts a parameter; none is private."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,15 @@ MOST_ENTROPY = 2 * np.log(ENTROPY_CELLS)
 
 
 def entropy(public: Points) -> float:
-    """Return the Shannon entropy, in nats, of public points on 512 by 512 cells of their region.
+    """Return the entropy, in nats, of the distribution of public points over 512 by 512 cells.
 
-    Never call this function on private records. The entropy is computed without noise, so neither
-    the result nor any setting chosen with it is protected.
+    Never call this function on private records. The Shannon entropy is computed without noise, so
+    neither the result nor any setting chosen with the result is protected.
 
     Parameters
     ----------
     public : Points
-        The paper's D*: published positions in the same region as the private records.
+        Published positions in the same region as the private records: the paper's D*.
 
     Returns
     -------
@@ -56,7 +56,9 @@ def entropy(public: Points) -> float:
 
 
 def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return the paper's phi: n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and the entropy h.
+    """Return the features of the regression of ``ParamSelect``: the paper's phi.
+
+    The features are n, epsilon, 1/(n epsilon), 1/sqrt(n epsilon) and, if given, the entropy h.
 
     Parameters
     ----------
@@ -65,12 +67,12 @@ def features(n: ArrayLike, epsilon: ArrayLike, h: ArrayLike | None = None) -> ND
     epsilon : array, shape (q,)
         Epsilon per record.
     h : array, shape (q,), optional
-        Entropy of public points, in nats.
+        Entropy of public points, in nats, as ``entropy`` returns.
 
     Returns
     -------
     ndarray, shape (q, 5), or (q, 4) without h
-        One row for each of the q settings.
+        The features, with one row for each n and epsilon.
 
     Examples
     --------

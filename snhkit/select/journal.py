@@ -1,4 +1,4 @@
-"""A csv file of measured errors, written in whole lines, so that a search can be resumed."""
+"""A CSV file of measured errors, from which an interrupted ``ParamSelect.fit`` can resume."""
 
 import csv
 import io
@@ -16,7 +16,9 @@ __all__ = ["Experiment", "Journal"]
 
 
 class Experiment(NamedTuple):
-    """One build whose error is measured. The fields are columns of the journal's file, as text.
+    """One release of a public data set whose error ``ParamSelect.fit`` measures.
+
+    All fields are text, as in the columns of the journal's file.
 
     Parameters
     ----------
@@ -25,9 +27,9 @@ class Experiment(NamedTuple):
     epsilon : str
         Epsilon per record.
     value : str
-        The value of the parameter that is varied.
+        The value of the parameter that ``fit`` varies.
     repeat : str
-        The number of the repetition, from 0.
+        The number of the repetition, counted from 0.
     """
 
     dataset: str
@@ -43,12 +45,12 @@ _HEADER = [*Experiment._fields, "error"]
 
 @dataclass(frozen=True)
 class Journal:
-    """The errors of experiments, in memory and, if a path is given, in a file.
+    """The measured errors of experiments, in memory and, if a path is given, in a file.
 
     Parameters
     ----------
     path : Path or None
-        The path of a csv file whose first line holds the settings.
+        The path of a CSV file whose first line holds the settings; None for memory only.
     errors : dict
         The errors measured so far, by experiment.
     """
@@ -58,19 +60,19 @@ class Journal:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str] | None, settings: str) -> "Journal":
-        """Return the journal in a file; a missing file is created.
+        """Return the journal that a file holds; create the file if it does not exist.
 
         Parameters
         ----------
         path : str, path or None
-            The file. With None, the journal is kept in memory only.
+            The CSV file. With None, the journal is kept in memory only.
         settings : str
             The settings that all experiments share, as one line.
 
         Raises
         ------
         InputError
-            If the file is not a journal, or its settings are different; the message shows both.
+            If the file is not a journal, or was begun with other settings, which the message shows.
         """
         if path is None:
             return cls(None, {})
@@ -87,7 +89,7 @@ class Journal:
         if found + "\n" != first:
             raise InputError(
                 f"{target.name}: the file was begun with other settings; name another file. "
-                f"There: {found[2:600]!r}. Now: {settings!r}."
+                f"In the file: {found[2:600]!r}. Now: {settings!r}."
             )
         whole = table[: table.rfind("\n") + 1]
         header, rows = rows_of(target.name, whole, first=2)
@@ -104,7 +106,7 @@ class Journal:
         return cls(target, errors)
 
     def refuse_others(self, points: Mapping[str, str]) -> None:
-        """Raise InputError if a data set in the file had other points than it has now.
+        """Raise InputError if the points of a data set differ from those of the file.
 
         ``points`` holds the digest of the points of each data set, by name.
         """

@@ -1,4 +1,4 @@
-"""The labels that ParamSelect is fitted to: a table of best values, in memory and as a file."""
+"""The labels of ParamSelect, a table of the best parameter values found on public data."""
 
 import csv
 import math
@@ -24,12 +24,15 @@ _MAX_BYTES = 2**24
 
 
 def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
-    """Return the table of labels in a csv file, after a check of every field.
+    """Check every field of a CSV file of labels, and return the table.
+
+    Labels are the training examples of ``ParamSelect``: best values of a parameter on public data.
 
     Raises
     ------
     InputError
-        If the file is too large, or is not a table of labels; the message names the row and column.
+        If the file cannot be read or is too large, or a field is invalid; the message names the row
+        and the column.
     """
     import pandas as pd
 
@@ -61,7 +64,7 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
 
 
 def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a checked copy of a table of labels.
+    """Check a table of labels, the training examples of ``ParamSelect``, and return a copy.
 
     Raises
     ------
@@ -101,7 +104,7 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a small file.
+    """Return the text of a file of at most 16 MB.
 
     Raises
     ------
@@ -135,13 +138,13 @@ def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[lis
     text : str
         The text of the table, which starts with the header.
     first : int
-        The row of the file that holds the header, for messages.
+        The number of the header's row in the file, for messages.
 
     Raises
     ------
     InputError
-        If the text is not valid CSV, there are too many rows, or a row is not as long as the
-        header.
+        If the text is not valid CSV, is empty or has more than ``MAX_ROWS`` rows, or a row has more
+        or fewer fields than the header.
     """
     try:
         lines = list(csv.reader(text.splitlines(), strict=True))
@@ -172,30 +175,30 @@ def number(
     open_below: bool = False,
     whole: bool = False,
 ) -> float:
-    """Return the number that a field of a table holds.
+    """Return the number that a field of a table holds as text.
 
     Parameters
     ----------
     source : str
         Name of the file, for messages.
     line : int
-        The row of the field, for messages.
+        The number of the field's row, for messages.
     column : str
-        The column of the field, for messages.
+        The name of the field's column, for messages.
     text : str
-        The field.
+        The content of the field.
     least, most : float
-        The bounds of the number, which are in the range.
+        The smallest and the largest allowed number.
     open_below : bool
-        Whether ``least`` itself is out of range.
+        Whether the number must be greater than ``least``, not equal.
     whole : bool
         Whether the number must be a whole number.
 
     Raises
     ------
     InputError
-        If the field does not hold a number in this range; the message names the row, the column and
-        the range.
+        If the field does not hold an allowed number; the message names the row, the column and the
+        range.
     """
     try:
         value = int(text) if whole and len(text) < 20 else float(text)

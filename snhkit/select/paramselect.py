@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
 
 Pretrained = Literal["published", "denoised"]
-"""The names of the tables of labels that come with snhkit."""
+"""The names of the tables of training examples that come with snhkit."""
 
 
 class OutOfRangeWarning(UserWarning):
-    """Warning that n, epsilon or the entropy lies outside the range of ParamSelect's labels."""
+    """Warning that n, epsilon or entropy is outside the range that a ParamSelect was fitted to."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,9 +49,10 @@ class ParamSelect:
     Parameters
     ----------
     labels : DataFrame
-        One row for each experiment, with the columns ``dataset``, ``n``, ``epsilon`` (per record),
-        ``entropy`` (nats, or nan) and a column named after the parameter, which holds the best
-        value. If this column has an integer type, predictions are rounded to whole numbers.
+        Training examples, one row for each public data set and epsilon, with the columns
+        ``dataset``, ``n``, ``epsilon`` (per record), ``entropy`` (nats, or nan) and a column named
+        after the parameter, which holds the best value. If this column has an integer type,
+        predictions are rounded to whole numbers.
 
     Raises
     ------
@@ -78,18 +79,18 @@ class ParamSelect:
 
     @classmethod
     def pretrained(cls, labels: Pretrained = "published") -> "ParamSelect":
-        """Return a ParamSelect of cell widths, fitted to labels that come with snhkit.
+        """Return a ParamSelect that predicts cell widths, fitted to labels that come with snhkit.
 
-        The labels "published" are those of the paper's authors, who found by experiment which
-        width suits their networks best in nine cities, at five epsilons each. They come from the
-        file ``gowalla_train`` beside the authors' code, with 1 unit converted to 1,243 m. The
-        authors' regions are about 12.4 km wide; Boston's is twice as wide. Their queries are
-        squares of 25 to 100 m. Their n is the number of a city's check-ins in a larger region, and
-        their entropy is that of cells about 24 m wide.
+        Labels are training examples. The labels "published" are those of the paper's authors, who
+        found by experiment which width suits their networks best in nine cities, at five epsilons
+        each. These labels come from the file ``gowalla_train`` beside the authors' code, with 1
+        unit converted to 1,243 m. The authors' regions are about 12.4 km wide; Boston's is twice
+        as wide. Their queries are squares of 25 to 100 m. Their n is the number of a city's
+        check-ins in a larger region, and their entropy is that of cells about 24 m wide.
 
-        The labels "denoised" suit ``DenoisedGrid``. They come from the public cities that its
-        network was trained on, in regions of 13.2 km, with the same queries
-        (``benchmarks/denoised_widths.py``).
+        The labels "denoised" suit ``DenoisedGrid``. These labels come from the public cities that
+        the network of ``DenoisedGrid`` was trained on, in regions 13.2 km wide, with queries of
+        the same sizes (``benchmarks/denoised_widths.py``).
 
         The labels are not converted to the side of your region. In a larger region, the same n
         means a lower density, and the cells of the entropy are wider; no warning is given. For
@@ -99,7 +100,7 @@ class ParamSelect:
         Parameters
         ----------
         labels : "published" or "denoised"
-            The labels to use.
+            The name of the labels to use.
         """
         return _pretrained(labels)
 
@@ -120,14 +121,14 @@ class ParamSelect:
         n_jobs: int = 1,
         client: "Client | None" = None,
     ) -> "ParamSelect":
-        """Return a ParamSelect fitted to the best values that experiments on public data find.
+        """Return a ParamSelect fitted to the best parameter values in experiments on public data.
 
         Parameters
         ----------
         datasets : mapping of str to Points
-            Public data sets by name, which are used without privacy. In an experiment, a data set
-            takes the place of the private records. It also serves as the public points that show
-            where queries are expected, so networks are trained with that workload.
+            Public data sets by name, which are used without privacy. An experiment builds a release
+            in which a data set takes the place of the private records. The data set also serves as
+            the public points that show where queries are expected.
         epsilons : sequence of float
             Values of epsilon per record.
         builder : Builder
@@ -137,22 +138,23 @@ class ParamSelect:
         grid : sequence of numbers
             The values of the parameter to try.
         path : str or path, optional
-            A csv file to which each measured error is appended. A later call with the same file
+            A CSV file to which each measured error is appended. A later call with the same file
             does not repeat the experiments in the file. A run may therefore be interrupted at any
             time, and a later call may have more datasets, epsilons, values or repeats.
         sizes_m : (float, float)
             Smallest and largest side of the test squares, in metres.
         queries : int
-            The number of test squares, centred on points of the data set.
+            The number of test squares, centred on points of each data set.
         repeats : int
-            The number of draws of the noise that errors are averaged over.
+            The number of releases, with different noise, whose errors are averaged.
         seed : int
-            Seed of the noise and of the squares; the same seed gives the same labels. The seed need
-            not be secret, because the data are public.
+            Seed of the noise and of the squares; the same seed gives the same best values. The seed
+            need not be secret, because the data are public.
         n_jobs : int
             Number of processes; -1 for one on each core.
         client : distributed.Client, optional
-            The client of a Dask cluster, whose workers run the experiments instead.
+            The client of a Dask cluster whose workers run the experiments in place of local
+            processes.
 
         Raises
         ------
@@ -165,17 +167,17 @@ class ParamSelect:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ParamSelect":
-        """Return a ParamSelect fitted to the labels in a file that ``save`` wrote.
+        """Return a ParamSelect fitted to the training examples in a file that ``save`` wrote.
 
         Raises
         ------
         InputError
-            If the file cannot be read or is not a table of labels.
+            If the file cannot be read or does not hold a table of training examples.
         """
         return cls(read_labels(path))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the labels as a csv file, and return its path."""
+        """Write the training examples to a CSV file, and return the file's path."""
         return write_whole(path, self.labels.to_csv(index=False, lineterminator="\n"))
 
     @property
@@ -186,18 +188,18 @@ class ParamSelect:
     def predict(self, n: int, epsilon: float, public: Points | None = None) -> float:
         """Return the predicted best value of the parameter for n records at an epsilon.
 
-        A prediction is never outside the range of the best values in the labels.
+        A prediction is never outside the range of the best values in the training examples.
 
         Parameters
         ----------
         n : int
-            The number of records, public or bought.
+            The number of records: public, or measured with noise.
         epsilon : float
             Epsilon per record. With ``unit="user"``, this is epsilon divided by ``max_per_user``,
             the number of records that are kept of each user.
         public : Points, optional
-            The paper's D*: public points of the same region, never the private records. Without
-            them, or if no label has an entropy, the prediction uses n and epsilon only.
+            Public points in the region (the paper's D*), never the private records. Without them,
+            or if no training example has an entropy, the prediction uses n and epsilon only.
 
         Raises
         ------
@@ -207,7 +209,7 @@ class ParamSelect:
         Warns
         -----
         OutOfRangeWarning
-            If n, epsilon or the entropy is outside the range of the labels.
+            If n, epsilon or the entropy is outside the range of the training examples.
         """
         return self._value(n, epsilon, public)
 
@@ -223,8 +225,8 @@ class ParamSelect:
         """
         if self.parameter != "cell_m":
             raise InputError(
-                f"this ParamSelect predicts {self.parameter}, not cell_m; call predict, or fit "
-                "labels of cell_m."
+                f"this ParamSelect predicts {self.parameter}, not cell_m; call predict, or fit a "
+                "ParamSelect with parameter='cell_m'."
             )
         return self._value(n, epsilon, public)
 

@@ -17,9 +17,10 @@ __all__ = ["fitted", "unfitted"]
 def unfitted(values: NDArray[np.float64]) -> "Trees":
     """Return a regression by extremely randomised trees, not yet fitted.
 
-    The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values`` are positive,
-    the trees average logarithms of values. In cross-validation on the published labels, this gives
-    errors that are a few percent smaller. Leaves with more than one label give larger errors.
+    The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values``, the numbers
+    to fit, are positive, the trees average their logarithms. In cross-validation on the published
+    training examples, this gives errors that are a few percent smaller. Trees whose
+    leaves hold more than one example give larger errors.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor
@@ -31,13 +32,13 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
 
 def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
-    """Return a regression fitted to the best values of q labels.
+    """Return a regression fitted to the best parameter values of q training examples.
 
     Parameters
     ----------
     phi : ndarray, shape (q, 4) or (q, 5)
-        The features of each label, as ``features`` returns them.
+        The features of each training example, as ``features`` returns them.
     values : ndarray, shape (q,)
-        The best value of each label.
+        The best value of the parameter in each training example.
     """
     return unfitted(values).fit(phi, values)

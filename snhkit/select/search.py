@@ -39,7 +39,7 @@ __all__ = ["Exam", "Search", "best_values"]
 
 @dataclass(frozen=True)
 class Search:
-    """The settings of a search: the parameter that is varied, and how errors are measured.
+    """The settings of ``ParamSelect.fit``: the parameter to vary, and how to measure errors.
 
     The fields are parameters of ``ParamSelect.fit``, which describes them.
     """
@@ -102,7 +102,7 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, with q boxes and their true counts, for measuring errors of releases."""
+    """A public data set, and q boxes with their true counts, to measure the errors of releases."""
 
     points: Points
     boxes: RangeQueries
@@ -110,7 +110,7 @@ class Exam:
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
-        """Return a data set with squares around its points and their true counts."""
+        """Return the exam of a data set: squares around its points, with their true counts."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
         return cls(points, boxes, exact_counts(points, boxes))
 
@@ -149,7 +149,7 @@ def best_values(
     n_jobs: int,
     client: "Client | None",
 ) -> "pd.DataFrame":
-    """Return the table of labels to which ``ParamSelect.fit`` fits its regression."""
+    """Return the table of best values, by data set and epsilon, for ``ParamSelect.fit``."""
     import pandas as pd
     from joblib import Parallel, delayed, parallel_config
 
@@ -202,7 +202,7 @@ def _run(
 
 
 def _refuse(search: Search, datasets: Mapping, epsilons: Sequence, grid: Sequence, repeats: int):
-    """Raise InputError if a collection is empty, or an argument of ``fit`` is invalid."""
+    """Raise InputError if an argument of ``ParamSelect.fit`` is empty or invalid."""
     for name, given in (("datasets", datasets), ("epsilons", epsilons), ("grid", grid)):
         if not len(given):
             raise InputError(f"fit: {name} is empty; give at least one.")
@@ -223,6 +223,6 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(points: Points) -> str:
-    """Return a digest of a data set's region and points, 12 hexadecimal digits."""
+    """Return a digest of the region and the points of a data set, 12 hexadecimal digits."""
     region = json.dumps(points.region.to_dict()).encode()
     return hashlib.sha256(region + points.xy.tobytes()).hexdigest()[:12]

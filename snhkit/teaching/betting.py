@@ -15,9 +15,10 @@ WITHOUT, WITH = 17, 18  # the invented true counts without and with Ada's record
 
 
 def surest(epsilon: float) -> float:
-    """Return the largest probability of winning a bet about a count released at an epsilon.
+    """Return the largest probability of winning a bet on whether a noisy count includes a person.
 
-    Before the count is released, it is equally likely that the person was counted or not.
+    The count is released with ``epsilon``. Before that, it is equally likely that the person was
+    counted or not.
 
     Examples
     --------
@@ -30,16 +31,16 @@ def surest(epsilon: float) -> float:
 def deal(
     rounds: int, epsilon: float | Fraction, entropy: Entropy
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Draw rounds of the game: noisy counts of 17 records, or of 18 if Ada's record is counted.
+    """Draw noisy counts of 17 records, or of 18 if the record of a person, Ada, is counted.
 
     Parameters
     ----------
     rounds : int
-        The number of rounds.
+        The number of rounds of the game, with one noisy count each.
     epsilon : float or Fraction
-        The epsilon of one answer.
+        The epsilon of one count.
     entropy : Entropy
-        The source of the coin and of the noise.
+        The source of randomness for the coin and the noise.
 
     Returns
     -------
@@ -66,23 +67,23 @@ def bets_won(
     rounds: int = 20_000,
     entropy: Entropy | None = None,
 ) -> float:
-    """Return the share of bets about Ada's record that a strategy wins.
+    """Return the share of bets won by a strategy that guesses whether a person, Ada, was counted.
 
     Parameters
     ----------
     strategy : callable
-        A function that takes the released count and returns True to bet that Ada is in the file.
+        A function that takes the released count and returns True to bet that Ada was counted.
     epsilon : float or Fraction
-        The epsilon of one answer.
+        The epsilon of one count.
     rounds : int
-        The number of rounds.
+        The number of bets, each on another noisy count.
     entropy : Entropy, optional
-        The source of the coins and of the noise; by default, the operating system's entropy.
+        The source of randomness for the counts; by default, the operating system's entropy.
 
     Returns
     -------
     float
-        The share of rounds won, from 0 to 1.
+        The share of bets won, from 0 to 1.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def bets_won(
 
 
 class BettingGame(widgets.VBox):
-    """A widget in which a player bets, round after round, whether Ada is in the file.
+    """A widget in which a player bets, round after round, whether a person, Ada, was counted.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ class BettingGame(widgets.VBox):
         )
 
     def bet(self, is_in: bool) -> None:
-        """Bet whether Ada is in the file, record the outcome, and show the next released count."""
+        """Bet whether Ada was counted, record the outcome, and show the next released count."""
         right = bool(self._truth) == is_in
         self.rounds, self.won = self.rounds + 1, self.won + right
         told = "in" if self._truth else "not in"

@@ -23,10 +23,9 @@ def check(exercise: str, answer: Any, **facts: Any) -> Verdict:
     exercise : str
         The name of the exercise, as in the exercise's cell, such as "02-largest-epsilon".
     answer : any
-        The student's answer; an ellipsis (the dots of the empty cell) means that there is no answer
-        yet.
+        The student's answer; an ellipsis (dots) means that there is no answer yet.
     **facts : any
-        Values from the lecture that the verdict depends on, such as the city's records.
+        Values from the notebook that the verdict depends on, such as ``epsilon=0.5``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Copies of a lecture, with the solutions in the exercises' cells or without solutions."""
+"""Copies of a lecture's notebook, with or without the solutions of the exercises."""
 
 import copy
 import re
@@ -14,8 +14,8 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of a notebook in which each exercise's solution is code that can be run.
 
     A solution is Python code in a folded part (an HTML ``details`` element) after the exercise. The
-    code replaces the contents of the exercise's empty cell. If there is no empty cell, the code
-    goes into a new cell after the solution's text.
+    code replaces the contents of the exercise's code cell, which has the tag "exercise". If there
+    is no such cell, the code goes into a new cell after the folded part.
 
     Parameters
     ----------
@@ -53,7 +53,9 @@ def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a notebook without folded solutions; cells that become empty are left out.
+    """Return a copy of a notebook without solutions; cells that become empty are left out.
+
+    Solutions are folded parts of Markdown cells (HTML ``details`` elements).
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a solved notebook with nbgrader's marks around each solution.
+    """Return a copy of a notebook with solutions that has nbgrader's marks around each solution.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def unfolded(text: str) -> str:
 
 
 def tagged(cell: dict[str, Any], tag: str) -> bool:
-    """Return whether a cell has a tag."""
+    """Return whether a cell of a notebook has a tag."""
     return tag in cell["metadata"].get("tags", [])
 
 
@@ -129,7 +131,7 @@ def _text(cell: dict[str, Any]) -> str:
 
 
 def _solution(cell: dict[str, Any]) -> str:
-    """Return the code of a cell's folded solutions, or an empty string."""
+    """Return the code of the solutions in a Markdown cell; empty if there is none."""
     if cell["cell_type"] != "markdown":
         return ""
     blocks = [code for folded in _FOLDED.findall(_text(cell)) for code in _CODE.findall(folded)]
@@ -137,9 +139,9 @@ def _solution(cell: dict[str, Any]) -> str:
 
 
 def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the exercise's empty cell before the last cell, or None if there is none.
+    """Return the code cell of the exercise before the last cell, or None if there is none.
 
-    The cell of a check between both cells is skipped.
+    A cell with the tag "check" between the two cells is skipped.
     """
     before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
     return before[-1] if before and tagged(before[-1], "exercise") else None

@@ -12,20 +12,20 @@ __all__ = ["guessed_after", "running_totals", "running_totals_std"]
 def guessed_after(
     days: ArrayLike, epsilon: float, rounds: int = 4_000, entropy: Entropy | None = None
 ) -> NDArray[np.float64]:
-    """Return how often the mean of daily noisy counts reveals whether a person was counted.
+    """Return how often the mean of daily noisy counts tells whether a person was counted.
 
     The person was counted on all days or on none; a fair coin decides which.
 
     Parameters
     ----------
     days : array of int, shape (d,)
-        The numbers of days after which a guess is made.
+        The numbers of days after which to guess whether the person was counted.
     epsilon : float
         The epsilon of each day's count.
     rounds : int
-        The number of independent repetitions, each with a person and a guess.
+        The number of independent repetitions.
     entropy : Entropy, optional
-        The source of the coins and of the noise.
+        The source of randomness; by default, the operating system's entropy.
 
     Returns
     -------
@@ -64,12 +64,12 @@ def running_totals(
     epsilon : float
         The epsilon of all totals together, for a change of one record on one day.
     entropy : Entropy, optional
-        The source of the noise.
+        The source of the noise; by default, the operating system's entropy.
 
     Returns
     -------
     ndarray of int64, shape (d,)
-        The noisy totals; entry k is the total of the days up to and including day k.
+        The noisy totals; entry k, counted from 0, is the total of days 0 to k.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def running_totals(
     Notes
     -----
     The binary mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011): each
-    day is part of one sum per level, and a total needs at most one sum per level.
+    day is part of one sum on each level of the tree, and a total needs at most one sum per level.
     """
     daily = np.asarray(counts, np.int64)
     levels = _levels(len(daily))
@@ -109,9 +109,9 @@ def running_totals_std(days: int, epsilon: float) -> float:
     Parameters
     ----------
     days : int
-        The number of days.
+        The number of days, and of totals.
     epsilon : float
-        The epsilon of all totals together.
+        The epsilon of all totals together, for a change of one record on one day.
 
     Examples
     --------

@@ -14,7 +14,7 @@ _NOTHING = Verdict(None, "Put your answer in the place of the dots, and run both
 
 
 def unanswered(answer: Any) -> bool:
-    """Return whether an answer is or contains the dots (an ellipsis) of the empty cell.
+    """Return whether an answer is missing: None, dots (an ellipsis), or a list that contains dots.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def unanswered(answer: Any) -> bool:
 
 
 def as_numbers(answer: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | Verdict:
-    """Return an answer as an array of the given shape, or a verdict if that is not possible."""
+    """Return an answer as an array of the given shape, or a verdict that says why not."""
     if unanswered(answer):
         return _NOTHING
     wanted = "one number" if shape == () else f"{' × '.join(map(str, shape))} numbers"
@@ -53,7 +53,7 @@ def number(
     within: float = 0.02,
     slips: Mapping[float, str] | None = None,
 ) -> Verdict:
-    """Return the verdict on one number.
+    """Return the verdict on an answer that should be one number.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def number(
 def numbers(
     answer: Any, wanted: ArrayLike, names: list[str], why: str, hints: list[str], *, within=0.02
 ) -> Verdict:
-    """Return the verdict on several numbers: which of them are wrong, and a hint for the first.
+    """Return the verdict on several numbers: which are wrong, and a hint for the first wrong one.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def numbers(
 
 
 def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verdict:
-    """Return the verdict on a choice of one of several words, in upper or lower case.
+    """Return the verdict on an answer that should be a certain word, in upper or lower case.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verd
     wanted : str
         The right word.
     why : str
-        The reason why the word is right.
+        The reason why the word is right; shown with a right answer only.
     wrong : mapping of str to str
         The other words, each with an explanation of the mistake.
 

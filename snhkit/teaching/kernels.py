@@ -55,7 +55,7 @@ def notebook_client(
     notebook : NotebookNode
         The notebook, into which the client writes the outputs.
     folder : path
-        The folder in which the kernel runs.
+        The working directory of the kernel.
     longest_s : int
         The longest time that one cell may take, in seconds.
 

@@ -28,16 +28,16 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
     Parameters
     ----------
     epsilon : float
-        The epsilon of all answers together.
+        The epsilon of all counts together.
     std : float
-        The standard deviation of the noise of each answer, in records.
+        The standard deviation of the noise of each count, in records.
     times : int
-        The number of answers.
+        The number of counts.
 
     Returns
     -------
     float
-        The smallest delta for which the answers are (epsilon, delta)-private.
+        The smallest delta with which the counts are (epsilon, delta)-differentially private.
 
     Examples
     --------
@@ -47,8 +47,7 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
     Notes
     -----
     Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
-    Theorem 8. For k answers with equal noise, delta is that of one answer with noise of 1/k of the
-    variance.
+    Theorem 8. For k counts with equal noise, delta is that of one count with 1/k of the variance.
     """
     mu = np.sqrt(whole("times", times, 1)) / positive("std", std)
     below, above = ndtr(mu / 2 - epsilon / mu), ndtr(-mu / 2 - epsilon / mu)
@@ -56,14 +55,14 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
 
 
 def gaussian_std(epsilon: float, delta: float, times: int = 1) -> float:
-    """Return the smallest standard deviation of Gaussian noise for a given epsilon and delta.
+    """Return the smallest standard deviation of Gaussian noise for an epsilon and a delta.
 
     Parameters
     ----------
     epsilon, delta : float
-        The epsilon and the delta of all answers together.
+        The epsilon and the delta of all counts together.
     times : int
-        The number of answers.
+        The number of counts.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def randomised_cells(
         The epsilon of each person's report. The report protects the person even from those who
         collect the reports (local differential privacy).
     entropy : Entropy, optional
-        The source of the draws.
+        The source of randomness; by default, the operating system's entropy.
 
     Returns
     -------
@@ -114,8 +113,9 @@ def randomised_cells(
 
     Notes
     -----
-    Randomised response (Warner 1965) with c = m * m answers. The true cell is reported with
-    probability e^epsilon / (e^epsilon + c - 1), and each other cell with 1 / (e^epsilon + c - 1).
+    Randomised response (Warner 1965) with c = m * m possible reports. The true cell is reported
+    with probability e^epsilon / (e^epsilon + c - 1), and each other cell with probability
+    1 / (e^epsilon + c - 1).
     """
     source = entropy or SystemEntropy()
     truth = _cells(points, grid)
@@ -129,12 +129,14 @@ def randomised_cells(
 def counts_of_answers(
     answers: NDArray[np.int64], grid: Grid, epsilon: float
 ) -> NDArray[np.float64]:
-    """Return unbiased counts of a grid's cells from reports of ``randomised_cells``, shape (m, m).
+    """Estimate the counts of a grid's cells from reports of ``randomised_cells``, shape (m, m).
+
+    The estimates are unbiased.
 
     Parameters
     ----------
     answers : ndarray of int64, shape (n,)
-        The reported cells.
+        The number of each reported cell.
     grid : Grid
         The m by m public cells.
     epsilon : float
@@ -170,7 +172,7 @@ def moved(
         plus east-west, the probabilities of the same report differ at most by the factor
         exp(d * epsilon_per_km).
     entropy : Entropy, optional
-        The source of the noise.
+        The source of the noise; by default, the operating system's entropy.
 
     Examples
     --------

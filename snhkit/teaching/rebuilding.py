@@ -57,9 +57,9 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return counts of cells whose sums over boxes differ least from the answers, in total.
+    """Return the counts of cells whose sums over boxes come closest to published counts.
 
-    The total is the sum of the absolute differences.
+    These counts minimise the sum of the absolute differences over all boxes.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
     answers : array, shape (q,)
         The published counts of the q boxes; they may be rounded or noisy.
     most : float or None
-        The largest possible count of a cell; None if there is no known bound.
+        The largest possible count of a cell; None if no bound is known.
 
     Returns
     -------
     ndarray, shape (c,)
-        Counts from 0 to ``most``, not rounded.
+        The counts of the cells, from 0 to ``most``, not rounded.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> ND
 def bounds_of_cells(
     inside: ArrayLike, answers: ArrayLike, least: float, most: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the smallest and the largest count of each cell that fit exact published sums.
+    """Return the smallest and the largest count of each cell that exact published sums allow.
 
     If both are equal, the sums reveal the cell's count, even if the count was not published.
 
@@ -125,7 +125,7 @@ def bounds_of_cells(
     Raises
     ------
     InputError
-        If no counts in these bounds have the given sums.
+        If no counts from ``least`` to ``most`` have the published sums.
 
     Examples
     --------

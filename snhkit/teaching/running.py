@@ -11,7 +11,7 @@ _LONGEST_S = 600  # time limit of one cell
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Run a notebook and return a copy with the outputs of its cells.
+    """Run a notebook in an empty folder, and return a copy with the outputs of the cells.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Return the cells of each slide, according to the slide type of each cell of a notebook.
 
     A cell of the type "slide" or "subslide" begins a slide. Cells of the types "skip" and "notes",
-    and checks of exercises, are left out. Every other cell belongs to the same slide as the cell
-    before.
+    and cells with the tag "check", are left out. Every other cell belongs to the same slide as the
+    cell before.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def slides(notebook: dict[str, Any]) -> str:
     Parameters
     ----------
     notebook : dict
-        A notebook of format 4 without solutions. Run it before, so that the slides have pictures.
+        A notebook of format 4 without solutions, which has been run, so that there are outputs.
 
     Returns
     -------
@@ -134,9 +134,9 @@ def slides(notebook: dict[str, Any]) -> str:
 
 
 def _without_kernel(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell without what needs a kernel: widgets and progress bars.
+    """Return a cell without widgets and progress bars, which need a kernel.
 
-    Formulas are converted to MathML.
+    The formulas of a Markdown cell are converted to MathML.
     """
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":

@@ -1,4 +1,4 @@
-"""Mechanisms to audit, which all claim to be epsilon-private; some of them are not."""
+"""Mechanisms for exercises in auditing, which claim to be epsilon-private; some are not."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,7 +14,7 @@ __all__ = ["FAULTS", "faulty_map", "suspects"]
 
 FAULTS = {
     "A": "",
-    "B": "It ignores that a moved record changes two counts, and adds half of the noise.",
+    "B": "It ignores that a moved record changes two counts, and adds half of the noise needed.",
     "C": "It adds noise to counts above 0 only: a 0 is always answered 0.",
     "D": "",
     "E": "It draws all of its noise from one seed, so its noise is no secret.",
@@ -23,7 +23,7 @@ FAULTS = {
 
 
 def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callable[[int], int]]:
-    """Return five mechanisms, A to E, that answer one count and claim to be epsilon-private.
+    """Return five mechanisms that add noise to a count and claim to be epsilon-private.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def suspects(epsilon: float, entropy: Entropy | None = None) -> dict[str, Callab
     Returns
     -------
     dict of str to callable
-        Mechanisms by letter. Each takes a true count and returns a released count. ``FAULTS`` lists
-        the faults.
+        The mechanisms "A" to "E". Each takes a true count and returns a released count. Some are
+        faulty, as ``FAULTS`` says.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The share of people whom a few points of their trace identify.
+"""The share of people whom a few places and times of their records identify.
 
 The measure is that of de Montjoye et al., "Unique in the Crowd", Scientific Reports 3, 2013.
 """
@@ -33,18 +33,18 @@ def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """Traces: the cells and hours of each person's records, as in a file without names.
+    """The traces of people: the cells and hours of each person's records, without names.
 
     Parameters
     ----------
     points : Points
-        The n records, with users.
+        The n records, with the user of each record (``Points.user``).
     hours : array of int, shape (n,)
         The hour of the week of each record, from 0 to 167.
     cell_m : float
         The width of the cells to which positions are rounded, in metres.
     hours_wide : int
-        The length of the intervals to which times are rounded, in hours.
+        The length of the time intervals to which hours are rounded, in hours.
 
     Raises
     ------
@@ -87,12 +87,14 @@ class Traces:
         object.__setattr__(self, "_by_user", seen[np.argsort(seen[:, 1], kind="stable")])
 
     def people(self, least: int) -> NDArray[np.int64]:
-        """Return the users with at least ``least`` different points: pairs of cell and hours."""
+        """Return the users with at least ``least`` different points, pairs of cell and interval."""
         users, points = np.unique(self._by_user[:, 1], return_counts=True)  # pyright: ignore
         return users[points >= least]
 
     def clues_of(self, user: int, known: int, seed: int = 0) -> NDArray[np.int64]:
-        """Return ``known`` points of a user's trace, drawn at random, shape (known,).
+        """Draw ``known`` different points of a user's trace, shape (known,).
+
+        A point is a number that stands for a cell and a time interval.
 
         Raises
         ------
@@ -109,7 +111,7 @@ class Traces:
         return np.random.default_rng([seed, int(user)]).permutation(rows[low:high, 0])[:known]
 
     def who_fits(self, clues: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the users whose traces contain all clues: points, as ``clues_of`` returns them."""
+        """Return the users whose traces contain all the points that ``clues_of`` returned."""
         seen = self._seen  # pyright: ignore[reportAttributeAccessIssue]
         fitting = None
         for clue in clues:
@@ -119,12 +121,12 @@ class Traces:
         return np.unique(seen[:, 1]) if fitting is None else fitting
 
     def unicity(self, known: int, people: int = 300, seed: int = 0) -> float:
-        """Return the share of people whom ``known`` points of their traces identify.
+        """Return the share of people whom ``known`` random points of their traces identify.
 
         Parameters
         ----------
         known : int
-            The number of points of each person that an attacker knows.
+            The number of points, each a cell and a time interval, that an attacker knows.
         people : int
             The number of people to try. They are drawn among those with at least 5 different
             points, or at least ``known`` if that is more.
@@ -134,7 +136,7 @@ class Traces:
         Raises
         ------
         InputError
-            If no person has so many points.
+            If no person has that many different points.
         """
         all_of_them = self.people(max(known, 5))
         tried = np.random.default_rng(seed).permutation(all_of_them)[:people]

@@ -10,7 +10,7 @@ _SIGNS = {True: "✓ Right.", False: "✗ Not yet.", None: "… Nothing to check
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The verdict on an answer, which a notebook shows below the cell.
+    """The verdict on an answer to an exercise, which a notebook shows below the cell.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 
 
 class App(Explorer):
-    """An explorer that fills its window and saves its state in the browser.
+    """An explorer that fills the browser window and saves its state in the browser.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class App(Explorer):
             self._memory.save(going_on.state(self._session, self._controls, self.map.boxes, file))
 
     def _go_on(self, state: dict[str, Any]) -> None:
-        """Restore a saved state: open its city or file, draw its boxes, rebuild its releases.
+        """Restore a saved state: open the city or file, draw the boxes, rebuild the releases.
 
         Only releases of synthetic cities are built again.
         """
@@ -70,7 +70,7 @@ class App(Explorer):
 
 
 def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App:
-    """Return the app with the synthetic cities and, if given, a file of private records.
+    """Return the explorer as an app, for synthetic cities and for a file of private records.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["BoxEntry"]
 
 _TOOLTIPS = {
     "Add": "Add the typed box (or press Enter in the field)",
-    "Sample 100 boxes": "Place 100 squares of the chosen sizes where public data show people",
+    "Sample 100 boxes": "Replace all boxes by 100 random squares of the chosen sizes",
     "Remove last": "Remove the box with the highest number",
     "Clear": "Remove all boxes",
 }
@@ -29,9 +29,9 @@ class BoxEntry(w.VBox):
     draw_map : DrawMap
         The map whose boxes are changed.
     region : callable
-        A function without arguments that returns the region in which boxes must lie.
+        A function without arguments that returns the region that boxes must overlap.
     sample : callable
-        A function without arguments that places squares of the chosen sizes on the map.
+        A function without arguments that replaces the boxes on the map by random squares.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class BoxEntry(w.VBox):
         self.message.value = message(text, error=True) if text else ""
 
     def refuse(self, numbers: Sequence[int]) -> None:
-        """Show that the boxes with these numbers were removed, as they lie outside the region."""
+        """Show that the boxes with these numbers lie outside the region and were removed."""
         which = f"Box {numbers[0]} was" if len(numbers) == 1 else f"{len(numbers)} boxes were"
-        self.say(f"{which} left out. Draw boxes that overlap the region, the outlined square.")
+        self.say(f"{which} removed. Draw boxes that overlap the region, the outlined square.")
 
     def _entered(self, _: Any, content: Any, __: Any) -> None:
         if content.get("event") == "submit":

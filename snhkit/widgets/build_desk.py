@@ -27,9 +27,9 @@ class BuildDesk(w.VBox):
     controls : Controls
         The controls from which methods, epsilon and box sizes are read.
     session : callable
-        A function without arguments that returns the session on screen.
+        A function without arguments that returns the ``Session`` on screen.
     built : callable
-        A function that is called with the session and the release after each build.
+        A function that is called with the ``Session`` and the ``Built`` release after each build.
     ended : callable
         A function that is called without arguments at the beginning and at the end of a build.
     """
@@ -73,7 +73,7 @@ class BuildDesk(w.VBox):
         return self._work.running
 
     def run(self, methods: tuple[str, ...], *, again: bool) -> None:
-        """Build methods, and return when all are built; ``Explorer.build`` has the details."""
+        """Build releases by methods, and return when all are built; see ``Explorer.build``."""
         said = ""
         try:
             order = self._order(methods, again=again)
@@ -95,7 +95,7 @@ class BuildDesk(w.VBox):
         self.tell("Stopping …")
 
     def show(self) -> None:
-        """Update the price of a build, and enable or disable the buttons."""
+        """Update the text on the epsilon of a build, and enable or disable the buttons."""
         ledger, busy = self._session().dataset.ledger, self.running
         price = exact(self._controls.epsilon.value) * len(self._controls.chosen)
         left = written(ledger.remaining)
@@ -110,14 +110,14 @@ class BuildDesk(w.VBox):
         self.again.layout.display = "" if self._again and not busy else "none"
 
     def forget(self) -> None:
-        """Remove an error message or a question, after a person has changed a choice."""
+        """Remove an error message, or the offer to build again, after a setting has changed."""
         if self._failed or self._again:
             self._again = False
             self.tell("")
         self.show()
 
     def say(self, share: float, text: str) -> None:
-        """Show the completed share of a build, from 0 to 1, and a text on the current step."""
+        """Show the completed fraction of a build, 0 to 1, and a text on the current step."""
         self.progress.value = share
         self.tell(text)
 
@@ -161,7 +161,7 @@ class BuildDesk(w.VBox):
         self.start([order])
 
     def start(self, orders: Sequence[Order]) -> None:
-        """Start to build orders, one after the other, without blocking the page."""
+        """Start to build each ``Order``, one after the other, without blocking the page."""
         self._begin()
         try:
             loop = asyncio.get_running_loop()
@@ -198,7 +198,7 @@ class BuildDesk(w.VBox):
 
 
 class Repeated(InputError):  # noqa: N818 - a question, not an error
-    """Raised if a release to build exists already; a person can then confirm a second build."""
+    """Raised if a release exists already; a person can then confirm that it is built again."""
 
 
 def _listed(names: list[str]) -> str:
@@ -206,7 +206,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _known(key: str) -> str:
-    """Return the short name of a method; raise InputError if it is unknown or not installed."""
+    """Return ``key``; raise InputError if no such method exists or is installed."""
     if extra := method(key).lacks:
         extra.require()
     return key

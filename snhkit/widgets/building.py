@@ -39,7 +39,7 @@ class Order:
     epsilon : float
         Epsilon of each release.
     sizes_m : (float, float)
-        Smallest and largest side of the boxes to prepare for, in metres.
+        Smallest and largest side, in metres, of the boxes for which releases are prepared.
 
     Raises
     ------
@@ -64,19 +64,20 @@ class Order:
 
 
 class Building:
-    """Runs the builds of one order at a time.
+    """Runs the builds of one ``Order`` at a time.
 
-    A build can be cancelled between two methods, and at each step that a method reports. A build in
-    another thread (``run_aside``) can be cancelled at any point. The thread is then abandoned
-    within about a second, and its release is discarded. Epsilon that was spent stays spent, because
-    noise may have been drawn.
+    A build by ``run`` can be cancelled between two methods, and at each step that a method reports.
+    A build by ``run_aside``, in another thread, can be cancelled at any point: the thread is
+    abandoned within about a second, and its release is discarded. Epsilon that was spent stays
+    spent, because noise may have been drawn.
 
     Parameters
     ----------
     say : callable
-        A function that is called with the completed share, from 0 to 1, and a text on the step.
+        A function that is called with the completed fraction of the builds, from 0 to 1, and a
+        text on the current step.
     built : callable
-        A function that is called with the session and the release after each build.
+        A function that is called with the ``Session`` and the ``Built`` release after each build.
     """
 
     def __init__(self, say: Say, built: Callable[[Session, Built], object]) -> None:
@@ -94,12 +95,12 @@ class Building:
         self._stop.set()
 
     def said(self, seconds: float) -> str:
-        """Return a text with the last step, the elapsed time, and an estimate of the time left.
+        """Return a text with the current step, the elapsed time and an estimate of the time left.
 
         Parameters
         ----------
         seconds : float
-            The time since the build began.
+            The time since the builds began, in seconds.
         """
         if self._stop.is_set():
             return "Stopping …"
@@ -116,7 +117,7 @@ class Building:
         Cancelled
             If a person cancelled the build.
         BudgetExceeded
-            If a method would cost more than is left. The methods before this one are built.
+            If a method would cost more than the budget has left. Earlier methods have been built.
         InputError
             If another build is running.
         """
@@ -125,7 +126,7 @@ class Building:
                 self._built(order.session, self._one(order, k, self._say, stop))
 
     async def run_aside(self, order: Order) -> None:
-        """Build all methods of an order in another thread; exceptions are those of ``run``."""
+        """Build all methods of an order in another thread; raise the same exceptions as ``run``."""
         say = partial(asyncio.get_running_loop().call_soon_threadsafe, self._say)
         with self._alone() as stop:
             for k in range(len(order.methods)):
@@ -153,7 +154,7 @@ class Building:
         title, ledger = METHODS[key].title, order.session.dataset.ledger
         which = f"{title} ({k + 1} of {total})" if total > 1 else title
         if stop.is_set():
-            raise Cancelled(f"Cancelled before {title}: nothing was spent on it.")
+            raise Cancelled(f"The build of {title} was cancelled before it spent epsilon.")
 
         def tell(share: float, text: str) -> None:
             self._share, self._what = share, text
@@ -182,15 +183,16 @@ class Building:
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
     """Return the exception for a cancelled build, whose message gives the epsilon that was spent.
 
-    ``entries`` is the number of ledger entries before the build of method ``k`` began.
+    ``k`` is the index of the method whose build was cancelled, and ``entries`` is the number of
+    ledger entries before that build.
     """
     title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
     if len(ledger.entries) == entries:
-        return Cancelled(f"Cancelled before {title}: nothing was spent on it.")
+        return Cancelled(f"The build of {title} was cancelled before it spent epsilon.")
     price = written(ledger.entries[-1].epsilon)
     return Cancelled(
-        f"{title} was cancelled after its ledger entry was written: ε = {price} stays spent, "
-        "because noise may have been drawn."
+        f"The build of {title} was cancelled after its ledger entry was written: ε = {price} stays "
+        "spent, because noise may have been drawn."
     )
 
 

@@ -28,10 +28,10 @@ class Controls(w.VBox):
     Parameters
     ----------
     city : str, optional
-        Key of the initial synthetic city. With None, the records are a person's own, and the menus
-        for the city and the number of records are left out.
+        Key of the initial synthetic city, such as "fargo". With None, the records are a person's
+        own, and the menus for the city and the number of records are left out.
     n : int
-        Initial number of records.
+        Initial number of records of the synthetic city.
     unit : PrivacyUnit
         Initial unit of privacy.
     epsilon : float
@@ -39,7 +39,7 @@ class Controls(w.VBox):
     methods : sequence of str
         Short names of the methods that are ticked initially.
     sizes_m : (float, float)
-        Initial smallest and largest side of the boxes, in metres.
+        Initial smallest and largest side, in metres, of the boxes for which releases are prepared.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Controls(w.VBox):
         self.epsilon = EpsilonSlider(epsilon)
         self.words = w.HTML()
         low, high = sizes_m
-        self.low = _side("Boxes of", "Smallest side of the boxes to prepare for, in metres", low)
-        self.high = _side("to", "Largest side of the boxes to prepare for, in metres", high)
+        self.low = _side("Boxes of", "Smallest side, in metres, of boxes to be counted", low)
+        self.high = _side("to", "Largest side, in metres, of boxes to be counted", high)
         self.sides_wrong = w.HTML()
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
         self.teaching = w.Checkbox(
@@ -107,8 +107,8 @@ class Controls(w.VBox):
     def offer_file(self, title: str, key: str) -> None:
         """Add a file of private records to the menu of cities, and choose the file.
 
-        Only the default methods for private records are ticked, since each method costs a part of
-        the budget.
+        When a file is added, only the default methods for private records are ticked, since each
+        build costs a part of the budget.
 
         Parameters
         ----------
@@ -155,11 +155,11 @@ class Controls(w.VBox):
 
     @property
     def sizes_m(self) -> tuple[float, float]:
-        """Smallest and largest side of the boxes to prepare for, in metres."""
+        """Smallest and largest side, in metres, of the boxes for which releases are prepared."""
         return float(self.low.value), float(self.high.value)
 
     def show(self, session: Session, *, busy: bool) -> None:
-        """Update the sentences on epsilon and on the unit of privacy, and enable the controls.
+        """Update the texts on epsilon and the unit of privacy; enable or disable the controls.
 
         Parameters
         ----------
@@ -190,11 +190,11 @@ class Controls(w.VBox):
 def _why_settled(session: Session) -> str:
     """Return the reason why the unit of privacy cannot be changed; empty if it can be."""
     if session.records is None:
-        return "The unit of privacy was declared with the dataset."
+        return "The unit of privacy was declared with the dataset and cannot be changed."
     if session.dataset.ledger.entries:
         return "The unit of privacy cannot be changed after the first build."
     if session.records.user is None:
-        return "The records have no user ids."
+        return "The unit of privacy is a record, because the records have no user ids."
     return ""
 
 

@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 
 
 class _Bridge(MacroElement):
-    """The script inside the map's page, which exchanges messages with the notebook."""
+    """A map element with the script that exchanges messages with the notebook."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}{{ this.js }}\n"
@@ -54,11 +54,13 @@ class DrawMap(anywidget.AnyWidget):
         The rectangles in degrees, in the order of the numbers drawn on them. Setting the list
         changes the map; ``observe(..., "boxes")`` calls a function whenever the list changes.
     layers : list of dict
-        Layers to show under the rectangles, made by ``snhkit.viz.maps.surface.surface_overlay``.
-        Each layer gets a map of its own, side by side; without layers, there is one map. The maps
-        move together, and the leftmost map has the drawing tools.
+        Coloured cells or districts to show under the rectangles, made by
+        ``snhkit.viz.maps.surface.surface_overlay`` or
+        ``snhkit.viz.maps.districts.district_overlay``. Each layer gets a map of its own, side by
+        side; without layers, there is one map. The maps move together, and the leftmost map has the
+        drawing tools.
     view : list of float
-        South, west, north and east of the part to show, in degrees; setting the list moves the
+        South, west, north and east of the area to show, in degrees; setting the list moves the
         map.
     declared : list of float
         South, west, north and east of a square to outline, in degrees; empty for no outline.
@@ -96,7 +98,7 @@ class DrawMap(anywidget.AnyWidget):
             self._html = _page(fmap, token)
 
     def outline(self, bounds: Sequence[float]) -> None:
-        """Outline the square (south, west, north, east) in degrees; remove the outline if empty."""
+        """Outline [south, west, north, east] in degrees; an empty list removes the outline."""
         self.declared = list(bounds)
 
     @traitlets.validate("boxes")
@@ -104,7 +106,8 @@ class DrawMap(anywidget.AnyWidget):
         for s, w, n, e in proposal["value"]:
             if not (all(map(math.isfinite, (s, w, n, e))) and -90 <= s <= n <= 90 and w <= e):
                 raise traitlets.TraitError(
-                    f"a box must be [south, west, north, east] in degrees, not {[s, w, n, e]}."
+                    "a box must be [south, west, north, east] in degrees, with south <= north and "
+                    f"west <= east, not {[s, w, n, e]}."
                 )
         return proposal["value"]
 

@@ -13,7 +13,7 @@ EPSILONS = (
     *(round(step * 10.0**k, 3) for k in (-2, -1, 0) for step in (1, 1.5, 2, 3, 4, 6, 8)),
     10.0,
 )
-"""Rounded values from 0.01 to 10 in nearly even steps of a logarithmic scale."""
+"""The default options of ``EpsilonSlider``: 22 values from 0.01 to 10 on a logarithmic scale."""
 
 
 class EpsilonSlider(anywidget.AnyWidget):

@@ -1,4 +1,4 @@
-"""The explorer: builds private releases of a city and counts boxes on a map with them."""
+"""The explorer: a widget that builds private releases and shows their counts on a map."""
 
 import asyncio
 import html
@@ -45,24 +45,24 @@ class Explorer(w.VBox):
     controls : Controls
         The controls with the initial choices.
     session_of : callable
-        A function of a city's key and a number of records that returns a session.
+        A function that takes the key of a city and a number of records, and returns a ``Session``.
     map_of : callable
-        A function of a region that returns a new folium map.
+        A function that takes a ``Region`` and returns a new folium map.
     height : int, optional
         Height of the explorer in pixels; with None, the height of the window.
     opens_files : bool
-        Whether a person can open a file of this machine.
+        Whether a person can open a file of private records on this machine.
 
     Attributes
     ----------
     map : DrawMap
-        The map; ``map.boxes`` are its rectangles in degrees.
+        The map; ``map.boxes`` is the list of its boxes, in degrees.
     releases : dict of str to Release
         All releases by name, such as "UG, ε = 0.2".
     dataset : PrivateDataset
         The records with their ledger.
     boxes : RangeQueries or None
-        The map's rectangles, in metres from the region's lower-left corner.
+        The boxes on the map, in metres from the region's lower-left corner.
     building : bool
         True while a build is running.
     """
@@ -139,7 +139,7 @@ class Explorer(w.VBox):
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The map's rectangles in metres from the region's lower-left corner; None if none."""
+        """The boxes on the map, in metres from the region's lower-left corner; None if none."""
         return samples.in_metres(self._session.region, self.map.boxes)
 
     @property
@@ -148,7 +148,7 @@ class Explorer(w.VBox):
         return self._desk.running
 
     def __repr__(self) -> str:
-        return f"Explorer({self._session.title}): show it as the last line of a notebook's cell."
+        return f"Explorer({self._session.title}): to show it, end a notebook cell with it."
 
     def build(self, *methods: str, again: bool = False) -> None:
         """Build a release by each method, at the chosen epsilon, and return when all are built.
@@ -166,7 +166,7 @@ class Explorer(w.VBox):
             If no method is ticked, the smallest box size exceeds the largest, a release exists
             already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than is left. The methods before this one are built.
+            If a method would cost more than the budget has left. Earlier methods have been built.
         Cancelled
             If a person pressed Cancel. Epsilon that was spent stays spent.
         """
@@ -193,7 +193,7 @@ class Explorer(w.VBox):
         self._another_city(None)
 
     def sample(self, count: int = _MORE_BOXES) -> None:
-        """Replace all boxes by squares of the chosen sizes, where public data show people.
+        """Replace all boxes by random squares around public points or cells of a release.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Explorer(w.VBox):
         Raises
         ------
         InputError
-            If there is neither a release nor a public point by which positions can be chosen.
+            If there is no public point and no release, or the smallest size exceeds the largest.
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 
@@ -219,7 +219,7 @@ class Explorer(w.VBox):
             self._show_all()
 
     def _look_closer(self) -> None:
-        """Zoom to the most crowded part of the newest release, and place a few squares there."""
+        """Zoom to where the newest release counts most records, and place a few squares there."""
         try:
             window = samples.window(self._session)
             self.map.boxes = samples.squares(

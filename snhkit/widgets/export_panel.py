@@ -36,13 +36,13 @@ class OnScreen:
     dataset : PrivateDataset
         The records with their ledger.
     releases : mapping of str to Release
-        The releases by name; those that the maps show come first.
+        The releases by name; the releases that the maps show come first.
     degrees : sequence of (south, west, north, east)
         The boxes, in degrees.
     source : str
-        Lines of Python that make ``records`` and ``public``.
+        Python code that defines the variables ``records`` and ``public``.
     districts : Districts, optional
-        Polygons whose counts are listed on a page to publish.
+        Polygons whose counts are listed on the page of a release.
     """
 
     title: str
@@ -61,7 +61,7 @@ class OnScreen:
         drawn: Sequence[Sequence[float]],
         view: Sequence[str] = (),
     ) -> "OnScreen":
-        """Return the releases of a session and the boxes drawn on its map.
+        """Return what may be exported of a session and of the boxes drawn on its map.
 
         Parameters
         ----------
@@ -73,7 +73,8 @@ class OnScreen:
             The boxes in degrees. Longitudes beyond 180 degrees are allowed, since the map may have
             been scrolled around the world.
         view : sequence of str
-            Names of the releases on the maps; they come first in the exports.
+            Names of the releases on the maps, which come first in the exports. Other names are
+            ignored.
         """
         data, region = session.dataset, session.region
         if session.source:
@@ -95,7 +96,7 @@ class OnScreen:
 
     @property
     def boxes(self) -> RangeQueries | None:
-        """The boxes in metres of the region; None if there are no boxes."""
+        """The boxes, in metres from the region's lower-left corner; None if there are none."""
         if not self.degrees:
             return None
         south, west, north, east = zip(*self.degrees, strict=True)
@@ -117,14 +118,16 @@ class OnScreen:
         Parameters
         ----------
         kind : "release", "page", "geojson", "csv", "report" or "code"
-            The kind of file.
+            The kind of file: the saved release, an HTML page of the release for publication, the
+            counts of the boxes as GeoJSON or CSV, an HTML page of all counts, or Python code.
         release : str
             Name of the release, for the kinds "release" and "page".
 
         Raises
         ------
         InputError
-            If there is no release or no box yet, or the release must not be published.
+            If the file needs a release or a box and there is none, or the release must not be
+            published.
         """
         stem = _slug(self.title)
         if kind == "code":
@@ -134,8 +137,8 @@ class OnScreen:
         if kind in ("release", "page"):
             if release not in self.publishable:
                 raise InputError(
-                    f"{release!r} must not be published, or does not exist; choose one of "
-                    f"{', '.join(self.publishable) or 'no releases'}."
+                    f"{release!r} must not be published, or does not exist. Releases that may be "
+                    f"published: {', '.join(self.publishable) or 'none'}."
                 )
             made, name = self.publishable[release], f"{stem}-{_slug(release)}"
             if kind == "release":
@@ -163,12 +166,12 @@ class ExportPanel(anywidget.AnyWidget):
     Parameters
     ----------
     on_screen : callable
-        A function without arguments that returns the present content of the explorer.
+        A function without arguments that returns the present ``OnScreen``.
 
     Attributes
     ----------
     releases : list of str
-        Names of the releases that can be saved; ``refresh`` updates the list.
+        Names of the releases that may be saved and published; ``refresh`` updates the list.
     """
 
     _esm = _HERE / "export_panel.js"
@@ -182,7 +185,7 @@ class ExportPanel(anywidget.AnyWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Update the list of releases that can be saved."""
+        """Update ``releases``, the list of releases that may be saved and published."""
         self.releases = list(self._on_screen().publishable)
 
     def _answer(self, _: Any, asked: Any, __: Any) -> None:
@@ -195,7 +198,8 @@ class ExportPanel(anywidget.AnyWidget):
             self.send(
                 {
                     "kind": "refusal",
-                    "text": f"The file could not be made: {type(failure).__name__}.",
+                    "text": f"The file could not be made: {type(failure).__name__}. The log of the "
+                    "notebook shows the error.",
                 }
             )
             raise

@@ -1,4 +1,4 @@
-"""The state of an explorer as JSON values, and the restoring of an explorer from a state."""
+"""The state of an explorer as JSON values that can be saved and restored."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -51,16 +51,16 @@ def state(
 
 
 def fields(earlier: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``OwnFile`` from a state.
+    """Return the arguments of ``OwnFile`` from a saved state; the budget is None.
 
-    The budget is left out, so that restoring a state never creates a new ledger.
+    Without a budget, restoring a state never creates a new ledger.
     """
     told = dict(earlier["file"])
     return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
 
 
 def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:
-    """Set the controls to the choices of a state, and return the orders for builds to repeat.
+    """Set the controls to a saved state, and return an ``Order`` for each build to repeat.
 
     Only releases of invented records are built again. Releases of real records were saved in
     files, and a second build would spend their epsilon again.
@@ -72,7 +72,7 @@ def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> lis
     controls : Controls
         The controls, which are changed.
     earlier : dict
-        The state, as the function ``state`` returns it.
+        The saved state, a result of the function ``state``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The menus and tick boxes that choose which releases the maps show, and how."""
+"""The menus and tick boxes for the releases that the maps show, and for how they are drawn."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,7 +22,7 @@ _LABELS = ("On the map", "beside it", "and")
 
 
 class Layers(w.HBox):
-    """Three menus, one for each of up to three maps, and tick boxes for how maps are drawn.
+    """Menus for the releases on up to three maps, and tick boxes for how the maps are drawn.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class Layers(w.HBox):
 
     @property
     def names(self) -> list[str]:
-        """Names of the layers that the maps show, from left to right."""
+        """The choices in the three menus: names of releases, "Truth", or a text for nothing."""
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
-        """Return the layer of each map, for ``DrawMap.layers``; all share one colour scale."""
+        """Return one layer per map, for ``DrawMap.layers``; all layers share one colour scale."""
         names = [str(c.value) for k, c in enumerate(self.choices) if not k or c.value != NO_MAP]
         wanted = [name for name in names if name != NOTHING]
         if session.districts is not None and self.by_district.value:
@@ -112,7 +112,7 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the layers to show first: a release without networks, one with, and true counts."""
+    """Return the names to show first: a method without networks, one with, and true counts."""
     titles = {name: one.title for name, one in session.built.items()}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
@@ -123,7 +123,7 @@ _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
 def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a layer of coloured cells for each name, on one colour scale for all releases."""
+    """Return a layer of coloured cells by name; all releases have the same colour scale."""
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
@@ -138,7 +138,7 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 def _in_districts(
     session: Session, districts: Districts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return a layer of coloured districts for each name, on one colour scale for all releases."""
+    """Return a layer of coloured districts by name; all releases have the same colour scale."""
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:

@@ -20,8 +20,9 @@ class Body(w.Box):
     Parameters
     ----------
     said : mapping of str to HTML
-        Texts and tables by the names "title", "banner", "built", "verdict", "table", "districts"
-        and "ledger".
+        Widgets with texts and tables, by the names "title", "banner", "built" (the list of
+        releases), "verdict" (the table of errors), "table" (the counts of boxes), "districts" and
+        "ledger".
     side : sequence of Widget
         Contents of the left column.
     desk : Widget
@@ -29,7 +30,7 @@ class Body(w.Box):
     stage : sequence of Widget
         The maps with their menus.
     figures, below : sequence of Widget
-        Widgets beside the verdict, and widgets below the verdict.
+        Widgets beside the table of errors, and widgets below that table.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Body(w.Box):
             (self.add_class if k == max(count, 1) else self.remove_class)(f"snhkit-panes-{k}")
 
     def set_height(self, pixels: int) -> None:
-        """Set the height of the explorer in pixels; otherwise, the explorer fills the window."""
+        """Set the height of the explorer in pixels."""
         self.layout.height = f"{pixels}px"
 
 

@@ -1,4 +1,4 @@
-"""The app's state, saved in the browser and offered again after the page is reloaded."""
+"""The app's state, which the browser saves and which can be restored after a reload."""
 
 import html
 import json
@@ -30,7 +30,8 @@ class Memory(w.HBox):
     Parameters
     ----------
     go_on : callable
-        A function that is called with the earlier state when a person accepts the offer.
+        A function that is called with the state of the earlier visit, to restore that state, when a
+        person presses "Go on".
     """
 
     def __init__(self, go_on: Callable[[dict[str, Any]], object]) -> None:
@@ -55,7 +56,7 @@ class Memory(w.HBox):
         self.buttons[1].on_click(lambda _: self._answer(wanted=False))
 
     def save(self, state: dict[str, Any]) -> None:
-        """Save a state of JSON values in the browser, and hide the offer to restore a state."""
+        """Save a state of JSON values, and hide the offer to restore an earlier state."""
         self._offer.layout.display = "none"
         self.browser.state = json.dumps(state)
 

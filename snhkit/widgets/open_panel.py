@@ -1,4 +1,4 @@
-"""The form that opens a file of private records, with its path and its declared square."""
+"""The form that opens a file of private records in a declared region, a square on the map."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,22 +23,22 @@ _FIELDS = {
     "label": ("Label", "optional column", "Column with the names of the districts"),
 }
 
-_LEFT_OUT = "Opened. Rows outside the square or without a usable position were left out."
+_LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
 
 
 class OpenPanel(w.VBox):
-    """Text fields for a file of private records and its declared square, and an Open button.
+    """Text fields for a file of private records and its declared region, and an Open button.
 
-    The square is public. A person types the square, and the map outlines it. The square never
-    depends on the content of the file.
+    The region is a square. A person types its centre and side, and the map outlines the square. The
+    square is public and never depends on the content of the file.
 
     Parameters
     ----------
     outline : callable
-        A function that draws the outline of a declared square, given (south, west, north, east) in
-        degrees; an empty list removes the outline.
+        A function that outlines a square, given as south, west, north and east in degrees; an empty
+        list removes the outline.
     opened : callable
-        A function that is called with the file and its session.
+        A function that is called with the ``OwnFile`` and its ``Session``.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OpenPanel(w.VBox):
             [
                 w.HTML(
                     '<p class="snhkit-soft">The square is public: choose it on a map, not from the '
-                    "records. A ledger beside the file stores what is spent.</p>"
+                    "records. A ledger beside the file stores the epsilon that is spent.</p>"
                 ),
                 *self.fields.values(),
                 self.button,

@@ -60,7 +60,7 @@ def explore(
     attr: str | None = None,
     height: int | None = 720,
 ) -> Explorer:
-    """Return a notebook widget that explores synthetic cities or your own records.
+    """Return a notebook widget that builds and shows releases of synthetic or your own records.
 
     Parameters
     ----------
@@ -92,11 +92,12 @@ def explore(
     n : int
         Number of records of the synthetic city.
     epsilon : float
-        The initial epsilon of a build.
+        The epsilon of each release that is built. A slider in the widget changes this value.
     methods : sequence of str, optional
         Short names of the methods that are ticked initially; others can be ticked later. By
-        default, the methods of ``snhkit compare`` are ticked for a synthetic city. For your own
-        records, only the denoised grid is, because each method costs a part of the budget.
+        default, the default methods of ``snhkit compare`` are ticked for a synthetic city. For your
+        own records, only the denoised grid is ticked, because each build costs a part of the
+        budget.
     sizes_m : (float, float)
         Smallest and largest side of the boxes that will be counted, in metres, for methods that
         prepare for sizes.
@@ -106,9 +107,9 @@ def explore(
     label : str, optional
         The column with the districts' names; by default, the index values are the names.
     tiles, attr : str or folium.TileLayer, optional
-        A background from the network, as for ``snhkit.viz.maps.base_map``. The tile server receives
-        requests from which the part of the world that is shown follows. By default, the map has
-        only coarse borders, and no tile server is used.
+        A background from the network, as for ``snhkit.viz.maps.base_map``. The requests to the tile
+        server reveal which part of the world the map shows. By default, the map has only coarse
+        borders, and no tile server is used.
     height : int or None
         Height of the explorer in pixels; None for the height of the window.
 
@@ -197,7 +198,7 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
             extra.require()
     low, high = two_numbers("explore: sizes_m", sizes_m)
     if positive("sizes_m[0]", low, "metres") > positive("sizes_m[1]", high, "metres"):
-        raise InputError(f"explore: sizes_m must be (l, u) with l <= u, not {sizes_m!r}.")
+        raise InputError(f"explore: sizes_m must be (smallest, largest), not {sizes_m!r}.")
 
 
 def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | None) -> None:
@@ -218,7 +219,7 @@ def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | No
 
 
 def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
-    """Return the session with the districts in its region; unchanged if there are none."""
+    """Return the session with districts; unchanged if no district lies in its region."""
     if districts is None:
         return session
     try:

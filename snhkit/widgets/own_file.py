@@ -31,7 +31,7 @@ class OwnFile:
     path : str
         The private records, a file that ``read_points`` reads.
     lat, lon : float
-        Declared centre of the region, in degrees.
+        Declared centre of the region, a square, in degrees.
     side_m : float
         Declared side of the region in metres.
     ledger : str, optional
@@ -126,7 +126,7 @@ class OwnFile:
 
     @property
     def source(self) -> str:
-        """Lines of Python that make ``region``, ``records`` and ``public``."""
+        """Python code that defines the variables ``region``, ``records`` and ``public``."""
         chosen = "".join(f", {name}={column!r}" for name, column in self.columns)
         public = "None" if self.public is None else f"snh.read_points({self.public!r}, region)"
         place = f"lat={self.lat!r}, lon={self.lon!r}, side_m={self.side_m!r}"
@@ -137,7 +137,7 @@ class OwnFile:
         )
 
     def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
-        """Return the private dataset of the records, with its ledger; a missing ledger is created.
+        """Return the records as a private dataset with a ledger; a missing ledger is created.
 
         Parameters
         ----------
@@ -152,8 +152,8 @@ class OwnFile:
         """
         if self.budget is None and not self.account.exists():
             raise InputError(
-                f"{self.account} does not exist yet: give a budget, the total epsilon that may "
-                "ever be spent on these records."
+                f"The ledger {self.account} does not exist yet: give a budget, the total epsilon "
+                "that may ever be spent on these records."
             )
         budget: Fraction | None = None if self.budget is None else exact(self.budget)
         records = read_points(self.path, self.region, **dict(self.columns), **report)  # pyright: ignore
@@ -192,8 +192,8 @@ class OwnFile:
         dataset = self.dataset(**report)
         shelf = Shelf(self.account.with_name(re.sub(r"\.ledger$", "", self.account.name)))
         about = (
-            f"Records of {self.path}. Everything shown was released and paid for. The ledger is "
-            f"{self.account}, and releases are saved in {shelf.folder}."
+            f"Records of {self.path}. The counts shown are released counts, never true counts. The "
+            f"ledger is {self.account}, and releases are saved in {shelf.folder}."
         )
         session = Session(
             self.title, about, dataset, public, districts=districts, source=self.source, shelf=shelf
@@ -216,7 +216,7 @@ def declared(center: str, side_km: str) -> tuple[float, float, float]:
     Raises
     ------
     InputError
-        If a text does not hold these numbers, or a number is out of its range.
+        If a text cannot be read as these numbers, or a number is out of its range.
 
     Examples
     --------

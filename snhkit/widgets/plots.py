@@ -32,7 +32,7 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """A menu that shows the table or one of the figures; three figures need true counts.
+    """Buttons that show the table of counts or a figure; three figures need true counts.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Plots(w.VBox):
         self.top = w.Dropdown(
             options=list(_TOPS.items()),
             description="Counts",
-            tooltip="True counts on the axes of the figure",
+            tooltip="Range of the counts on the axes of the figure",
             layout={"width": "16em", "display": "none"},
         )
         self.table, self.picture = table, w.HTML()
@@ -55,7 +55,7 @@ class Plots(w.VBox):
         self.add_class("snhkit-plots")
 
     def offer(self, *, truth: bool) -> None:
-        """Offer the figures that need true counts only if true counts may be shown."""
+        """Offer all figures if true counts may be shown, else those without true counts."""
         options = [_TABLE, _COUNTS, *((*_TAUGHT, _SCATTER) if truth else ())]
         if list(self.choice.options) != options:
             before = self.choice.value
@@ -103,7 +103,7 @@ class Plots(w.VBox):
             picture = theme_svg(count_bars(_counts(session, first, truth=truth)), _COUNTS)
             more = len(boxes) - len(first)
             self.picture.value = picture + (
-                _note(f"The table has {more} more boxes.") if more else ""
+                _note(f"The table has {more} more boxes than this figure.") if more else ""
             )
 
 

@@ -1,4 +1,4 @@
-"""Random squares to count, placed by public information: public points or releases."""
+"""Boxes in degrees and metres, and random squares placed by public points or releases."""
 
 import warnings
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _DIGITS = 7  # decimals of degrees, a precision of about 1 cm
 
 
 def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQueries | None:
-    """Return boxes in metres of a region, from south, west, north and east in degrees.
+    """Convert boxes from degrees to metres in a region.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQuerie
     Returns
     -------
     RangeQueries or None
-        The boxes; None if there is none.
+        The boxes, in metres from the region's lower-left corner; None if ``degrees`` is empty.
     """
     if not degrees:
         return None
@@ -42,10 +42,10 @@ def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQuerie
 
 
 def in_degrees(boxes: RangeQueries) -> list[list[float]]:
-    """Return south, west, north and east of boxes, in degrees.
+    """Return [south, west, north, east] of each box, in degrees.
 
-    Edges of a box are not exactly parallel to latitudes and longitudes. Each bound is that of the
-    middle of an edge.
+    Each number is the latitude or longitude of the middle of an edge, since the edges of a box are
+    not exactly parallel to lines of latitude and longitude.
     """
     lat, lon = np.moveaxis(boxes.corners_in_degrees(), -1, 0)
     sides = (lat[:, :2], lon[:, [0, 3]], lat[:, 2:], lon[:, 1:3])
@@ -55,7 +55,7 @@ def in_degrees(boxes: RangeQueries) -> list[list[float]]:
 def inside(
     region: Region, degrees: Sequence[Sequence[float]]
 ) -> tuple[list[list[float]], list[int]]:
-    """Return the boxes that overlap a region, and the numbers, from 1, of all other boxes."""
+    """Return the boxes that overlap a region, and the numbers (from 1) of the other boxes."""
     kept: list[list[float]] = []
     refused: list[int] = []
     for number, box in enumerate(degrees, 1):
@@ -79,7 +79,7 @@ def inside(
 
 
 def window(session: Session) -> RangeQueries:
-    """Return the square of the first view, where the newest release counts most records."""
+    """Return the square to show first, in which the newest release counts most records."""
     region = session.region
     side = min(_WINDOW_M, region.side_m)
     blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
@@ -96,7 +96,7 @@ def window(session: Session) -> RangeQueries:
 def squares(
     session: Session, count: int, sizes_m: tuple[float, float], within: RangeQueries | None = None
 ) -> list[list[float]]:
-    """Return squares in degrees, placed where public points or a release show people.
+    """Return random squares in degrees, around public points or cells of a release.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def squares(
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return centres of cells, each repeated as often as the newest release counts records there.
+    """Return centres of cells, each repeated as often as the newest release counts records.
 
     A cell is repeated at most 50 times. Without a release, the result is empty.
     """

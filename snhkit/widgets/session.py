@@ -43,14 +43,14 @@ class Built:
     release : Release
         The release.
     surface : Surface
-        Released counts of equal cells, the same for all methods.
+        Released counts of the cells of a grid, which is the same for all methods.
     districts : Answers, optional
         Released counts of the session's districts, if there are any.
     seconds : float, optional
         The duration of the build; None for a release that was read from a file.
     name : str
-        The title and the epsilon. If another release has both, ``Session.keep`` adds the box sizes
-        or a number.
+        The title and the epsilon, such as "UG, ε = 0.2". If another release has the same title and
+        epsilon, ``Session.keep`` adds the box sizes or a number.
     """
 
     title: str
@@ -62,7 +62,7 @@ class Built:
 
     @property
     def stem(self) -> str:
-        """Title of the method and epsilon of the release."""
+        """Title of the method and epsilon of the release, such as "UG, ε = 0.2"."""
         return f"{self.title}, ε = {written(self.release.epsilon)}"
 
 
@@ -81,13 +81,14 @@ class Session:
     public : Points, optional
         Public points that methods may use.
     records : Points, optional
-        The records, if they are invented or the unit of privacy can still be changed.
+        The records, if they are invented or the unit of privacy can still be changed; otherwise
+        None.
     invented : bool
         Whether the records are invented. Only then may true counts be shown.
     districts : Districts, optional
         Polygons whose counts by each release are shown as well.
     source : str
-        Lines of Python that make ``records`` and ``public``; empty if unknown.
+        Python code that defines the variables ``records`` and ``public``; empty if unknown.
     shelf : Shelf, optional
         The folder in which releases are saved.
     built : dict of str to Built
@@ -108,7 +109,7 @@ class Session:
     def __post_init__(self) -> None:
         if self.dataset.ledger.delta:
             raise InputError(
-                "explore: the budget has a delta, but the explorer spends pure epsilon only; use "
+                "explore: the budget has a delta, but the explorer spends pure epsilon only; call "
                 "PrivateDataset.release or snhkit release."
             )
 
@@ -130,7 +131,7 @@ class Session:
         return ["record"] if self.records.user is None else ["record", "user"]
 
     def under(self, unit: PrivacyUnit) -> "Session":
-        """Return a session of the same records and budget with another unit of privacy.
+        """Return a session of the same records and budget, but another unit of privacy.
 
         Raises
         ------
@@ -153,7 +154,7 @@ class Session:
         return replace(self, dataset=dataset)
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
-        """Spend epsilon on a release by the method ``key``; ``keep`` adds the result."""
+        """Spend epsilon on a release by the method ``key``; ``keep`` adds it to the session."""
         started = time.perf_counter()
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
@@ -161,7 +162,7 @@ class Session:
         return self.shown(release, METHODS[key].title, seconds)
 
     def shown(self, release: Release, title: str, seconds: float | None = None) -> Built:
-        """Return a release with the counts that the maps and tables show."""
+        """Return a release as ``Built``, with the counts that the maps and tables show."""
         surface = Surface.drawn(release, display_cell_m(self.region, _CELLS_A_SIDE))
         built = Built(title, release, surface, self._of_districts(release), seconds)
         return replace(built, name=built.stem)
@@ -197,7 +198,7 @@ class Session:
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
     ) -> dict[str, str]:
-        """Return, for each method that has built this release already, the release's name."""
+        """Return the names of releases with these settings that exist already, by method."""
         found = {}
         for key in methods:
             asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
@@ -212,7 +213,7 @@ class Session:
         return found
 
     def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
-        """Return each release's counts of boxes, by the name of the release."""
+        """Return the counts of boxes by each release, under the release's name."""
         return {
             name: Answers(release.answer(boxes), release.interval(boxes), unmeasured(release))
             for name, release in self.releases.items()
@@ -220,7 +221,7 @@ class Session:
 
     @property
     def district_answers(self) -> dict[str, Answers]:
-        """Each release's counts of the districts, by the name of the release."""
+        """The counts of the districts by each release, under the release's name."""
         return {name: one.districts for name, one in self.built.items() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
@@ -235,13 +236,13 @@ class Session:
 
     @cached_property
     def true_surface(self) -> Surface:
-        """The true counts of the cells that maps show; InputError if records are not invented."""
+        """True counts of the cells that maps show; raises InputError for records that are real."""
         grid = Grid.of_width(self.region, display_cell_m(self.region, _CELLS_A_SIDE))
         return Surface(grid, grid.count(self.invented_records).counts)
 
     @cached_property
     def true_districts(self) -> NDArray[np.int64]:
-        """The true counts of q districts, shape (q,); InputError if records are not invented."""
+        """True counts of q districts, shape (q,); raises InputError for records that are real."""
         points = shapely.STRtree(shapely.get_parts(shapely.multipoints(self.invented_records.xy)))
         shapes = np.zeros(0) if self.districts is None else self.districts.shapes
         owner, _ = points.query(shapes, predicate="intersects")
@@ -249,19 +250,19 @@ class Session:
 
     @property
     def invented_records(self) -> Points:
-        """The records of a synthetic city; InputError if records are not invented."""
+        """The invented records; raises InputError for records that are real."""
         if self.records is None or not self.invented:
             raise InputError("True counts are available for invented records only.")
         return self.records
 
 
 def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
-    """Return a session of ``n`` invented records of the synthetic city with a given key."""
+    """Return a session of ``n`` invented records of the synthetic city called ``key``."""
     place = city(key)
     records = synthetic_points(place, n)
     return Session(
         title=f"{place.name}, synthetic",
-        about="Streets, venues and people are invented; only the position on the map is real. "
+        about="Streets, venues and people are invented; only each city's place on the map is real. "
         "Methods may use a second invented dataset, which takes the place of public data.",
         dataset=PrivateDataset(
             records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
@@ -281,8 +282,8 @@ def owned(
 ) -> Session:
     """Return a session of a person's own records.
 
-    ``budget``, ``unit`` and ``ledger`` are for ``Points``, whose number is private. A dataset has
-    its own.
+    ``Points`` become a ``PrivateDataset`` with ``budget``, ``unit`` and ``ledger``, in which the
+    number of records is private. A ``PrivateDataset`` has a budget, a unit and a ledger already.
 
     Raises
     ------
@@ -290,7 +291,7 @@ def owned(
         If ``Points`` are given without a budget, or a dataset together with a budget, a ledger or a
         unit other than a record.
     """
-    title, about = "Your records", "Everything shown here was released and paid for."
+    title, about = "Your records", "The counts shown are released counts, never true counts."
     if isinstance(records, PrivateDataset):
         if budget is not None:
             raise InputError("explore: the dataset has a budget already; leave out budget.")

@@ -23,7 +23,7 @@ class Shelf:
     Parameters
     ----------
     records : Path
-        Path of the records. The name of the folder is that of this path with ``.releases`` added.
+        Path of the records. The folder has the same path with ``.releases`` added.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Shelf:
         Raises
         ------
         InputError
-            If the folder cannot be written.
+            If the folder cannot be created.
         """
         try:
             self.folder.mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ _CAPTION = "Released counts of each {}"
 _INTERVALS = (
     "Below each count is its 90 % interval, which contains the true count in about nine of ten "
     "cases. The interval allows for the noise and for records that are spread unevenly inside "
-    "cells. It is an estimate from public cities, not a guarantee."
+    "cells. The intervals are estimates from public data of cities, not guarantees."
 )
 
 
@@ -54,12 +54,12 @@ def answers_table(
     boxes : RangeQueries, optional
         The q boxes; None if there is no box.
     columns : mapping of str to Answers
-        The released counts, by the heading to show.
+        The released counts, by the heading of their column.
     truth : ndarray of int, shape (q,), optional
         True counts, for teaching with invented records only.
     sizes_m : (float, float), optional
-        Smallest and largest side, in metres, of the boxes that releases were prepared for; other
-        boxes are marked.
+        Smallest and largest side, in metres, of the boxes for which releases are prepared. Boxes of
+        other sizes are marked.
     """
     heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
@@ -96,8 +96,8 @@ def _table(
 ) -> str:
     """Return an HTML table of released and true counts.
 
-    ``first`` holds the headings of the first columns, ``heads`` the first cells of each row, and
-    ``empty`` the text to show if there are no rows.
+    ``first`` has the headings of the columns before the counts, ``heads`` has the HTML of these
+    columns in each row, and ``empty`` is the text to show if there are no rows.
     """
     cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
     if truth is not None:
@@ -125,7 +125,7 @@ def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) 
     east, north = west + boxes.width[k], south + boxes.height[k]
     size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}"
     if min(west, south) < 0 or max(east, north) > side:
-        size += " (reaches outside)"
+        size += " (partly outside the region)"
     if sizes_m is not None and not all(
         sizes_m[0] * (1 - _SLACK) <= side <= sizes_m[1] * (1 + _SLACK)
         for side in (boxes.width[k], boxes.height[k])
@@ -160,7 +160,7 @@ def _number(value: float, sign: str = "") -> str:
 
 
 def ledger_panel(ledger: Ledger) -> str:
-    """Return HTML with a bar of the budget, which shows each ledger entry, and the ledger."""
+    """Return HTML with the ledger, and a bar that shows each entry's part of the budget."""
     pieces = "".join(_piece(entry, ledger.total) for entry in ledger.entries)
     left = ledger.remaining
     said = f"{written(left)} left" if left else "nothing left: further builds are refused"

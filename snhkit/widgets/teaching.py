@@ -22,7 +22,7 @@ _LARGER = 16  # that curve ends at this multiple of the largest chosen side
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
     """Return a table with the epsilon and the mean relative error of each release.
 
-    The errors are those of boxes of the given sizes around records.
+    The errors are those of squares around records, with sides in the range ``sizes_m``.
     """
     rows = [
         (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
@@ -34,7 +34,8 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
     """Return a table with the mean relative error of each release for each of 8 box sizes.
 
-    The sizes begin at the smallest chosen side.
+    The sizes range from ``sizes_m[0]`` to 16 times ``sizes_m[1]``, but at most to half the side of
+    the region.
     """
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
@@ -48,7 +49,7 @@ def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return a table of the released and the true counts of boxes around records."""
+    """Return a table of the released and the true counts of squares around records."""
     boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
     return pd.concat(
         [
@@ -61,14 +62,14 @@ def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 def measured(
     session: Session, sizes_m: tuple[float, float]
 ) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
-    """Return the bands of box sizes, and the errors of each release in these bands, by its name.
+    """Return bands of box sizes, and each release's errors in these bands, by release name.
 
     Parameters
     ----------
     session : Session
         A session of invented records.
     sizes_m : (float, float)
-        Smallest and largest side of the chosen boxes, in metres; this is the first band.
+        Smallest and largest side, in metres, of the first band.
     """
     bands = _bands(session, sizes_m)
     return bands, {
@@ -99,9 +100,10 @@ class Measured(NamedTuple):
     Parameters
     ----------
     relative : tuple of float
-        The mean relative error of boxes around records, for each band of sizes.
+        The mean relative error of squares around records, for each band of sizes.
     anywhere : float
-        The mean absolute error, in records, of boxes of the first band placed uniformly.
+        The mean absolute error, in records, of squares of the first band, placed uniformly in the
+        region.
     adds_up : float
         The sum of the answers to tiles that cover the region, divided by the number of records.
     """
@@ -128,7 +130,7 @@ def _range(session: Session, sizes_m: tuple[float, float]) -> tuple[float, float
 def _errors(
     session: Session, one: Built, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[float, ...]:
-    """Return the mean relative error of a release for each range of sizes."""
+    """Return a release's mean relative error of ``count`` boxes, for each range of sizes."""
     boxes, truth = _boxes(session, bands_m, count)
     errors = relative_errors(one.release.answer(boxes), truth, len(session.invented_records))
     return tuple(errors.reshape(-1, count).mean(axis=1).tolist())
@@ -138,9 +140,9 @@ def _errors(
 def _boxes(
     session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """Return boxes around records and their true counts: ``count`` boxes for each range of sizes.
+    """Return ``count`` squares around records for each range of sizes, and their true counts.
 
-    The boxes of the first range come first.
+    The squares of the first range come first.
     """
     records = session.invented_records
     each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]

@@ -20,17 +20,18 @@ __all__ = ["built_line", "verdict"]
 
 _UNKNOWN = (
     "The expected errors of these releases are unknown, since such releases were not measured on "
-    "public cities. Errors on these records are not shown, because measuring them would cost "
-    "epsilon."
+    "public data of cities. The errors on these records are not shown, because measuring them "
+    "would cost epsilon."
 )
 _EXPECTED = (
-    "These errors are expected from public cities and were not measured on these records. The "
-    "errors of 8 of 10 cities lie between the bounds in grey."
+    "These errors are estimates from public data of cities and were not measured on these records. "
+    "The errors of 8 of 10 cities lie between the bounds in grey."
 )
+_ANYWHERE = "squares of the first column's sizes, placed uniformly in the region"
 
 
 def built_line(session: Session) -> str:
-    """Return HTML that lists the releases, with the time and the epsilon of each build.
+    """Return HTML that lists the releases with their build times, and the budget's state.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
     sizes_m : (float, float)
         Smallest and largest side of the chosen boxes, in metres.
     truth : bool
-        Whether true counts may be shown. If not, the table shows the errors that were measured on
-        public cities.
+        Whether true counts may be shown. If not, the table shows expected errors, which come from
+        measurements on public data of cities.
     """
     low, high = sizes_m
     if not session.built or not 0 < low <= high <= session.region.side_m:
@@ -81,12 +82,12 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
         for name, one in found.items()
     }
     return _table(
-        "Mean error of boxes around records, measured",
+        "Mean relative error of squares around records, measured",
         bands,
         lines,
         {
-            "records, anywhere": "Mean error in records of boxes of the first size anywhere",
-            "tiles / n": "Sum of all tiles of 100 m, divided by the number of records; 1 is right",
+            "records, anywhere": f"Mean error, in records, of {_ANYWHERE}",
+            "tiles / n": "Sum of counts of all 100 m tiles / number of records; 1 is right",
         },
     )
 
@@ -99,9 +100,9 @@ class _Line(NamedTuple):
     errors : sequence of float
         The mean relative error in each band of sizes.
     range : str
-        The bounds of the first error, as text; may be empty.
+        The bounds of the first error, as text; empty if unknown.
     rest : sequence of str
-        The texts of further cells.
+        The texts of the columns after the errors.
     """
 
     errors: Sequence[float]
@@ -110,7 +111,7 @@ class _Line(NamedTuple):
 
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
-    """Return HTML with the expected errors, which come from public cities, not from the records."""
+    """Return HTML with expected errors, which come from public data and not from the records."""
     keys = {method.title: key for key, method in METHODS.items()}
     bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
     lines = {}
@@ -125,15 +126,15 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
             )
     if not lines:
         return f'<p class="snhkit-soft">{_UNKNOWN}</p>'
-    heads = {"records, anywhere": "Expected error in records of boxes of the first size anywhere"}
-    told = _table("Expected error of boxes around records", bands, lines, heads)
+    heads = {"records, anywhere": f"Expected error, in records, of {_ANYWHERE}"}
+    told = _table("Expected mean relative error of squares around records", bands, lines, heads)
     return f'{told}<p class="snhkit-soft">{_EXPECTED}</p>'
 
 
 def _one_expected(
     session: Session, one: Built, key: str | None, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
-    """Return the expected relative error, its two bounds, and the expected error in records.
+    """Return the expected relative error, its lower and upper bound, and the error in records.
 
     The result is None if the method was not measured for these sizes.
     """
@@ -163,7 +164,7 @@ def _table(
 ) -> str:
     """Return an HTML table of errors with a bar for each error in the first band.
 
-    The rows are sorted by this error, smallest first.
+    The rows are sorted by the error in the first band, smallest first.
     """
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)

@@ -37,13 +37,13 @@ def epsilon_in_words(epsilon: float, unit: PrivacyUnit) -> str:
 
 
 def message(text: str, *, error: bool = False) -> str:
-    """Return a text as HTML for the area of messages, which a screen reader reads out."""
+    """Return a text as the HTML of a message, which a screen reader reads out."""
     role, kind = ("alert", " snhkit-error") if error else ("status", "")
     return f'<div role="{role}" class="snhkit-message{kind}">{html.escape(text)}</div>'
 
 
 def parse_box(text: str) -> list[float]:
-    """Return south, west, north and east of a typed box, in degrees.
+    """Return [south, west, north, east] of a typed box, in degrees.
 
     Raises
     ------
@@ -71,7 +71,8 @@ def parse_box(text: str) -> list[float]:
         )
     if not (-180 <= west < east <= 540):
         raise InputError(
-            f"West ({west:g}) must be less than east ({east:g}), both from -180 to 540 degrees."
+            f"West ({west:g}) must be less than east ({east:g}), both from -180 to 540 degrees. If "
+            "the box crosses the meridian of 180 degrees, add 360 to east."
         )
     return numbers
 

@@ -47,7 +47,7 @@ def test_compare_thins_the_records(run, trips, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text())[0]["bytes"] < 1_400
     code, _, err = run(*words, "--n", 501)
     assert code == 2
-    assert "n = 501 is more than the number of records; give a smaller n" in err
+    assert "n = 501 is more than the number of points; give a smaller n" in err
 
 
 def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_path):
@@ -57,7 +57,7 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
     assert OWNER_ONLY in " ".join(out.split())
     rows = json.loads((tmp_path / "a.json").read_text())
     assert [row["warning"] for row in rows] == [OWNER_ONLY]
-    assert "For the owner&#39;s eyes" in (tmp_path / "a").read_text(encoding="utf-8")
+    assert OWNER_ONLY in (tmp_path / "a").read_text(encoding="utf-8")
     assert "500 of 500 rows kept. For the eyes of the records' owner only." in err
     command = "snhkit explore --app --data t.csv --center 43.038,-87.91 --side-km 2 \\\n"
     assert out.endswith(f"\nReport: a\nNext: {command}    --budget 1\n")

@@ -52,7 +52,7 @@ REFUSED = {
     "sides": (["compare", "--sizes-m", "100,25"], "'100,25' is not L,U in metres"),
     "sides too large": (["compare", "--sizes-m", "25,1e9"], "sizes_m must be"),
     "queries": (["compare", "--queries", "0"], "0 is not in the range"),
-    "cell": (["compare", "--methods", "ug", "--cell-m", "-5"], "'-5' is not a number"),
+    "cell": (["compare", "--methods", "ug", "--cell-m", "-5"], "'-5' is not a cell width"),
     "city": (["compare", "--city", "chicgo"], "did you mean chicago?"),
     "no file": (["compare", "--data", "u.csv", *WHERE], "'u.csv' does not exist"),
     "no public file": (["compare", "--data", "t.csv", "--public", "p.csv", *WHERE], "'p.csv'"),
@@ -95,7 +95,7 @@ REFUSED = {
          "--budget", "1", "--ledger", "-"],
         "--ledger cannot be standard output",
     ),
-    "cell of words": (["compare", "--cell-m", "wide"], "greater than 0, bought or auto"),
+    "cell of words": (["compare", "--cell-m", "wide"], "0, or the word bought or auto"),
     "answer no release": (["answer", "t.csv", "--boxes", "t.csv"], "are the same file"),
     "answer a table": (["answer", "t.csv", "--boxes", "other.csv"], "not a safetensors file"),
 }  # fmt: skip
@@ -197,7 +197,7 @@ def test_help_waits_for_no_large_library(command):
 def test_what_is_printed_fits_80_columns(run, trips):
     long = ["--methods", "ug,hb2d", "--epsilon", "0.05,10", "--queries", 5, "--seed", 1]
     _, out, _ = run("compare", *trips, *long)
-    assert "Mean errors of the squares around records" in out
+    assert "Mean errors of squares around records" in out
     for words in (["cities"], ["ledger", "t.csv.ledger"]):
         if words[0] == "ledger":
             code, _, err = run(

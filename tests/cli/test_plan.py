@@ -25,7 +25,7 @@ def test_errors_of_all_methods_and_a_recommendation():
 def test_the_epsilon_for_an_error():
     told = run("--n", 200_000, "--methods", "identity,privtree", "--error", "0.3")
     assert "Identity" in told
-    with pytest.raises(InputError, match="no epsilon of the table"):
+    with pytest.raises(InputError, match="no epsilon gives an expected rel_error"):
         run("--n", 200_000, "--methods", "ug", "--error", "0.0001")
     assert "none" in run("--n", 200_000, "--error", "0.0001")
 

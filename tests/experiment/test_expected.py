@@ -76,7 +76,7 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
-            ({"n": 10**9}, "n times epsilon = 200,000,000 is outside the table"),
+            ({"n": 10**9}, "n times epsilon = 200,000,000, but expected errors are known"),
             ({"epsilon": 0}, "epsilon must be"),
             ({"sizes_m": (1, 2)}, "sizes_m must be"),
             (
@@ -136,7 +136,7 @@ class TestRecommend:
         assert other.evidence.abs_error_anywhere.is_monotonic_increasing
         with pytest.raises(InputError, match="measure must be"):
             snh.recommend(100_000, "0.2", measure="speed")
-        with pytest.raises(InputError, match="outside the table"):
+        with pytest.raises(InputError, match="expected errors are known only"):
             snh.recommend(10, "0.2")
 
 

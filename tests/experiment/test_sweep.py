@@ -144,5 +144,5 @@ def test_thinned_keeps_users_and_nests():
     assert (some.xy[:50] == fewer.xy).all()
     assert some.user is not None
     assert len(some.user) == 200
-    with pytest.raises(InputError, match="n = 501 is more than the number of records"):
+    with pytest.raises(InputError, match="n = 501 is more than the number of points"):
         thinned(points, 501)

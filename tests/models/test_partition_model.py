@@ -25,7 +25,7 @@ def test_a_file_must_hold_a_partition(model, city):
     for edges, values, match in (
         (over, arrays["values"], "gap, overlap, or reach out"),
         (arrays["edges"][:, :3], arrays["values"], r"shape \(c, 4\)"),
-        (arrays["edges"], arrays["values"][1:], r"values \(c,\)"),
+        (arrays["edges"], arrays["values"][1:], r"'values' shape \(c,\)"),
         (arrays["edges"][:0], arrays["values"][:0], "equal lengths"),
     ):
         with pytest.raises(InputError, match=match):

@@ -264,7 +264,7 @@ def test_costs_by_hand():
         ({"along": np.arange(1, 5)}, "along must contain each whole number from 0 to 3"),
         ({"block": 3}, "powers of two"),
         ({"block": 0}, "powers of two"),
-        ({"block": 2}, "a power of four, not 4 and 2"),
+        ({"block": 2}, "a power of four, not 4 cells for block = 2"),
         ({"histogram": np.zeros(4, int)}, "not a ndarray"),
         ({"epsilon": 0}, "epsilon must be greater"),
         ({"sensitivity": 0}, "sensitivity must be"),

@@ -37,7 +37,7 @@ def test_noise_grows_with_the_bound_and_the_error_has_a_least():
 @pytest.mark.parametrize(
     ("public", "kind", "count", "told"),
     [
-        (points([1]), "record", 1, "unit of people"),
+        (points([1]), "record", 1, "a window such as 'user-day'"),
         (points([1]), "user-day", 1, "needs the time"),
         (points([]), "user", 1, "no points"),
         (points([1]), "user", 0, "count"),

@@ -184,7 +184,7 @@ class TestWindows:
 
     def test_days_must_be_known(self):
         points = Points(CITY, [[1, 1]], user=[1])
-        with pytest.raises(InputError, match=r"column of times \(time='COLUMN'\).*unit='user'"):
+        with pytest.raises(InputError, match=r"time column \(time='COLUMN'\).*unit='user'"):
             PrivacyUnit.of("user-day", 2).bound(points, SystemEntropy())
 
 

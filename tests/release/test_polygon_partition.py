@@ -229,7 +229,7 @@ class TestFile:
             ({"coordinates": np.zeros((10, 2), np.float32)}, "coordinates must be 64-bit floats"),
             ({"coordinates": np.zeros((10, 2))}, "valid polygon|has no area"),
             ({"coordinates": np.full((10, 2), 1e9)}, "extends beyond|valid"),
-            ({"more": np.zeros(1)}, "districts have the arrays coordinates, rings"),
+            ({"more": np.zeros(1)}, "districts must have the arrays coordinates, rings"),
         ],
         ids=lambda value: str(value)[:60],
     )  # fmt: skip

@@ -156,7 +156,7 @@ class TestRefused:
         ("shape", "told"),
         [
             (None, "shape 1 is missing"),
-            (shapely.Point(1, 1), "shape 1 is a Point, must be a polygon"),
+            (shapely.Point(1, 1), "shape 1 is a Point, but must be a polygon"),
             (shapely.Polygon([(0, 0), (9, 9), (0, 9), (9, 0)]), "shape 1 is not a valid .*Self"),
         ],
     )
@@ -281,5 +281,5 @@ def test_the_advice_for_an_invalid_polygon_works():
 def test_a_collection_without_an_area_is_no_polygon():
     release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
     line = shapely.GeometryCollection([shapely.LineString([(0, 0), (1, 1)])])
-    with pytest.raises(InputError, match="shape 0 is a Geometrycollection, must be a polygon"):
+    with pytest.raises(InputError, match="shape 0 is a Geometrycollection, but must be a polygon"):
         release.answer(gpd.GeoSeries([line], crs=4326))

@@ -80,7 +80,7 @@ def test_a_build_stopped_at_a_step_stays_spent_and_the_next_is_not_begun(session
 
 def test_stopped_between_two_methods_the_second_costs_nothing(session):
     work = Building(lambda *_: None, lambda *_: work.cancel())
-    with pytest.raises(Cancelled, match="before PrivTree: nothing was spent"):
+    with pytest.raises(Cancelled, match="build of PrivTree was cancelled before it spent epsilon"):
         work.run(order(session, "ug", "privtree"))
     assert session.dataset.ledger.spent == Fraction(1, 4)
 

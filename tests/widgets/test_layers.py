@@ -82,7 +82,7 @@ def test_the_table_tells_each_districts_count_and_the_truth_in_teaching_mode_onl
     explorer.build()
     records = synthetic_points("fargo", 5_000)
     west = int((records.xy[:, 0] < SIDE / 2).sum())
-    for title in ("No. 0", "No. 1 (reaches outside)", "No. 2 (outside)"):
+    for title in ("No. 0", "No. 1 (partly outside the region)", "No. 2 (outside the region)"):
         assert f">{title}<" in explorer._said["districts"].value
     assert "truth" not in explorer._said["districts"].value
     explorer._controls.teaching.value = True

@@ -24,7 +24,7 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     assert cells(table) == [
         ["Box", "Size in metres", "UG", "SNH"],
         ["1", "1,000 × 2,500", "1,234.6|1,220.0 to 1,250.3", "5.0|interval not known"],
-        ["2", "1,000 × 50 (reaches outside)", "0.0|0.0 to 3.5", "6.5|interval not known"],
+        ["2", "1,000 × 50 (partly outside the region)", "0.0|0.0 to 3.5", "6.5|interval not known"],
     ]
     assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
     assert "contains the true count in about nine of ten" in table
@@ -79,6 +79,6 @@ def test_the_budget_is_a_bar_of_its_charges():
 
 def test_boxes_of_other_sizes_than_those_built_for_are_marked():
     rows = cells(answers_table(BOXES, {}, sizes_m=(40, 2_600)))[1:]
-    assert [row[1] for row in rows] == ["1,000 × 2,500", "1,000 × 50 (reaches outside)"]
+    assert [row[1] for row in rows] == ["1,000 × 2,500", "1,000 × 50 (partly outside the region)"]
     rows = cells(answers_table(BOXES, {}, sizes_m=(25, 100)))[1:]
     assert rows[0][1] == "1,000 × 2,500|not 25 to 100 m"

@@ -11,7 +11,7 @@ __all__ = ["fitted_leaves"]
 def fitted_leaves(
     counts: Mapping[int, NDArray], variances: Mapping[int, float]
 ) -> NDArray[np.float64]:
-    """Return the counts of the leaves that fit noisy counts of nodes best.
+    """Return the counts of a binary tree's c leaves that fit noisy counts of its nodes best.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def fitted_leaves(
     Returns
     -------
     ndarray of float, shape (c,)
-        The weighted least-squares estimates of the c leaves.
+        The weighted least-squares estimates.
 
     Examples
     --------

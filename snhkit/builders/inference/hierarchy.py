@@ -16,16 +16,16 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Measure nested grids for the remaining price, and return a model of the finest grid.
+    """Measure nested grids for all that is left to spend, and return a model of the finest grid.
 
     Parameters
     ----------
     private : Measurements
-        The access to the records; the whole remaining price is spent.
+        The access to the records. The epsilon or rho that is left is spent completely.
     sides : sequence of int
         The cells per side of each grid, from the coarsest; each number divides the next.
     shares : sequence of Fraction
-        The share of the price of each grid; the shares add up to 1.
+        The share of this epsilon or rho that each grid gets; the shares add up to 1.
 
     Returns
     -------
@@ -64,9 +64,10 @@ def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray
     Notes
     -----
     Weighted least squares in two passes (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
-    differentially private histograms through consistency", PVLDB 2010, Sec. 4). Upwards, a cell's
-    count is averaged with the sum of its parts, weighted by precision. Downwards, the difference
-    between a cell's estimate and the sum of its parts is divided equally among the parts.
+    differentially private histograms through consistency", PVLDB 2010, Sec. 4). The parts
+    of a cell are its cells in the next finer grid. Upwards, a cell's count is averaged with the sum
+    of its parts, weighted by precision. Downwards, the difference between a cell's estimate and the
+    sum of its parts is divided equally among the parts.
     """
     best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
     for own, own_variance in zip(levels[-2::-1], variances[-2::-1], strict=True):

@@ -15,13 +15,13 @@ _CHUNK_CELLS = 2**20  # pairs of a box and a cell that are held in memory at a t
 
 
 def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the energy of boxes in each level of the Haar decomposition over the leaves.
+    """Return the energy of boxes in each level of a Haar decomposition over a tree's leaves.
 
-    A box is a row vector over the line of leaves, whose entries are the shares of the leaves' areas
-    that the box covers. This vector is a sum of orthogonal components, one for each level: the
-    differences between the two leaves of a pair, between the two halves of four leaves, of eight
-    leaves and so on, and finally the mean. The energy of a level is the sum of the squares of its
-    component over all boxes.
+    The leaves of a binary tree are sets of cells. A box is a vector with an entry for each leaf:
+    the share of the leaf's area that the box covers. This vector is a sum of orthogonal components,
+    one for each level: the differences between the two leaves of a pair, between the two halves of
+    four leaves, of eight leaves and so on, and finally the mean. The energy of a level is the sum
+    of the squares of its component over all boxes.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     grid : Grid
         The grid whose cells make up the leaves.
     leaf : ndarray of int, shape (m, m)
-        The leaf of each cell, numbered along the line from 0.
+        The leaf of each cell; leaves are numbered in the order of the tree, from 0.
 
     Returns
     -------
@@ -64,9 +64,10 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
 def _covered(
     boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the box, the leaf and the covered share of the cell, for each cell that a box covers.
+    """Return three arrays with an entry for each cell that a box covers at least in part.
 
-    The three arrays are sorted by box, then by leaf.
+    The arrays hold the box, the cell's leaf and the covered share of the cell. They are sorted by
+    box, then by leaf.
     """
     low = np.clip(np.stack([boxes.x, boxes.y]) / grid.cell_m, 0, grid.m)
     high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
@@ -87,14 +88,14 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
     Parameters
     ----------
     weights : ndarray, shape (levels,)
-        The share of epsilon of each level, from the leaves.
+        The share of epsilon of each level, from the leaves to the root.
     energies : ndarray, shape (levels,)
         The energies that ``box_energies`` returns.
 
     Returns
     -------
     float
-        The error, in units of the variance of a count that gets all of epsilon.
+        The error. The unit is the noise variance of a count on which all of epsilon is spent.
 
     Notes
     -----
@@ -108,7 +109,7 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 
 
 def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the shares of epsilon that minimise ``expected_error``.
+    """Return the shares of epsilon of a binary tree's levels that minimise ``expected_error``.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (levels,)
-        The share of each level, from the leaves; the shares add up to 1.
+        The share of each level, from the leaves to the root; the shares add up to 1.
 
     Examples
     --------
@@ -129,8 +130,9 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     -----
     Li et al. (DAWA) search greedily, from the leaves up (Sec. 4). The error times the squared sum
     of the weights does not depend on the weights' scale, so the same shares minimise the error plus
-    the sum of the weights. The latter problem is a shortest path through the precisions of the
-    levels. Dynamic programming on a lattice of precisions finds the path, which is then polished.
+    the sum of the weights. The second problem is a shortest path through the precisions of the
+    levels. Dynamic programming finds this path on a lattice of precisions; further steps then
+    improve the weights between the points of the lattice.
     """
     if not energies.any():
         return np.eye(len(energies))[0]
@@ -152,7 +154,7 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights refined beyond the lattice, until all levels have the same marginal gain."""
+    """Return weights improved by 100 steps towards equal marginal gains of all levels."""
     for _ in range(100):
         weights = weights / weights.sum()
         twos = 2.0 ** np.arange(len(weights))
@@ -163,7 +165,7 @@ def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> ND
 
 
 def level_shares(energies: NDArray[np.float64]) -> dict[int, Fraction]:
-    """Return the optimal shares of epsilon by level, rounded to thousandths.
+    """Return the optimal shares of epsilon of a binary tree's levels, rounded to thousandths.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
     Parameters
     ----------
     extra : ndarray, shape (p, m)
-        The extra rows, 0 or more (the paper's Theta).
+        The extra rows, with entries of at least 0 (Theta in McKenna et al., PVLDB 2018).
 
     Returns
     -------
@@ -60,9 +60,9 @@ def _libraries() -> ThreadpoolController:
 
 @lru_cache(maxsize=16)
 def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the extra rows of the strategy with the least error for random intervals.
+    """Return the extra rows of the p-Identity strategy with the least error for intervals.
 
-    The result depends on public numbers only.
+    The search uses public numbers only.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
 def loss_and_gradient(
     flat: NDArray[np.float64], gram: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the mean squared error of intervals under a strategy, and the error's gradient.
+    """Return the mean squared error of intervals under a p-Identity strategy, and its gradient.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def loss_and_gradient(
 
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the mean of w w^T over intervals, where w holds each cell's share inside the interval.
+    """Return the mean of w w^T over intervals; w holds the share of each cell in the interval.
 
     Parameters
     ----------

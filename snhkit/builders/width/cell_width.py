@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
 
 Width = float | Literal["auto", "bought"] | None
-"""A width in metres; or None for ``default_cell_width``, "auto" for the width that ``ParamSelect``
-predicts, "bought" for one that suits the records, at a cost of up to 3 % of epsilon."""
+"""A cell width in metres, or a way to choose it: None computes ``default_cell_width``; "auto" uses
+the prediction of ``ParamSelect``; "bought" suits the records, at a cost of up to 3 % of epsilon."""
 
 
 def default_cell_width(
@@ -30,7 +30,7 @@ def default_cell_width(
 
     The width depends only on the product of n and epsilon, since counts grow with n and the noise
     with 1 / epsilon. The exponent of the product was fitted to the dependence on epsilon of the 45
-    widths that the paper's authors found best on nine cities. The constant was chosen on public and
+    widths that the authors of SNH found best on nine cities. The constant was chosen on public and
     synthetic cities (``benchmarks/cell_width.py`` prints both). The width also grows with the
     square root of the mean side of the squares, because a large square sums more noise, and less of
     its error comes from its border.
@@ -38,9 +38,9 @@ def default_cell_width(
     Parameters
     ----------
     n : int
-        The number of records, public or bought.
+        The number of records: public, or measured with noise.
     epsilon : float
-        Epsilon per record.
+        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
 
@@ -59,7 +59,7 @@ _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 def narrowing(
     n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 ) -> float:
-    """Return the factor by which to multiply the default width, given the records' evenness.
+    """Return the factor by which to multiply the default cell width if evenness is known.
 
     The factor's logarithm is linear in evenness and log(n epsilon). The coefficients were fitted
     for the least error of ``DenoisedGrid`` on public and synthetic cities
@@ -69,12 +69,12 @@ def narrowing(
     Parameters
     ----------
     n : int
-        The number of records, public or bought.
+        The number of records: public, or measured with noise.
     epsilon : float
-        Epsilon per record.
+        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
     evenness : float
-        The evenness, from 0 to 1, measured in cells of half the default width for the default
-        sizes.
+        The result of ``bought_evenness``, from 0 to 1, for cells of half the default width for the
+        default sizes.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
 
@@ -105,7 +105,7 @@ def check_width(cell_m: Width) -> None:
 def given_grid(region: Region, cell_m: Width) -> Grid | None:
     """Return the grid of a width given in metres, or None if the width is still to be chosen.
 
-    A grid of too many cells raises InputError.
+    If the width makes too many cells, InputError is raised.
     """
     return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
 
@@ -124,8 +124,8 @@ def chosen_grid(
     Parameters
     ----------
     private : Measurements
-        The access to the records. If a width is chosen, part of the remaining epsilon buys n unless
-        n is public, and evenness if ``cell_m`` is "bought".
+        The access to the records. If a width is chosen, a part of the remaining epsilon is spent on
+        a noisy n unless n is public, and on a noisy evenness if ``cell_m`` is "bought".
     cell_m : float, "auto", "bought" or None
         The width in metres, or the way to choose it (see ``Width``).
     share : float
@@ -133,7 +133,8 @@ def chosen_grid(
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres that the width should suit.
     labels : str
-        The labels that ``ParamSelect`` predicts from if ``cell_m`` is "auto".
+        If ``cell_m`` is "auto": the training examples of the prediction, as in
+        ``ParamSelect.pretrained``.
     least_m : float
         The least width in metres that may be chosen.
     wider : float

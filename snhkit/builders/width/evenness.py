@@ -18,17 +18,18 @@ _PRIOR_STD = 0.2  # standard deviation of evenness among cities, roughly
 def bought_evenness(private: Measurements, grid: Grid) -> float:
     """Return a noisy evenness: the share of records that remain if each cell's count is capped.
 
-    The cap is the larger of the noise scale and three times the mean count. Evenness is near 1 if
-    records are everywhere, and near 0 if most of them are at a few spots. A noisy result is shrunk
-    towards 1, and the more noise it has, the more it is shrunk. The cost is from 0.3 to 3 % of
-    epsilon; it is lower if there are more records.
+    The cap is three times the mean count of a cell, or the noise scale of a count on which all of
+    epsilon is spent, if this scale is larger. Evenness is near 1 if records are everywhere, and
+    near 0 if most of them are at a few spots. The result is shrunk towards 1; the more noise it
+    has, the more it is shrunk. The cost is from 0.3 to 3 % of the remaining epsilon, and is lower
+    if there are more records.
 
     Parameters
     ----------
     private : Measurements
         The access to the records. Its number ``n`` must be known, either public or measured before.
     grid : Grid
-        Public cells in the records' region.
+        A grid over the records' region, chosen from public or paid-for numbers.
 
     Returns
     -------

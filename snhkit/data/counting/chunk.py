@@ -1,4 +1,4 @@
-"""Chunks of rows, and the rules (columns and filters) that all sources apply in the same way."""
+"""Chunks of rows, and the rules (columns and filters) that every source of rows applies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,20 +20,20 @@ __all__ = ["Block", "Chunk", "Part", "Rules", "Source", "chunk_of"]
 
 @dataclass(frozen=True)
 class Rules:
-    """The columns that are read from a source and the filters of its rows; all of them are public.
+    """The columns to read from a source of records, and the filters for rows; all are public.
 
     Parameters
     ----------
     lat, lon, user, time : str or int, optional
-        Columns, by name or position from 0. By default, the columns of latitudes, longitudes and,
-        if ``people`` is true, users are recognised by common names.
+        Columns, by name or position from 0. By default, the columns of latitudes and longitudes are
+        found by common names, and so is the column of users if ``people`` is true.
     since, until : int, optional
         Microseconds since 1970 in UTC. Only rows at or after ``since`` and before ``until`` are
         read.
     users : frozenset of str, optional
         The ids of the users whose rows are read; by default those of all users.
     people : bool
-        Whether a number for the person of each row is needed.
+        Whether the user of each row is needed.
     """
 
     lat: str | int | None = None
@@ -48,23 +48,24 @@ class Rules:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chunk:
-    """Rows that passed the filters.
+    """Rows of a source that passed the filters, held in memory.
 
     Parameters
     ----------
     lat, lon : ndarray, shape (n,)
-        Degrees; nan where there is no number.
+        Degrees; nan where the source has no number.
     person : ndarray of int64, shape (n,), optional
-        A number for each person, the same in all chunks; 0 where the id is missing.
+        A number that stands for the user of the row, the same in all chunks; 0 where the user id is
+        missing.
     time : ndarray of int64, shape (n,), optional
-        Microseconds since 1970; ``NO_TIME`` where there is no time.
+        Microseconds since 1970 in UTC; ``NO_TIME`` where the source has no time.
     number : callable
-        Returns the row number that messages show for a position in the chunk.
+        A function of a position in the chunk, which returns the row number for messages.
     value : callable
-        Returns the source's value for a position in the chunk and a role: "lat", "lon", "user" or
-        "time".
+        A function of a position in the chunk and of a role ("lat", "lon", "user" or "time"), which
+        returns the value in the source.
     rows : int
-        The number of rows of the source that the chunk covers, including malformed rows.
+        The number of rows that passed the filters, plus the number of malformed rows.
     malformed : mapping of int to str
         The defect of each row that could not be split into fields, by row number.
     """
@@ -94,8 +95,8 @@ class Part(Protocol):
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of rows in order.
 
-        This generator reads the source. Each block is decoded later, by the thread that calls the
-        block.
+        This generator reads the bytes of the source. A block is a function that decodes its rows
+        when it is called, possibly in another thread.
         """
         ...
 
@@ -115,12 +116,12 @@ class Source(Protocol):
 
     @property
     def swap(self) -> str:
-        """Advice on reading the source if latitude and longitude are swapped."""
+        """What to do if latitudes and longitudes are swapped, as a phrase for messages."""
         ...
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts, in the order of the source."""
+        """The parts that can be read separately, in the order of the rows."""
         ...
 
     @property
@@ -149,7 +150,7 @@ def chunk_of(
     name : str
         Name of the source, for messages.
     columns : mapping
-        A column for each role that was found.
+        The columns that were found, by role: "lat", "lon", "user" or "time".
     rules : Rules
         The filters.
     number, value, malformed
@@ -187,14 +188,14 @@ def chunk_of(
 
 
 def refuse_unknown_filters(rules: Rules, found: Mapping[str, Any]) -> None:
-    """Raise InputError if a filter or the unit needs a column that was not found.
+    """Raise InputError if a filter or the unit of privacy needs a column that was not found.
 
     Parameters
     ----------
     rules : Rules
         The filters.
     found : container of str
-        The roles of the columns that were found.
+        The roles of the columns that were found: "lat", "lon", "user" or "time".
     """
     if (rules.since, rules.until) != (None, None) and "time" not in found:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Counting on a Dask cluster, whose workers read the records and send back counts only.
+"""Counting on a Dask cluster, whose workers read the records and return only counts.
 
 Workers return exact counts, which are added up in a tree. Noise is drawn once, by the process that
 owns the ledger. If workers drew noise, the noise of all workers would add up, a task that runs
@@ -54,9 +54,9 @@ class Totals:
     size : int
         The number of counts.
     at : ndarray of int, optional
-        The positions of the stored counts, if zeros are left out.
+        The positions of the stored counts among all counts, if zeros are left out.
     counts : ndarray of int
-        The counts.
+        The stored counts.
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -68,7 +68,7 @@ class Totals:
 
     @classmethod
     def of(cls, counts: NDArray[np.integer], seen: Seen) -> "Totals":
-        """Return the totals with the counts in the form that takes less memory."""
+        """Return the totals of a task, without zeros if this takes less memory."""
         if np.count_nonzero(counts) * (counts.itemsize + 4) < counts.nbytes:
             at = np.flatnonzero(counts).astype(np.int32)
             return cls(counts.size, at, counts[at], seen)
@@ -84,14 +84,16 @@ class Totals:
         return cls.of(total, seen)
 
     def full(self) -> NDArray[np.int64]:
-        """Return all counts, shape (size,)."""
+        """Return all counts with zeros, shape (size,)."""
         total = np.zeros(self.size, np.int64)
         total[slice(None) if self.at is None else self.at] = self.counts
         return total
 
 
 class ClusterPasses:
-    """Passes over a source that the workers of a Dask cluster make.
+    """Passes over a source of records, made by the workers of a Dask cluster.
+
+    A pass reads all rows once.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ class ClusterPasses:
         self._client = client
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.int64], Seen]:
-        """Return the flat array of counts, and the numbers of rows kept and left out."""
+        """Return the counts of cells or boxes, and the numbers of rows kept and left out."""
         if any(type(part).__name__ == "TablePart" for part in source.parts):
             raise InputError(
                 f"{source.name} exists in this process only, so workers cannot read it; "
@@ -117,9 +119,9 @@ class ClusterPasses:
         return done.full(), done.seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort records into files by person, and keep the chosen records of each person.
+        """Sort records into files by user, and keep only the chosen records of each user.
 
-        The workers send only the paths of the files to this process.
+        The workers write the files, and send only the files' paths to this process.
         """
         tasks = [
             partial(_spill_parts, parts, first, to) for first, parts in self._tasks(source.parts)
@@ -138,7 +140,7 @@ class ClusterPasses:
         return seen
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.int64]:
-        """Return the counts of the records that ``spill`` kept."""
+        """Return the counts of cells or boxes over the records in the files that ``spill`` left."""
         groups = self._tasks(paths)
         return self._reduced([partial(_count_kept, group, what) for _, group in groups]).full()
 

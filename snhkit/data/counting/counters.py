@@ -1,4 +1,4 @@
-"""Counters for cells other than those of a grid; every place is projected exactly."""
+"""Counters of the records in boxes, and in cells other than those of a grid."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ __all__ = ["BoxCounter", "CellCounter", "PartitionCounter", "PlaceCounter", "cou
 
 
 class PlaceCounter:
-    """Base of counters that project degrees exactly and count places in metres.
+    """Base class of counters that convert each position exactly from degrees to metres.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class PlaceCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places in degrees; return the number inside and the indices of invalid ones.
+        """Count positions given in degrees.
 
         Returns
         -------
         inside : int
-            The number of places in the region.
+            The number of positions in the region.
         unusable : ndarray of int
-            The indices of the pairs that are not valid degrees.
+            The indices of the positions that are not valid degrees.
         """
         usable, _, xy = self.inside(lat, lon)
         self.add_places(xy)
@@ -52,14 +52,24 @@ class PlaceCounter:
     def inside(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return which pairs are valid degrees, which lie in the region, and these in metres."""
+        """Return the positions in the region, and where they come from.
+
+        Returns
+        -------
+        usable : ndarray of bool, shape (n,)
+            Which positions are valid degrees.
+        inside : ndarray of bool
+            Which of the usable positions are in the region.
+        xy : ndarray, shape (k, 2)
+            The positions in the region, in metres.
+        """
         usable = possible(lat, lon)
         xy = self.region.to_xy(lat[usable], lon[usable])
         inside = self.region.contains(xy)
         return usable, inside, xy[inside]
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count places inside the region, shape (n, 2) in metres."""
+        """Count positions in the region, shape (n, 2) in metres."""
         raise NotImplementedError
 
     def merge(self, other: "PlaceCounter") -> None:
@@ -68,12 +78,12 @@ class PlaceCounter:
 
 
 class PartitionCounter(PlaceCounter):
-    """Counts of a partition's cells.
+    """Counts of the cells of a partition into rectangles.
 
     Parameters
     ----------
     lookup : CellLookup
-        Finds the cells.
+        Finds the cell of each position.
     cells : Partition
         The cells.
     """
@@ -83,7 +93,7 @@ class PartitionCounter(PlaceCounter):
         self._lookup = lookup
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count places inside the region, shape (n, 2) in metres."""
+        """Count positions in the region, shape (n, 2) in metres."""
         np.add.at(self.total, self._lookup.of(xy), 1)
 
 
@@ -101,7 +111,7 @@ class CellCounter(PlaceCounter):
         self._cells = cells
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count places inside the region, shape (n, 2) in metres."""
+        """Count positions in the region, shape (n, 2) in metres."""
         self.total += self._cells.count(Points(self.region, xy)).counts.ravel()
 
 
@@ -119,12 +129,14 @@ class BoxCounter(PlaceCounter):
         self._queries = queries
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count places inside the region, shape (n, 2) in metres."""
+        """Count positions in the region, shape (n, 2) in metres."""
         self.total += exact_counts(Points(self.region, xy), self._queries)
 
 
 def counter_of(what: Cells | RangeQueries) -> Callable[[], GridCounter | PlaceCounter]:
-    """Return a function that makes counters of cells or boxes; ``total`` holds their counts.
+    """Return a function that makes a new counter of cells or boxes.
+
+    The counter's attribute ``total`` holds the counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counts of one fine grid, from which the counts of coarser grids and quadtrees follow."""
+"""Counts of records in a fine grid, whose sums are the counts of coarser grids and quadtrees."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,24 @@ from snhkit.geometry.lookup import CellLookup
 __all__ = ["FINE_DEPTH", "FineCounts", "fine_grid"]
 
 FINE_DEPTH = 12
-"""The depth of the fine grid, which has 4,096 by 4,096 cells."""
+"""How often the fine grid halves the region along each axis; it has 4,096 by 4,096 cells."""
 
 
 def fine_grid(region: Region) -> Grid:
-    """Return the fine grid of a region: 4,096 by 4,096 cells."""
+    """Return the grid of 4,096 by 4,096 cells over a region."""
     return Grid(region, 1 << FINE_DEPTH)
 
 
 class FineCounts:
-    """The counts of the fine grid.
+    """Numbers of records in the cells of a grid of 4,096 by 4,096 cells.
 
-    Only the cells that hold records are stored if this takes less memory.
+    Cells are numbered from 0, column by column: the cell in column i from the west and row j from
+    the south has the number i * 4096 + j. Empty cells are not stored if this saves memory.
 
     Parameters
     ----------
     counts : ndarray of int, shape (4096 * 4096,)
-        The counts, x-major.
+        The number of records in each cell, in the order of the cells' numbers.
     """
 
     def __init__(self, counts: NDArray[np.integer]) -> None:
@@ -43,14 +44,14 @@ class FineCounts:
         return int(self._counts.sum(dtype=np.int64))
 
     def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the x-major numbers of the cells that hold records, in order, and their counts."""
+        """Return the numbers of the cells that hold records, ascending, and their counts."""
         if self._at is not None:
             return self._at.astype(np.int64), self._counts.astype(np.int64)
         at = np.flatnonzero(self._counts)
         return at, self._counts[at].astype(np.int64)
 
     def grid(self, depth: int) -> NDArray[np.int64]:
-        """Return the counts of the grid of 2^depth cells per side, x-major, shape (4^depth,)."""
+        """Return the counts of a grid of 2^depth cells per side, shape (4^depth,), by column."""
         at, counts = self.occupied()
         column, row = _coarser(at, depth)
         total = np.zeros(1 << 2 * depth, np.int64)
@@ -58,7 +59,7 @@ class FineCounts:
         return total
 
     def partition(self, cells: Partition) -> NDArray[np.int64]:
-        """Return the counts of cells that are unions of fine cells, shape (c,)."""
+        """Return the counts of c cells, shape (c,), which are unions of cells of the fine grid."""
         at, counts = self.occupied()
         edges = fine_grid(cells.region).edges()
         column, row = _coarser(at, FINE_DEPTH)
@@ -68,9 +69,10 @@ class FineCounts:
         return total
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers and the counts of the squares that hold records at one depth.
+        """Return the numbers of a quadtree's squares that hold records, and the counts of records.
 
-        Squares are numbered as by ``square_of``.
+        The tree divides the region into 2^depth by 2^depth squares, which are numbered as by
+        ``snhkit.geometry.dyadic.square_of``.
         """
         at, counts = self.occupied()
         number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)

@@ -29,9 +29,10 @@ class Geometry:
     column : str
         The name of the column.
     encoding : str
-        "WKB" or "point".
+        "WKB", well-known binary, or "point", a struct of x and y.
     crs : str
-        The coordinate system, as PROJJSON; empty for longitude and latitude on WGS 84.
+        The coordinate reference system (CRS) as PROJJSON; the empty string for longitude and
+        latitude on WGS 84.
     """
 
     column: str
@@ -40,12 +41,13 @@ class Geometry:
 
 
 def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
-    """Return the column of points that a file's metadata describe; None if there is none.
+    """Return the column of points that a file's metadata describe; None for plain Parquet.
 
     Raises
     ------
     InputError
-        If the metadata are damaged, or the points have no CRS.
+        If the metadata are damaged, the points have no CRS, or the encoding is neither "WKB" nor
+        "point".
     """
     told = (schema.metadata or {}).get(b"geo")
     if told is None:
@@ -63,7 +65,7 @@ def geometry_of(name: str, schema: "pa.Schema") -> Geometry | None:
     if crs is None:
         raise InputError(
             f"{name}: the points have no CRS, so the unit of their coordinates is "
-            "unknown; write the file with a CRS, or name columns of degrees: "
+            "unknown; write the file with a CRS, or name the columns that hold degrees: "
             "lat=..., lon=..."
         )
     if column not in schema.names or encoding not in ("WKB", "point"):
@@ -86,7 +88,7 @@ def degrees_of(
     column : ChunkedArray
         The n geometries of the column.
     geometry : Geometry
-        How the column is encoded, and its CRS; other CRSs are transformed to degrees.
+        The encoding of the column, and the CRS from which points are converted to degrees.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def degrees_of(
     Raises
     ------
     InputError
-        If the column holds other shapes than points, or its CRS is not understood.
+        If a geometry is not a point, or the CRS cannot be read.
     """
     import pyarrow as pa
 
@@ -138,7 +140,8 @@ def _from_wkb(name: str, array: Any) -> tuple[NDArray[np.float64], NDArray[np.fl
     if others.size:
         kind = shapes[others[0]].geom_type
         raise InputError(
-            f"{name}: a row is a {kind}, not a point; write representative points of the shapes."
+            f"{name}: a row is a {kind}, not a point; replace each shape by a point with "
+            "geopandas: frame.set_geometry(frame.representative_point())."
         )
     there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
     x, y = np.full((2, len(shapes)), np.nan)

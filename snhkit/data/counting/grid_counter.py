@@ -1,4 +1,4 @@
-"""Counts of a grid's cells, added up chunk after chunk."""
+"""Counts of records in a grid's cells, added up while the records are read in chunks."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 
 class GridCounter:
-    """Counts of a grid's cells, equal to those of ``Grid.count``.
+    """Counter of the records in each cell of a grid; the counts equal those of ``Grid.count``.
 
-    A polynomial approximates the projection. If a place is farther from the edges of its cell than
-    the error of the polynomial, the polynomial decides the cell. The few other places are projected
-    exactly.
+    For speed, a polynomial approximates the projection of degrees to metres. The few places that
+    are closer to the edge of a cell than the error of the polynomial are projected exactly.
 
     Parameters
     ----------
@@ -44,21 +43,21 @@ class GridCounter:
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count places in degrees; return the number inside and the indices of invalid ones.
+        """Count n places in degrees; return how many lie in the region, and which are invalid.
 
         Parameters
         ----------
         lat, lon : ndarray, shape (n,)
             Degrees; nan where there is no number.
         person, time : ndarray, shape (n,), optional
-            Not used.
+            Not used; other counters need them.
 
         Returns
         -------
         inside : int
             The number of places in the region.
         unusable : ndarray of int
-            The indices of the pairs that are not valid degrees.
+            The indices of the places whose latitude or longitude is not valid.
         """
         inside, unusable = 0, []
         for start in range(0, len(lat), _STEP):
@@ -131,7 +130,7 @@ class GridCounter:
         return len(xy)
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count places inside the region, shape (n, 2) in metres."""
+        """Count n places in the region, shape (n, 2), in metres from its lower-left corner."""
         self._count(self.grid.cell_numbers(xy))
 
     def _count(self, flat: NDArray) -> int:
@@ -161,5 +160,8 @@ class GridCounter:
 
     @property
     def total(self) -> NDArray[np.int64] | NDArray[np.int32]:
-        """The counts of the cells, shape (m * m,), x-major; int32 where that suffices."""
+        """The number of records in each of the m by m cells, shape (m * m,), column by column.
+
+        The type is int32 until a count could exceed its range, then int64.
+        """
         return self._small if self._large is None else self._large + self._small

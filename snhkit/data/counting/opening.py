@@ -1,4 +1,4 @@
-"""Opening of sources of rows: files, folders, addresses, datasets and relations."""
+"""Opening of the files, Arrow datasets or DuckDB relations whose rows are counted."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _UNKNOWN_SIZE = 2**32
 
 @dataclass(frozen=True)
 class _Opened:
-    """A source of rows that has been opened."""
+    """A ``Source`` of rows that has been opened."""
 
     name: str
     numbering: str
@@ -37,15 +37,16 @@ class _Opened:
 
 
 def open_source(source: Any, rules: Rules) -> Source:
-    """Return a source of rows; only the names of its columns are read.
+    """Open files, a dataset or a relation as a ``Source`` of rows, and find the columns to read.
 
     Parameters
     ----------
     source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
-        Parquet, GeoParquet, CSV or TSV files, by path, folder, pattern or address; or a dataset or
-        table of Arrow, or a relation of DuckDB.
+        Parquet, GeoParquet, CSV or TSV files: their paths, a folder, a pattern such as
+        ``trips/*.csv``, or an address such as ``s3://bucket/trips``. Or an Arrow dataset, an Arrow
+        table, or a DuckDB relation.
     rules : Rules
-        The columns and filters.
+        The columns to read and the filters of rows.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def open_source(source: Any, rules: Rules) -> Source:
         part, swap = table_part(source, rules)
         return _Opened(part.name, "rows count from 0", swap, [part], ())
     raise InputError(
-        "scan: the source must be a path, a list of paths, an Arrow dataset or a "
-        f"DuckDB relation, not {type(source).__name__}; pass points that "
-        "read_points returned to PrivateDataset instead."
+        "scan: the source must be a path, a list of paths, an Arrow dataset or table, or a "
+        f"DuckDB relation, not {type(source).__name__}; for other data in memory, pass the "
+        "result of read_points to PrivateDataset."
     )

@@ -27,18 +27,18 @@ _PART = 2**22  # approximate number of rows in a part
 
 @dataclass(frozen=True)
 class ParquetPart:
-    """Some row groups of a Parquet file.
+    """Consecutive row groups of a Parquet file, which can be read without the others.
 
     Parameters
     ----------
     place : Place
         The file.
     rules : Rules
-        The columns and filters.
+        The columns to read and the filters of rows.
     groups : tuple of int
-        Numbers of the row groups.
+        The position of each row group in the file, from 0.
     firsts : tuple of int
-        The number of each group's first row in the file.
+        The row number, from 0 in the file, of the first row of each row group.
     """
 
     place: Place
@@ -52,7 +52,7 @@ class ParquetPart:
         return self.place.name
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a block for each row group."""
+        """Yield, for each row group, a function that reads and decodes its rows."""
         for group, first in zip(self.groups, self.firsts, strict=True):
             yield partial(self._chunks, group, first)
 
@@ -92,7 +92,14 @@ class ParquetPart:
 
 
 def parquet_parts(places: list[Place], rules: Rules) -> tuple[list[ParquetPart], str]:
-    """Return the parts of Parquet files, and advice in case latitude and longitude are swapped.
+    """Divide Parquet files into parts of whole row groups.
+
+    Returns
+    -------
+    parts : list of ParquetPart
+        The parts, in the order of the files.
+    swap : str
+        The advice to give if latitude and longitude turn out to be swapped.
 
     Raises
     ------
@@ -104,7 +111,7 @@ def parquet_parts(places: list[Place], rules: Rules) -> tuple[list[ParquetPart],
         with parsing(place.name, "Parquet"), _opened(place) as file:
             names, geometry, roles = _roles(place, file, rules)
             swap = (
-                "a point is (longitude, latitude)"
+                "write each point as (longitude, latitude)"
                 if geometry is not None
                 else f"pass lat={names[roles['lon']]!r}, lon={names[roles['lat']]!r}"
             )
@@ -134,7 +141,10 @@ def _opened(place: Place) -> "pq.ParquetFile":
 def _roles(
     place: Place, file: "pq.ParquetFile", rules: Rules
 ) -> tuple[list[str], Geometry | None, dict[str, int]]:
-    """Return the names of the columns, the column of points if any, and the column of each role."""
+    """Return the names of a file's columns, its column of points or None, and the columns to read.
+
+    The columns to read are positions from 0, by role: "lat", "lon", "geometry", "user" or "time".
+    """
     names = file.schema_arrow.names
     roles: dict[str, int] = {}
     geometry = None

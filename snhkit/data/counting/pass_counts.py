@@ -1,4 +1,4 @@
-"""Exact counts of records in files, which are read again if counts in memory are not enough."""
+"""Exact counts of records in files; the files are read again if counts in memory do not suffice."""
 
 from abc import ABC, abstractmethod
 
@@ -14,16 +14,16 @@ __all__ = ["PassCounts"]
 
 
 class PassCounts(ABC):
-    """A ``CountSource`` (``snhkit.privacy``) that reads all records for each count.
+    """Base class of counts of records in files; it implements ``snhkit.privacy.CountSource``.
 
-    The first pass counts a fine grid of 4,096 by 4,096 cells. If the cells of another grid or tree
-    are unions of these cells, their counts are sums of counts in memory. Every other count reads
-    all records again.
+    The constructor reads all records, counts them in a fine grid of 4,096 by 4,096 cells, and keeps
+    these counts in memory. The counts of a grid, partition or quadtree whose cells are unions of
+    fine cells are sums of them. For any other count, all records are read again.
 
     Parameters
     ----------
     region : Region
-        The declared region.
+        The region in which records are counted.
     """
 
     max_depth = FINE_DEPTH
@@ -34,11 +34,11 @@ class PassCounts(ABC):
 
     @abstractmethod
     def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Read the records, and return the counts of cells or boxes as a flat array."""
+        """Read all records; return their number in each cell or box, as a one-dimensional array."""
 
     @property
     def region(self) -> Region:
-        """The declared region of the records."""
+        """The region in which records are counted."""
         return self._region
 
     def n(self) -> int:
@@ -46,7 +46,7 @@ class PassCounts(ABC):
         return self._fine.total
 
     def count(self, cells: Cells) -> Histogram:
-        """Return the number of records in each cell of a partition."""
+        """Return the number of records in each cell of a grid or a partition."""
         if not is_proven(cells):
             raise InputError(
                 "only cells that are proven not to overlap can be counted: Grid, Partition or "
@@ -69,16 +69,17 @@ class PassCounts(ABC):
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the squares that hold records at one depth of a quadtree, and their counts.
+        """Return the numbers of a quadtree's squares that hold records, and the counts of records.
 
-        Squares are numbered as by ``square_of``.
+        The tree divides the region into 2^depth by 2^depth squares, which are numbered as by
+        ``snhkit.geometry.dyadic.square_of``.
         """
         if not 0 <= depth <= FINE_DEPTH:
-            raise InputError(f"scan: depths are from 0 to {FINE_DEPTH}, not {depth}.")
+            raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")
         return self._fine.squares(depth)
 
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
-        """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
+        """Return the number of records in each of q boxes, shape (q,); the boxes may overlap."""
         if queries.region != self._region:
             raise InputError(
                 "scan: the records lie in another region than the boxes; make the boxes "

@@ -1,4 +1,4 @@
-"""One pass over a source, in several threads, each of which decodes and counts blocks of rows."""
+"""Counting of all rows of a source in one pass, by several threads."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ _MOST_THREADS = 8
 
 
 class Counter(Protocol):
-    """The interface of a counter of rows; each thread has its own, and all of them are merged."""
+    """The interface of a counter of rows; each thread has one, and they are merged at the end."""
 
     def add(
         self,
@@ -31,11 +31,11 @@ class Counter(Protocol):
         person: NDArray[np.int64] | None,
         time: NDArray[np.int64] | None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count rows; return how many lie in the region, and the positions of unusable rows."""
+        """Count rows; return how many lie in the region, and the indices of unusable rows."""
         ...
 
     def merge(self, other: Any, /) -> None:
-        """Add the counts of another thread's counter."""
+        """Add the counts of another thread's counter to this one."""
         ...
 
 
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Seen:
-    """How many rows a pass kept and left out, and the first unusable rows.
+    """Numbers of rows that a pass over a source kept and left out, and the first unusable rows.
 
     Parameters
     ----------
@@ -55,9 +55,10 @@ class Seen:
     inside : int
         The number of these rows that lie in the region.
     unusable : int
-        The number of these rows that cannot be used.
+        The number of these rows with a missing or invalid value.
     first : list of (int, int, str)
-        The part number, the row number and the defect of each of the first unusable rows.
+        For each of the first unusable rows: the number of its part of the source, its row number,
+        and what is wrong.
     """
 
     rows: int = 0
@@ -66,7 +67,7 @@ class Seen:
     first: list[tuple[int, int, str]] = field(default_factory=list)
 
     def merge(self, other: "Seen") -> None:
-        """Add the counts collected by another thread or process."""
+        """Add the numbers and rows that another thread or process found."""
         self.rows += other.rows
         self.inside += other.inside
         self.unusable += other.unusable
@@ -80,7 +81,7 @@ def over(
     first_part: int = 0,
     threads: int | None = None,
 ) -> tuple[C, Seen]:
-    """Read parts once, in several threads, and return the merged counter.
+    """Count the rows of some parts of a source, in several threads.
 
     Parameters
     ----------
@@ -89,16 +90,16 @@ def over(
     make : callable
         Returns a new counter for a thread.
     what : str
-        Name of the task, for the progress bar.
+        The name of the task, which the progress bar shows.
     first_part : int
-        The number of the first part; defects are ordered by the numbers of their parts.
+        The position, in the source, of the first of these parts.
     threads : int, optional
-        Number of threads; by default one for each core, up to 8.
+        Number of threads; by default one for each available core, at most 8.
 
     Returns
     -------
     counter : Counter
-        The counters of all threads, merged.
+        One counter, into which the counters of all threads were merged.
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -125,19 +126,19 @@ def in_threads(
     take: Callable[[S, T], Iterator[None]],
     threads: int | None = None,
 ) -> list[S]:
-    """Process items in several threads, and return the state of each thread.
+    """Process items in several threads, and return the final state of each thread.
 
     Parameters
     ----------
     items : iterator
-        The items; one thread at a time asks for the next one.
+        The items. Threads take the next item one after another.
     make : callable
-        Returns the initial state of a thread.
+        Returns the initial state of a thread, such as a counter.
     take : callable
         A generator function that processes an item, given the state of the thread and the item. It
         yields after each step, so that the thread can be stopped there.
     threads : int, optional
-        Number of threads; by default one for each core, up to 8.
+        Number of threads; by default one for each available core, at most 8.
     """
     shared, done, failures = _Shared(items), [], []
 

@@ -1,4 +1,4 @@
-"""Numbers for people, computed from each user id without a list of all ids."""
+"""Numbers for people, each computed from the user id alone, without a list of all ids."""
 
 from typing import Any
 
@@ -23,33 +23,32 @@ _KEY = "snhkit, person i"  # 16 characters, as the hash requires; not a secret
 def person_ids(
     name: str, column: pa.ChunkedArray, users: frozenset[str] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return a number for the person of each row, shape (n,), the same in every chunk.
+    """Return a number for the person of each row, which depends on the user id only.
 
-    The number is a 64-bit hash of the id, after all spellings of one id have been made equal as in
-    ``person_codes``. The number is 0 where the id is missing. In a file with a hundred million
-    people, the probability that two of them get the same number is about 1 in 4,000; those two then
-    count as one person.
+    The number is a 64-bit hash of the id. Spellings of one id, such as 42 and 42.0, are first made
+    equal as in ``person_codes``. In a file with a hundred million people, the probability that two
+    of them get the same number is about 1 in 4,000; the two would count as one person.
 
     Parameters
     ----------
     name : str
         Name of the source, for messages.
     column : ChunkedArray
-        User ids.
+        The user id of each of n rows.
     users : frozenset of str, optional
         The ids of the users whose rows are wanted.
 
     Returns
     -------
     person : ndarray of int64, shape (n,)
-        The numbers.
+        The number of each row's person; 0 where the id is missing.
     listed : ndarray of bool, shape (n,), or None
-        Whether each row belongs to one of ``users``; None if there is no such filter.
+        Whether each row's id is one of ``users``; None if ``users`` is None.
 
     Raises
     ------
     InputError
-        If ids are neither numbers nor text, or too large for their type.
+        If ids are neither numbers nor text, or are floating-point numbers of 2^53 or more.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def _whole_ids(
 
 
 def _normal(ids: pa.Array) -> pa.Array:
-    """Return ids as text, equal for all spellings of one id; null where the id is missing."""
+    """Return ids as text, the same for all spellings of an id; null where it is missing."""
     if not (pa.types.is_string(ids.type) or pa.types.is_large_string(ids.type)):
         if pa.types.is_floating(ids.type):  # 42.0 and 42 are one person
             texts = [None if v is None or v != v else f"{v:.17g}" for v in ids.to_pylist()]

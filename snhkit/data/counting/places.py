@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "find_places"]
 
 KINDS = (".parquet", ".csv", ".tsv", ".txt")
-"""The suffixes of files that can be streamed, apart from .gz."""
+"""The suffixes of the files that ``scan`` reads; text may also have the suffix .gz after these."""
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,27 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The name of the file, without its folders."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
     def kind(self) -> str:
-        """The suffix of the name without .gz, such as ".csv"."""
+        """The suffix of the file name, such as ".csv" for trips.csv and trips.csv.gz."""
         return Path(self.name.lower().removesuffix(".gz")).suffix
 
     def refuse_changed(self) -> None:
-        """Raise InputError if the file's size or time of last change has changed."""
+        """Raise InputError if the file no longer has this size or time of last change."""
         now = _place(self.filesystem.get_file_info(self.path), self.filesystem)
         if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
             raise InputError(
-                f"{self.name}: the file changed after it was opened, so the budget is not valid. "
-                "Restore the file, or open the new one with a new ledger; its epsilon then adds to "
-                "what was spent on people who are in both files."
+                f"{self.name}: the file changed after it was opened, and a budget is valid for "
+                "unchanged records only. Restore the file, or open the changed file with a new "
+                "ledger. For people who are in both files, the epsilons of both ledgers add up."
             )
 
 
 def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, list[Place]]:
-    """Return a name for messages, and the files of a source, ordered by path.
+    """Find the files at one or several paths, folders, patterns or addresses.
 
     Parameters
     ----------
@@ -69,10 +69,17 @@ def find_places(source: "str | os.PathLike[str] | Sequence[Any]") -> tuple[str, 
         A file, a folder with all its subfolders, a pattern such as ``trips/*.parquet``, or an
         address that pyarrow or fsspec knows, such as ``s3://bucket/trips``.
 
+    Returns
+    -------
+    name : str
+        The name of the source, for messages.
+    places : list of Place
+        The files, in the order of ``source``; those in one folder are ordered by path.
+
     Raises
     ------
     InputError
-        If no file is found, or files are of several kinds.
+        If no file is found, or files are of several kinds, such as .csv and .parquet.
     """
     given = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not given:
@@ -113,13 +120,13 @@ def _found(address: str) -> list[Place]:
         found = [place for place in found if fnmatch.fnmatchcase(place.path, pattern)]
     if not found:
         raise InputError(
-            f"{address[:200]!r}: the folder or pattern has no file whose name ends in "
-            f"{', '.join(KINDS)} (.gz)."
+            f"{address[:200]!r}: no file was found; check the path. In folders, scan reads files "
+            f"whose names end in {', '.join(KINDS)}, or in one of these and .gz."
         )
     if found[0].kind not in KINDS:
         raise InputError(
             f"{found[0].name}: scan reads only files whose names end in "
-            f"{', '.join(KINDS)} (and .gz); read other files with read_points."
+            f"{', '.join(KINDS)}, or in one of these and .gz; read other files with read_points."
         )
     return sorted(found, key=lambda place: place.path)
 

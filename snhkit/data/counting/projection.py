@@ -1,4 +1,4 @@
-"""A polynomial that approximates the projection of a region, with a bound on its error."""
+"""A polynomial that approximates a region's projection of degrees to metres."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,22 +20,27 @@ _BEYOND = 0.02  # margin of the polynomial's box, as a share of the region's ext
 
 @dataclass(frozen=True, eq=False)
 class Approximation:
-    """A polynomial that agrees with ``Region.to_xy`` to within ``error_m`` metres in a box.
+    """A polynomial that approximates ``Region.to_xy`` with an error of at most ``error_m`` metres.
 
-    Let u and v be the longitude and the latitude relative to the centre, in degrees. Then x is odd
-    in u and y is even in u, because the projection is centred on the region.
+    Let u and v be the longitude and the latitude relative to the region's centre, in degrees. In
+    metres from the region's lower-left corner, with sums over all a and b, the polynomial is ::
+
+        x = side_m / 2 + u * sum(x[a][b] * u^(2 a) * v^b)
+        y = sum(y[a][b] * u^(2 a) * v^b)
+
+    Other powers of u do not occur, because the projection is symmetric about the meridian u = 0.
 
     Parameters
     ----------
     region : Region
         The region.
     low, high : (float, float)
-        The box in degrees, latitude first; places outside the box are outside the region.
+        Two corners of a box that contains the region, as (latitude, longitude) in degrees. The
+        bound on the error holds in this box.
     x, y : tuple of ndarray
-        For each power of u^2, the coefficients of the powers of v, lowest first. The values are in
-        metres from the lower-left corner.
+        The coefficients in these sums.
     error_m : float
-        The largest possible difference along either axis, in metres.
+        A bound on the error along either axis, in metres.
     """
 
     region: Region
@@ -48,7 +53,7 @@ class Approximation:
     def axes(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return x and y in metres of places in the box, each in the shape of ``lat``."""
+        """Return x and y of n places in metres from the lower-left corner, each of shape (n,)."""
         u, v = lon - self.region.lon, lat - self.region.lat
         square = u * u
         x = _horner(self.x, square, v)
@@ -59,7 +64,9 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return the lowest-order approximation of a region's projection to 1 mm, or None.
+    """Return the polynomial of lowest order whose error is less than 1 mm, if there is one.
+
+    The orders 3, 5, 7 and 9 are tried. If the error of all of them is larger, the result is None.
 
     Examples
     --------
@@ -108,7 +115,10 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return longitudes and latitudes relative to the centre, and metres, of a lattice."""
+    """Return a lattice of places: longitudes and latitudes relative to the centre, and metres.
+
+    Along each side of the box, the lattice has the positions ``at``, from -1 to 1.
+    """
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))
     return lon - region.lon, lat - region.lat, region.to_xy(lat, lon)

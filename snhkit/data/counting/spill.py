@@ -43,12 +43,17 @@ _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
 
 Choice = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
-"""Returns which records are kept, from the person of each, shape (n,), and its place, shape (n, 2);
-the choice for a person does not depend on other people."""
+"""A function that chooses which of n records are kept, and returns their indices.
+
+The arguments are the number of each record's person, shape (n,), and each record's place in metres,
+shape (n, 2). The choice among a person's records does not depend on the records of other people.
+"""
 
 
 def bucket_count(source_bytes: int) -> int:
-    """Return the number of files to sort the records of a source into: a power of two.
+    """Return into how many files to sort the records of a source of ``source_bytes`` bytes.
+
+    The number is a power of two from 16 to 1,024.
 
     Examples
     --------
@@ -61,7 +66,7 @@ def bucket_count(source_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class SpillFolder:
-    """The folder and the settings with which records are sorted into files by person.
+    """The folder and the settings for sorting records into files by person.
 
     Parameters
     ----------
@@ -70,10 +75,11 @@ class SpillFolder:
     region : Region
         The region; records outside are dropped.
     buckets : int
-        The number of files that each task writes, a power of two.
-    window_us : int, optional
-        The length in microseconds of a window, if the unit of privacy is a person in a window of
-        time; by default one window covers all time.
+        The number of files (buckets) into which each call of ``spilled`` sorts records, a power of
+        two.
+    window_days : int, optional
+        The number of days in a window, if the unit of privacy is a person in a window; by default
+        all records of a person are one unit.
     """
 
     path: Path
@@ -84,12 +90,12 @@ class SpillFolder:
 
 @dataclass(frozen=True)
 class Spilled:
-    """The files that a task has written, and the numbers of rows that it kept and left out.
+    """The files that a call of ``spilled`` wrote, and the numbers of rows kept and left out.
 
     Parameters
     ----------
     paths : list of Path
-        The files, named by bucket and task.
+        The files, with names such as "0003-000012.records": the numbers of bucket and call.
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -99,14 +105,14 @@ class Spilled:
 
 
 class Spill(PlaceCounter):
-    """A counter that sorts records into files by person; several threads share the files.
+    """A counter that writes records to files, sorted by person; threads share the files.
 
     Parameters
     ----------
     to : SpillFolder
-        The folder of the files.
+        The folder of the files, and the settings.
     task : int
-        The number of the task, which names the files.
+        The argument ``first`` of ``spilled``, which is part of the files' names.
     lock : Lock
         The lock that is held while files are written.
     """
@@ -122,15 +128,15 @@ class Spill(PlaceCounter):
         person: NDArray[np.int64] | None = None,
         time: NDArray[np.int64] | None = None,
     ) -> tuple[int, NDArray[np.int64]]:
-        """Sort records; return how many lie in the region, and the positions of unusable rows."""
+        """Write records; return how many lie in the region, and the indices of unusable rows."""
         usable, inside, xy = self.inside(lat, lon)
         assert person is not None  # noqa: S101
         group = person[usable][inside].view(np.uint64)
         if self._to.window_days is not None:
             if time is None:
                 raise InputError(
-                    "a unit of privacy with windows of days needs the time of each record; "
-                    "give time=..., the name of the column."
+                    "a unit of privacy with windows of days, such as 'user-day', needs the time of "
+                    "each record; give time=..., the name of the column of times."
                 )
             nth = windows(days_of(time[usable][inside]), self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
@@ -150,20 +156,20 @@ class Spill(PlaceCounter):
 def spilled(
     parts: Sequence[Part], first: int, to: SpillFolder, threads: int | None = None
 ) -> Spilled:
-    """Sort the records of parts into files by person, and return the files.
+    """Sort the records in some parts of a source into files by person.
 
-    A second run of the same task replaces the files of the first.
+    A second call for the same parts replaces the files of the first call.
 
     Parameters
     ----------
     parts : sequence of Part
         The parts to read.
     first : int
-        The number of the first part, which is also the number of the task.
+        The position, in the source, of the first of these parts. The names of the files contain it.
     to : SpillFolder
-        The folder and its settings.
+        The folder of the files, and the settings.
     threads : int, optional
-        Number of threads.
+        Number of threads; by default one for each available core, at most 8.
     """
     paths = [_file(to, bucket, first) for bucket in range(to.buckets)]
     for path in paths:
@@ -175,16 +181,19 @@ def spilled(
 
 
 def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
-    """Write the kept records of a bucket to one file, which is complete or missing.
+    """Choose records from several files and write their places to one file.
+
+    The new file gets its final name only when it is complete.
 
     Parameters
     ----------
     folder : Path
         The folder of the files.
     bucket : str
-        The name of the bucket.
+        The name of the new file, without the suffix .kept.
     names : sequence of str
-        The names of the bucket's files. They are not deleted, so that a lost task can run again.
+        The names of the files to read, which together hold all records of some people. They are
+        not deleted, so that the call can be repeated if a worker of a cluster is lost.
     choose : Choice
         The function that chooses the records to keep.
     """
@@ -196,31 +205,31 @@ def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> Non
 
 
 class BoundedRecords(PassCounts):
-    """A bounded number of records of each person, stored in files.
+    """Exact counts of a bounded number of records of each person.
 
-    The records are read once and sorted into files by person. Each file is then reduced to the
-    chosen records, and every count reads the reduced files. The files are in a folder that only its
-    owner can read, and are deleted with this object. The disk needs 24 bytes for each sorted
-    record, and 16 bytes for each record that is kept.
+    The records are read once and written to temporary files, sorted by person. The records that
+    ``choose`` selects from each file are then written to another file, and counts read these files.
+    Only the account that runs the program can read the files, which are deleted with this object.
+    They need 24 bytes of disk space for each sorted record, and 16 bytes for each selected record.
 
     Parameters
     ----------
     source : Source
-        The rows, with the person of each.
+        The rows, with a user id in each.
     region : Region
-        The declared region.
+        The region in which records are counted.
     choose : Choice
         The function that chooses the records to keep.
     window_days : int, optional
         The number of days in a window, if the unit of privacy is a person in a window; by default
         all records of a person are one unit.
     spill : str or path, optional
-        The folder in which the folder of files is made; by default the system's folder of temporary
-        files.
+        The folder in which a folder for the files is made; by default the system's folder of
+        temporary files.
     passes : Passes, optional
-        How passes are run: in threads, or on a cluster.
+        Reads the source in threads or on a cluster; by default in threads of this process.
     told : callable, optional
-        Called with the numbers of rows kept and left out, before anything is counted.
+        Called with the numbers of rows kept and left out (``Seen``), before anything is counted.
     """
 
     def __init__(
@@ -255,31 +264,31 @@ class BoundedRecords(PassCounts):
 
 
 class Passes(Protocol):
-    """The interface of passes over a source, in threads or on a cluster."""
+    """The interface of objects that read all rows of a source, in threads or on a cluster."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the flat array of counts, and the numbers of rows kept and left out."""
+        """Return the counts in cells or boxes, as one array, and how many rows were left out."""
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort records into files by person, and keep the chosen records of each person."""
+        """Write the records that ``choose`` selects to files; return how many were left out."""
         ...
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return the counts of the records that ``spill`` kept."""
+        """Return how many of the records that ``spill`` wrote are in each cell or box."""
         ...
 
 
 class ThreadPasses:
-    """Passes over a source in the threads of this process."""
+    """An object that reads all rows of a source in several threads of this process."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the flat array of counts, and the numbers of rows kept and left out."""
+        """Return the counts in cells or boxes, as one array, and how many rows were left out."""
         counter, seen = over(source.parts, counter_of(what))
         return counter.total, seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Sort records into files by person, and keep the chosen records of each person."""
+        """Write the records that ``choose`` selects to files; return how many were left out."""
         done = spilled(source.parts, 0, to)
         for path in done.paths:
             keep(to.path, path.name.split("-")[0], [path.name], choose)
@@ -287,14 +296,14 @@ class ThreadPasses:
         return done.seen
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return the counts of the records that ``spill`` kept."""
+        """Return how many of the records that ``spill`` wrote are in each cell or box."""
         return count_kept(paths, what)
 
 
 def count_kept(
     paths: list[Path], what: Cells | RangeQueries, threads: int | None = None
 ) -> NDArray[np.integer]:
-    """Return the counts of the records in files that ``keep`` wrote."""
+    """Return how many of the records in files from ``keep`` are in each cell or box."""
 
     def take(counter: Any, read: Callable[[], NDArray[np.float64]]) -> Iterator[None]:
         counter.add_places(read())
@@ -321,7 +330,7 @@ def _places(path: Path, start: int) -> NDArray[np.float64]:
 
 
 def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes of 64-bit words, whose high bits depend on all bits of the words."""
+    """Return a hash of each 64-bit word; its high bits depend on all bits of the word."""
     words = (words ^ (words >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return words ^ (words >> np.uint64(32))

@@ -1,4 +1,4 @@
-"""Records that stay in their files: each count reads them again, block by block."""
+"""Records that are counted without loading all of them into memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,18 +21,18 @@ __all__ = ["Opening", "StreamedRecords", "refuse_other_rows", "rules_of", "scan_
 
 
 class StreamedRecords(PassCounts):
-    """Records in files, datasets or relations, which every count reads again.
+    """Exact counts of records that stay in files, an Arrow dataset or a DuckDB relation.
 
     Parameters
     ----------
     source : Source
         The rows.
     region : Region
-        The declared region.
+        The region in which records are counted.
     report : callable
-        Is called with the ``ReadReport`` of the rows that were left out.
+        Called with a ``ReadReport``: how many rows were left out, and why.
     passes : Passes, optional
-        How passes are run; by default in the threads of this process.
+        Reads the source in threads or on a cluster; by default in threads of this process.
     """
 
     def __init__(
@@ -64,18 +64,20 @@ class StreamedRecords(PassCounts):
 
 
 class Opening:
-    """A source that is being opened; the rows left out are reported exactly once.
+    """A source of rows that can be counted in full, or with a bounded number of rows per person.
+
+    The rows left out are reported once, after the first pass over the source.
 
     Parameters
     ----------
     source : Source
         The rows.
     region : Region
-        The declared region.
+        The region in which records are counted.
     report : callable
-        Is called with the ``ReadReport`` of the rows that were left out.
+        Called with a ``ReadReport``: how many rows were left out, and why.
     passes : Passes, optional
-        How passes are run; by default in the threads of this process.
+        Reads the source in threads or on a cluster; by default in threads of this process.
     """
 
     def __init__(
@@ -90,30 +92,36 @@ class Opening:
         self._first: Seen | None = None
 
     def all(self) -> StreamedRecords:
-        """Return a source of counts over all records."""
+        """Return an object that counts all records."""
         if self._all is None:
             self._all = StreamedRecords(self._source, self._region, lambda told: None, self._passes)
             self._told(self._all.seen)
         return self._all
 
     def bounded(self, choose: Choice, spill: Any, window_days: int | None = None) -> BoundedRecords:
-        """Return a source of counts over a bounded number of records of each person."""
+        """Return an object that counts a bounded number of records of each person.
+
+        The parameters are those of ``BoundedRecords``.
+        """
         kept = BoundedRecords(
             self._source, self._region, choose, window_days, spill, self._passes, self._told
         )
         return kept
 
     def records_of_people(self, spill: Any, window_days: int | None = None) -> NDArray[np.int64]:
-        """Return the number of records of each person, or person and window, shape (p,).
+        """Return the number of records of each of p people, shape (p,).
+
+        If ``window_days`` is given, there is a number for each person in each window of that many
+        days. ``spill`` is the folder of ``BoundedRecords``.
 
         Raises
         ------
         InputError
-            If the passes are run on a cluster, whose workers do not return these numbers.
+            If the source is read on a cluster, whose workers do not return these numbers.
         """
         if self._passes is not None:
             raise InputError(
-                "max_per_user cannot be bought on a cluster; leave client out, or give a number."
+                "max_per_user cannot be bought on a cluster; give its value, or leave client out."
             )
         found = [np.zeros(0, np.int64)]
 
@@ -125,7 +133,7 @@ class Opening:
         return np.concatenate(found)
 
     def _told(self, seen: Seen) -> None:
-        """Report the rows left out by a pass; raise InputError if rows have changed."""
+        """Report the rows left out by the first pass; raise InputError if later passes differ."""
         if self._first is None:
             self._first = seen
             self._report(told_of(self._source, self._region, seen))
@@ -133,7 +141,7 @@ class Opening:
 
 
 def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
-    """Raise InputError if a pass read other rows than the first pass.
+    """Raise InputError if a pass found other numbers of rows than the first pass.
 
     Parameters
     ----------
@@ -153,7 +161,7 @@ def refuse_other_rows(source: Source, seen: Seen, first: Seen) -> None:
 
 
 def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
-    """Return the report on the rows of a pass, for the owner of the records.
+    """Return the ``ReadReport`` on the rows that a pass kept and left out.
 
     Raises
     ------
@@ -197,7 +205,10 @@ def rules_of(
     users: Any = None,
     people: bool = False,
 ) -> Rules:
-    """Return the rules that the arguments of ``scan_points`` describe."""
+    """Return the ``Rules`` for arguments of ``scan_points``.
+
+    ``people`` states whether each row's person is needed.
+    """
     wanted = None if users is None else frozenset(str(one).strip() for one in users)
     return Rules(
         lat, lon, user, time, instant("since", since), instant("until", until), wanted, people
@@ -217,32 +228,35 @@ def scan_points(
     users: Any = None,
     report: Callable[[ReadReport], object] = warn_owner,
 ) -> StreamedRecords:
-    """Return a source of exact counts of records that need not fit into memory.
+    """Return an object that counts records exactly, without loading all of them into memory.
 
-    The records stay in their files, and every count reads them again.
+    The records stay in their files, and are read again if a count needs them.
 
     Parameters
     ----------
     source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
         Parquet, GeoParquet, .csv(.gz) or .tsv(.gz) files: one, several, a folder with its
         subfolders, a pattern such as ``trips/*.parquet``, or an address that pyarrow or fsspec
-        knows; or a dataset or table of Arrow, or a relation of DuckDB.
+        knows. Or an Arrow dataset, an Arrow table, or a DuckDB relation.
     region : Region
-        The declared region; rows outside it are left out.
+        The region in which records are counted; rows outside are left out.
     lat, lon, user, time : str or int, optional
         Columns, by name or position from 0. Latitudes and longitudes are recognised by common
         names; columns of users and times are read only if they are named.
     since, until : str or datetime, optional
-        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a zone are in UTC.
+        Only rows with ``since`` <= ``time`` < ``until`` are read. Times without a time
+        zone are in UTC.
     users : sequence, optional
         The ids of the users whose rows are read; by default those of all users.
     report : callable, optional
-        Is called with the ``ReadReport`` of the rows that were left out, as for ``read_points``.
+        Called with a ``ReadReport``: how many rows were left out, and why. By default, a
+        ``ReadWarning`` is issued if rows were left out.
 
     Returns
     -------
     StreamedRecords
-        A source of exact counts, for the owner of the records and for ``PrivateDataset``.
+        Exact counts, which only the owner of the records may see. ``PrivateDataset`` accepts this
+        object as its records.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Arrow datasets and DuckDB relations, read batch by batch."""
+"""Arrow datasets and DuckDB relations, read one batch of rows at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ _BATCH = 2**18  # rows at a time
 
 @dataclass(frozen=True)
 class TablePart:
-    """An Arrow dataset or a DuckDB relation, which yields the same rows each time it is read.
+    """An Arrow dataset or a DuckDB relation as a single ``Part``.
 
     Parameters
     ----------
     table : pyarrow.dataset.Dataset, pyarrow.Table or duckdb.DuckDBPyRelation
-        The rows.
+        The rows, which must be the same each time they are read.
     rules : Rules
-        The columns and filters.
+        The columns to read and the filters of rows.
     roles : tuple of (str, str)
-        The name of the column for each role.
+        Pairs of a role ("lat", "lon", "user" or "time") and the name of its column.
     """
 
     table: Any
@@ -35,7 +35,7 @@ class TablePart:
     name: str = "the dataset"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a block for each batch."""
+        """Yield, for each batch of rows, a function that decodes the rows."""
         first = 0
         with parsing(self.name, "a dataset"):
             for batch in self._batches():
@@ -68,7 +68,7 @@ class TablePart:
 
 
 def is_table(source: object) -> bool:
-    """Return whether a source is a dataset or a table of Arrow, or a relation of DuckDB."""
+    """Return whether an object is an Arrow dataset, an Arrow table or a DuckDB relation."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -76,12 +76,19 @@ def is_table(source: object) -> bool:
 
 
 def table_part(source: Any, rules: Rules) -> tuple[TablePart, str]:
-    """Return a table as one part, and advice in case latitude and longitude are swapped.
+    """Return an Arrow dataset, an Arrow table or a DuckDB relation as one part.
+
+    Returns
+    -------
+    part : TablePart
+        All rows.
+    swap : str
+        The advice to give if latitude and longitude turn out to be swapped.
 
     Raises
     ------
     InputError
-        If a column is not found, or two columns have its name.
+        If a column is not found, or several columns have its name.
     """
     import pyarrow as pa
     import pyarrow.dataset as ds

@@ -34,11 +34,11 @@ class TextPart:
     place : Place
         The file.
     rules : Rules
-        The columns and filters.
+        The columns to read and the filters of rows.
     head : FirstRow
-        The columns and the delimiter.
+        The names of all columns, and the delimiter.
     roles : tuple of (str, int)
-        The position of the column for each role.
+        Pairs of a role ("lat", "lon", "user" or "time") and the position of its column, from 0.
     """
 
     place: Place
@@ -52,7 +52,7 @@ class TextPart:
         return self.place.name
 
     def blocks(self) -> Iterator[Block]:
-        """Yield blocks of whole rows.
+        """Yield, for each block of whole rows, a function that decodes the rows.
 
         Up to the first quotation mark, every line is a row. From there on, a single parser splits
         the rest of the file into rows, because a quoted field may contain line ends.
@@ -84,7 +84,7 @@ class TextPart:
                 yield partial(self._plain, kept, first)
 
     def _plain(self, data: bytes, first: int) -> Iterator[Chunk]:
-        """Yield the rows of a block without quotation marks, each of which is a line."""
+        """Yield the rows of a block without quotation marks, in which every line is a row."""
         import pyarrow as pa
 
         malformed: dict[int, str] = {}
@@ -132,7 +132,11 @@ class TextPart:
         )
 
     def _quoted(self, stream: BinaryIO, first: int, limit: int) -> Iterator[Block]:
-        """Yield the rest of a file, which begins with a whole row; one parser splits the rows."""
+        """Yield, for each batch of the rows in ``stream``, a function that decodes the rows.
+
+        The stream begins at the start of a row, whose number is ``first``. A single parser splits
+        its text into rows.
+        """
         import pyarrow as pa
 
         malformed: dict[int, str] = {}
@@ -169,7 +173,16 @@ class TextPart:
 
 
 def text_parts(places: list[Place], rules: Rules) -> tuple[list[TextPart], str, str]:
-    """Return the parts of text files, advice in case of swapped columns, and the row numbering.
+    """Open text files, and return one part for each of them.
+
+    Returns
+    -------
+    parts : list of TextPart
+        The parts, in the order of the files.
+    swap : str
+        The advice to give if latitude and longitude turn out to be swapped.
+    numbering : str
+        How rows are numbered, as a phrase for messages, such as "rows count from 1".
 
     Raises
     ------
@@ -219,7 +232,7 @@ def _numbers(first: int, malformed: dict[int, str]):
 
 
 class _Chained(io.RawIOBase):
-    """A stream of bytes that were read already, followed by the rest of a stream."""
+    """A stream of ``data``, which was read already, followed by the rest of another stream."""
 
     def __init__(self, data: bytes, stream: BinaryIO) -> None:
         self._data, self._stream = memoryview(data), stream

@@ -1,1 +1,1 @@
-"""Readers of points and boxes from files and frames, and reports of the rows left out."""
+"""Readers of points and boxes from files and data frames, and reports on rows left out."""

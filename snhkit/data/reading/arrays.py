@@ -23,7 +23,7 @@ def from_npy(
 ) -> Table:
     """Return the rows of a .npy file.
 
-    The file is memory-mapped, so its shape is checked against its size before anything is read.
+    The file is memory-mapped, which checks the declared shape against the size of the file.
     """
     with parsing(path.name, ".npy"):
         array = np.lib.format.open_memmap(path, mode="r")
@@ -38,11 +38,11 @@ def from_array(
     user: str | int | None,
     time: str | int | None,
 ) -> Table:
-    """Return the rows of an array with latitudes, longitudes and perhaps users.
+    """Return the rows of an array with latitudes, longitudes and, if present, users and times.
 
     In an array of shape (n, 2) the first column is the latitude by default. With more columns,
     ``lat`` and ``lon`` are required. The columns of a structured array have names. Masked entries
-    are missing.
+    count as missing.
     """
     if array.dtype.names:
         fields, rows = list(array.dtype.names), array.reshape(-1)

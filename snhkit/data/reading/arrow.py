@@ -28,7 +28,7 @@ def from_parquet(
 ) -> Table:
     """Return the rows of a Parquet file; only the needed columns are read.
 
-    The positions in a GeoParquet file are its points.
+    The positions in a GeoParquet file are the points of its geometry column.
     """
     import pyarrow.parquet as pq
 
@@ -56,7 +56,10 @@ def from_parquet(
 def from_arrow(
     source: str, names: list[str], at: Columns, columns: list["pa.ChunkedArray"]
 ) -> Table:
-    """Return the rows of Arrow columns, which are in the order of ``ROLES`` without absent ones."""
+    """Return the rows of ``columns``, which are in the order of the positions in ``at``.
+
+    A column whose position is None is absent. ``names`` are the names of all columns of the source.
+    """
     there = [role for role, position in zip(ROLES, at, strict=True) if position is not None]
     roles = dict(zip(there, columns, strict=True))
     return Table(
@@ -105,7 +108,7 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
 
 
 def users_of(source: str, name: str, column: "pa.ChunkedArray") -> Users:
-    """Return the user of each row of a column of ids."""
+    """Return the user of each row, given a column of user ids."""
     import pandas as pd
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Files of boxes or polygons that a release should answer, and files of the answers."""
+"""Files of boxes or polygons whose counts a release is to estimate, and files of the results."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ _MAX_BYTES = 2**30
 _GEOJSON = (".geojson", ".json")
 
 BoxRows = pd.DataFrame | dict[str, Any]
-"""The content of a file of boxes: the rows of a table, all text, or a GeoJSON document."""
+"""The content of a file of boxes: a CSV table whose values are text, or a GeoJSON document."""
 
 
 def read_boxes(
@@ -40,14 +40,15 @@ def read_boxes(
     Parameters
     ----------
     path : str or path
-        A .csv file in degrees, or a .geojson or .json file of polygons.
+        A .csv file with the sides of boxes in degrees, or a .geojson or .json file of polygons.
     region : Region
-        The region of the release that will answer the boxes.
+        The region of the release that is to estimate the counts of the boxes.
 
     Returns
     -------
     queries : RangeQueries or GeoSeries
-        The q boxes, in the file's order; if not all shapes are boxes, the q shapes in degrees.
+        The q boxes in the order of the file. If one of them is another polygon, a GeoSeries of all
+        q polygons in degrees.
     rows : BoxRows
         The content of the file, for ``answered``.
 
@@ -56,7 +57,7 @@ def read_boxes(
     InputError
         If the file is missing, too large or not of these kinds, a column is missing, there is a
         column ``count`` already, a row is neither a box nor a polygon, rows and header have
-        different numbers of fields, or a quoted field has swallowed rows.
+        different numbers of fields, or a quoted field contains whole rows by mistake.
 
     Examples
     --------
@@ -92,18 +93,20 @@ def answered(
     suffix: str,
     more: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> str:
-    """Return the rows with a column ``count``, as the text of a .csv, .geojson or .json file.
+    """Return the text of a file that holds the boxes and, in a column ``count``, their counts.
 
     Parameters
     ----------
     rows : BoxRows
         The content of a file, from ``read_boxes``.
     counts : ndarray, shape (q,)
-        The answers of a release, in records; they are rounded to three decimals.
+        A release's estimate of the number of records in each box. Estimates are rounded to three
+        decimals.
     suffix : str
-        The kind of file, such as ".csv". Boxes of GeoJSON may become a table of their bounds.
+        The suffix of the file: ".csv", ".geojson" or ".json". Boxes that were read from GeoJSON
+        can also be written as ".csv", a table of their sides.
     more : mapping of str to ndarray of shape (q,), optional
-        Further columns by name; nan becomes an empty field.
+        Further columns by name. The value nan becomes an empty field, or null in GeoJSON.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def answered(
     Raises
     ------
     InputError
-        If a table would be written as GeoJSON, or polygons as a table.
+        If boxes from a CSV file are to be written as GeoJSON, or polygons as CSV.
 
     Examples
     --------
@@ -184,8 +187,7 @@ def _from_csv(path: Path, region: Region) -> tuple[RangeQueries, pd.DataFrame]:
         if bad.size:
             text = str(rows[names[side]].iloc[bad[0]])[:60]
             raise InputError(
-                f"box {bad[0]}: {side} = {text!r}, must be a number of degrees "
-                "(boxes count from 0)."
+                f"box {bad[0]}: {side} = {text!r} is not a number of degrees (boxes count from 0)."
             )
         sides.append(numbers)
     return RangeQueries.from_degrees(region, *sides), rows
@@ -252,7 +254,7 @@ def _from_geojson(
 def _shapes(document: dict[str, Any]) -> tuple["gpd.GeoSeries", bool]:
     """Return the shapes of a document in degrees on WGS 84.
 
-    Also return whether the document's own coordinates are in degrees.
+    Also return whether the coordinates in the document are in degrees.
     """
     import geopandas as gpd
 

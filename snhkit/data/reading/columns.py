@@ -1,4 +1,4 @@
-"""Recognition of the columns that hold latitudes, longitudes and user ids."""
+"""Search for the columns that hold latitudes, longitudes, user ids and times."""
 
 import difflib
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _MEANING = {"lat": "latitude", "lon": "longitude", "user": "user"}
 
 
 class Columns(NamedTuple):
-    """Positions of the columns, from 0."""
+    """Positions, from 0, of the columns of latitude, longitude, user and time; None if absent."""
 
     lat: int
     lon: int
@@ -36,7 +36,7 @@ def find_columns(
 ) -> Columns:
     """Return the positions of the columns of latitude, longitude, user and time.
 
-    A column that is not named in the arguments is recognised by common names, except for times.
+    If ``lat``, ``lon`` or ``user`` is None, the column is recognised by a common name.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def find_columns(
     names : sequence
         The names of the columns.
     lat, lon, user, time : str or int, optional
-        The name of a column, or its position from 0.
+        The name of each column, or its position from 0.
 
     Raises
     ------
@@ -76,7 +76,10 @@ def find_columns(
 
 
 def find_user(source: str, names: Sequence[object], user: str | int | None) -> int | None:
-    """Return the position of the user column, given or recognised by a common name, or None."""
+    """Return the position of the column of user ids; None if there is none.
+
+    If ``user`` is None, the column is recognised by a common name.
+    """
     return _find(source, [str(name) for name in names], "user", user)
 
 
@@ -90,7 +93,7 @@ def find_column(source: str, names: Sequence[object], role: str, said: str | int
     names : sequence
         The names of the columns.
     role : str
-        The argument that names the column, for messages.
+        The argument that gives the column, such as "lat", for messages.
     said : str or int
         The name or the position.
 

@@ -1,4 +1,4 @@
-"""Descriptions of the defects of rows, for the owner of the records."""
+"""Descriptions, for the owner of the records, of why rows cannot be used."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -15,7 +15,7 @@ _LONGEST = 40  # characters of a value in a message
 
 
 class Rows(Protocol):
-    """Rows of a source, with access to the values of every row."""
+    """The interface of n rows of a source whose values can be looked up for messages."""
 
     @property
     def lat(self) -> NDArray[np.float64]:
@@ -29,17 +29,20 @@ class Rows(Protocol):
 
     @property
     def value(self) -> Callable[[int, str], object]:
-        """Return the source's value in a row, counted from 0, for a role such as "lat"."""
+        """A function of a row, from 0, and a role, such as "lat"; returns the original value."""
         ...
 
 
 def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return whether each pair of numbers is a place in degrees, shape (n,)."""
+    """Return whether each latitude and longitude is within its range in degrees, shape (n,)."""
     return (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
 
 
 def defect(rows: Rows, row: int, user_known: bool) -> str:
-    """Return why a row cannot be used: because of its position, its user or else its time."""
+    """Return what is wrong with the first unusable value of a row: position, user id or time.
+
+    If the position is valid, ``user_known`` states whether the user id is valid too.
+    """
     for role, what, largest in (("lat", "latitude", 90), ("lon", "longitude", 360)):
         number = float(getattr(rows, role)[row])
         if np.isnan(number):
@@ -52,16 +55,16 @@ def defect(rows: Rows, row: int, user_known: bool) -> str:
 
 
 def fault(what: str, value: object, wrong: str) -> str:
-    """Return a phrase on the defect of a value: "is missing", or the given defect.
+    """Return a phrase, for messages, that describes a missing or wrong value.
 
     Parameters
     ----------
     what : str
-        The name of the value, such as latitude.
+        The name of the value, such as "latitude".
     value : object
-        The value.
+        The value as it is in the source.
     wrong : str
-        The defect if the value is not missing.
+        What is wrong with the value if it is not missing.
 
     Examples
     --------

@@ -30,7 +30,7 @@ MAX_ROW = 2**22
 """The largest number of bytes in a row; text is also parsed in blocks of this size."""
 
 END = "-end-of-file-"
-"""The content of the row that ``Watched`` adds."""
+"""The content of every field of the row that ``Watched`` appends to the text."""
 
 _FREE_BYTES = 2**26  # a compressed file of any size may unpack to this
 _MAX_RATIO = 200  # beyond that, unpacked to compressed size; positions reach about 10
@@ -55,7 +55,7 @@ def refuse_swallowed(
     width : int
         The number of columns.
     lat, lon : int
-        The positions of the columns of degrees.
+        The positions, from 0, of the columns of latitude and longitude.
     """
 
     def is_row(fields: list[str]) -> bool:
@@ -74,14 +74,17 @@ def unpacked(raw: BinaryIO) -> BinaryIO:
 
 
 def unpacked_limit(stream: BinaryIO, size: int) -> int:
-    """Return how many bytes a file of ``size`` bytes may unpack to."""
+    """Return the largest number of bytes to read from a file of ``size`` bytes.
+
+    ``stream`` is the result of ``unpacked``: gzip files may unpack to more bytes.
+    """
     return max(_FREE_BYTES, _MAX_RATIO * size) if isinstance(stream, gzip.GzipFile) else size
 
 
 def too_much(source: str, seen: int) -> InputError:
-    """Return the error for a file that unpacks to too many bytes."""
+    """Return the error for a file that unpacks to more than the allowed number of bytes."""
     return InputError(
-        f"{source}: it unpacks to more than {seen:,} bytes, far too many for positions."
+        f"{source}: the file unpacks to more than {seen:,} bytes, too many for its size."
     )
 
 
@@ -96,22 +99,22 @@ def parsed(
     block_size: int,
     newlines_in_values: bool,
 ) -> Any:
-    """Parse text with a reader of pyarrow, and collect the malformed rows.
+    """Parse delimited text with pyarrow, and collect the malformed rows.
 
     Parameters
     ----------
     source : str
         Name of the source, for messages.
     read : callable
-        Called with the options of ``pyarrow.csv.read_csv`` or ``open_csv``.
+        Calls ``pyarrow.csv.read_csv`` or ``open_csv`` with the options that it is given.
     head : FirstRow
         The delimiter and the columns of the file; the columns are named "0", "1" and so on.
     kinds : mapping
-        The type of each wanted column; None for text.
+        The type of each wanted column, by name; None for text.
     malformed : dict
         The dict to which the defect of each malformed row is added, by row number.
     first : int
-        The number of the first row.
+        The row number, in the file, of the first row of the text.
     block_size : int
         The number of bytes that are parsed at a time.
     newlines_in_values : bool
@@ -122,7 +125,7 @@ def parsed(
     InputError
         If the text is not in UTF-8, or too many rows are malformed, or a row is too long.
     ArrowInvalid
-        If a field is not of its column's type.
+        If a field cannot be converted to the type of its column.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -168,7 +171,8 @@ def batches(
 ) -> "Iterator[pa.RecordBatch]":
     """Yield batches of the wanted columns as text, split into rows by a single parser.
 
-    The arguments are those of ``parsed``; ``wanted`` are positions of columns.
+    ``stream`` holds the text, and ``wanted`` the positions of the columns, from 0. The other
+    arguments are those of ``parsed``.
     """
     from pyarrow import PythonFile
     from pyarrow import csv as arrow_csv
@@ -203,7 +207,7 @@ def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterat
 
 
 def refuse_malformed(source: str, malformed: Mapping[int, str], delimiter: str) -> None:
-    """Raise InputError if too many rows are malformed for the format to be right."""
+    """Raise InputError if more than 1,000 rows are malformed: the delimiter may be wrong."""
     if len(malformed) > _MAX_MALFORMED:
         raise InputError(
             f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} or "
@@ -218,7 +222,7 @@ def _one_field_more(row: str, delimiter: str) -> str:
 
 
 class Watched(io.RawIOBase):
-    """A stream of limited size that counts lines and appends a known last row.
+    """A stream of text of limited size that counts its lines and appends a last row.
 
     The appended row shows whether the parser has read the text to its end.
 
@@ -229,7 +233,7 @@ class Watched(io.RawIOBase):
     stream : binary file
         The text without its header.
     limit : int
-        The largest number of bytes.
+        The largest number of bytes that may be read.
     end : bytes
         The row that is appended.
     """
@@ -246,7 +250,7 @@ class Watched(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes, and the appended row after the last of them."""
+        """Return the next bytes; the appended row follows the last bytes of the text."""
         data = self._stream.read(MAX_ROW if size < 0 else size)
         self._seen += len(data)
         if self._seen > self._limit:

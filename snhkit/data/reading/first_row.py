@@ -20,7 +20,7 @@ _SNAP_ROW = re.compile(
 
 
 class FirstRow(NamedTuple):
-    """The first row of a text file, with the columns and the delimiter that it implies.
+    """The columns and the delimiter of a text file, as its first row shows them.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class FirstRow(NamedTuple):
 
     @property
     def first_record(self) -> int:
-        """The number of the row with the first record."""
+        """The row number of the first record: 1 in a file without a header, otherwise 2."""
         return 1 if self.is_record else 2
 
     @property
     def what(self) -> str:
-        """A name for the first row in messages."""
+        """What messages call the first row: "header" or "first row"."""
         return "first row" if self.is_record else "header"
 
     @property
@@ -55,15 +55,16 @@ class FirstRow(NamedTuple):
 
 
 def first_row(source: str, line: bytes) -> FirstRow:
-    """Return the columns that the first line of a file describes.
+    """Return the columns and the delimiter that the first line of a text file shows.
 
-    Files of check-ins as SNAP publishes them have no header. They are recognised by the form of
-    their first line: user, time, latitude, longitude and venue, separated by tabs.
+    The check-ins that the Stanford Network Analysis Project (SNAP) publishes have no header. Such
+    files are recognised by the form of the first line: user, time, latitude, longitude and venue,
+    separated by tabs.
 
     Raises
     ------
     InputError
-        If the line is empty, too long or not in UTF-8, or consists of numbers.
+        If the line is empty, too long or not in UTF-8, or has only numbers instead of names.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def from_frame(
     user: str | int | None,
     time: str | int | None,
 ) -> Table:
-    """Return the rows of a pandas DataFrame with latitudes, longitudes and perhaps users."""
+    """Return the rows of a pandas DataFrame with latitudes and longitudes in degrees."""
     at = find_columns(source, list(frame.columns), lat, lon, user, time)
     refuse_rows(source, len(frame))
     columns = at._asdict()
@@ -80,7 +80,7 @@ def from_other_frame(
 def from_geoframe(
     source: str, frame: "gpd.GeoDataFrame", user: str | int | None, time: str | int | None
 ) -> Table:
-    """Return the points of a GeoDataFrame in any CRS, and perhaps users.
+    """Return the points of a GeoDataFrame in any CRS, with users and times if it has them.
 
     Raises
     ------
@@ -129,7 +129,8 @@ def from_geoframe(
         users=None if at_user is None else _users(source, frame, at_user),
         numbers=np.arange(len(frame)),
         numbering=_BY_ILOC,
-        swap="a point is (longitude, latitude): shapely.transform(points, lambda c: c[:, ::-1])",
+        swap="write each point as (longitude, latitude): "
+        "shapely.transform(points, lambda c: c[:, ::-1])",
         value=value,
         times=None if at_time is None else _times(source, frame, at_time),
     )

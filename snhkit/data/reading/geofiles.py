@@ -1,7 +1,7 @@
 """Geographic files of points: GeoJSON, GeoPackage, GeoParquet.
 
-The library that reads these files guesses the format from the content, and some formats name other
-files or addresses to be read instead. The content is therefore checked before the library is
+The library GDAL, which reads these files, guesses the format from the content, and some formats
+name other files or addresses to be read instead. The content is therefore checked before GDAL is
 called.
 """
 
@@ -38,7 +38,7 @@ def from_geoparquet(path: Path, user: str | int | None, time: str | int | None) 
 
 
 def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
-    """Return the address and the description of the only layer of a file, for pyogrio.
+    """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
 
 
 def _address(path: Path, driver: str) -> str:
-    """Return the name with which GDAL reads a file in one format and in no other."""
+    """Return a name with which GDAL reads a file in the format ``driver`` and in no other."""
     if driver == "GPKG":
         with path.open("rb") as file:
             head = file.read(72)

@@ -1,4 +1,4 @@
-"""The Gowalla check-ins that SNAP publishes, cut to the paper's cities."""
+"""Check-ins of the social network Gowalla in twelve cities."""
 
 import json
 import os
@@ -22,18 +22,19 @@ def gowalla(
     url: str | None = None,
     checksum: str | None = None,
 ) -> Points:
-    """Return the Gowalla check-ins in the region of one of the paper's cities.
+    """Return the check-ins of the social network Gowalla in one of twelve cities.
 
     Parameters
     ----------
     name : str or City
-        One of the twelve cities.
+        The city, or its key, such as "milwaukee".
     path : str or path, optional
-        The check-ins as SNAP publishes them, a .txt or .txt.gz file: rows of user, time, latitude,
-        longitude and venue, separated by tabs and without a header. By default the file is
-        downloaded once into the user's cache folder (105 MB), which needs the extra ``download``.
+        A .txt or .txt.gz file in the format of the Stanford Network Analysis Project (SNAP): rows
+        of user, time, latitude, longitude and venue, separated by tabs and without a header. By
+        default, SNAP's file (105 MB) is downloaded once into the user's cache folder, for which
+        the package must be installed as ``snhkit[download]``.
     url : str, optional
-        Another address to download the file from; by default SNAP's.
+        The address from which the file is downloaded; by default that of SNAP.
     checksum : str, optional
         The checksum of the file at ``url``, such as "sha256:..."; by default that of SNAP's file.
 
@@ -51,8 +52,8 @@ def gowalla(
     Notes
     -----
     Cho, Myers and Leskovec, "Friendship and mobility: user movement in location-based social
-    networks", KDD 2011. The file has 6.4 million check-ins from February 2009 to October 2010. It
-    is the paper's GW data set, and the public data of the paper's other experiments (Sec. 6.1).
+    networks", KDD 2011. The file has 6.4 million check-ins from February 2009 to October 2010. In
+    Sec. 6.1 of the SNH paper, it is the data set GW, and the public data of other experiments.
     """
     place = city(name)
     if path is None:
@@ -65,9 +66,9 @@ def gowalla(
 
 
 def _downloaded(url: str, checksum: str) -> Path:
-    """Return the path of the check-ins in the user's cache.
+    """Return the path of a file with this checksum in the user's cache folder.
 
-    The file is downloaded if it is missing. Its checksum is compared in both cases.
+    The file is downloaded from ``url`` if it is missing. Its checksum is always compared.
     """
     if find_spec("pooch") is None:
         raise InputError(

@@ -20,11 +20,11 @@ def refuse_swallowed_rows(
     source : str
         Name of the source, for messages.
     lines : iterable of str
-        The lines of the file, the header among them.
+        The lines of the file, including the header.
     delimiter : str
         The delimiter of fields.
     is_row : callable
-        Called with the fields of one line; returns whether they look like a row.
+        Returns whether the fields of one line, a list of str, look like a whole row.
 
     Raises
     ------

@@ -52,21 +52,22 @@ def read_points(
     ----------
     source : path, ndarray, DataFrame, GeoDataFrame or another data frame
         A .npy, .csv, .tsv, .txt, .parquet, .geojson or .gpkg file (text also with .gz), or its
-        content as an array or frame of pandas, geopandas, polars or Arrow. SNAP's files of
-        check-ins, which have no header, are recognised. Without column names, latitude
-        comes first. Geometries are converted to degrees from their CRS. Masked entries are
-        missing.
+        content as an array or frame of pandas, geopandas, polars or Arrow. The first row of a
+        text file must name the columns, except in check-ins from the Stanford Network Analysis
+        Project (SNAP). In an array without column names, latitude comes first. Geometries are
+        converted to degrees from their CRS. Masked entries count as missing.
     region : Region
-        The declared region; rows outside it are left out.
+        The region of the records; rows outside are left out.
     lat, lon, user, time : str or int, optional
         Columns, by name or position from 0. By default, columns are recognised by common names in
         upper or lower case (lat, latitude, y; lon, lng, long, longitude, x; user, user_id, uid,
         ...). Geometries need no lat and lon. Longitudes are from -180 to 360 degrees. Times are
-        read only if ``time`` is given; units such as "user-day" need them. Times are timestamps,
-        dates, text in ISO 8601 or seconds since 1970, in UTC unless they have a zone.
+        read only if ``time`` is given; units of privacy such as "user-day" need them. Times are
+        timestamps, dates, text in ISO 8601 or seconds since 1970, in UTC unless they have a time
+        zone.
     report : callable, optional
-        Is called with the ``ReadReport`` of the rows left out. By default, a ``ReadWarning`` is
-        issued if rows were left out or user ids look wrong.
+        Called with a ``ReadReport``: how many rows were left out, and why. By default, a
+        ``ReadWarning`` is issued if rows were left out or user ids look wrong.
 
     Returns
     -------
@@ -75,14 +76,15 @@ def read_points(
         only in surrounding spaces, or as 42 and 42.0 do, are the same user. If ``user`` is given,
         rows without an id (or with "NULL", "nan" and the like) are left out. If ``user`` is not
         given, a user column that was recognised by its name but has missing ids is ignored, and
-        users are unknown. If ``time`` is given, rows without a time are left out, and each record
-        has its day.
+        users are unknown. If ``time`` is given, rows without a time are left out, and the points
+        have the day of each record.
 
     Raises
     ------
     InputError
-        If the source cannot be read, a quoted field has swallowed rows, columns are not found,
-        user ids are of several types, latitude and longitude look swapped, or no row is left.
+        If the source cannot be read, a quoted field contains whole rows by mistake, columns are
+        not found, user ids are of several types, latitude and longitude look swapped, or no row is
+        left.
 
     Examples
     --------
@@ -120,8 +122,9 @@ def read_points(
     )
     if not usable.any():
         raise InputError(
-            "no row has a position (and user) in degrees, such as 42.36 with a decimal point; "
-            f"metres of a map projection are read from geometries that name their CRS. {told}"
+            "no row can be used. Positions must be in degrees with a decimal point, such as 42.36; "
+            "metres of a map projection can be read only from geometries with a CRS. "
+            f"{told}"
         )
     if not told.kept:
         raise InputError(
@@ -138,9 +141,9 @@ def read_points(
 
 
 def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
-    """Return a table without users if ids are missing in a column that the caller did not name.
+    """Leave out the users of a table if ids are missing and the caller did not name the column.
 
-    Also return notes on this for the owner.
+    Return the table, and notes on its user ids for the owner of the records.
     """
     users = table.users
     if users is None:
@@ -175,7 +178,7 @@ def _read(
     user: str | int | None,
     time: str | int | None,
 ) -> tuple[str, Table]:
-    """Return a name of the source for messages, and the rows of the source."""
+    """Return what messages call the source, such as "the array", and all rows of the source."""
     if isinstance(source, np.ndarray):
         return "the array", from_array("the array", source, lat, lon, user, time)
     if isinstance(source, (str, os.PathLike)):
@@ -228,7 +231,7 @@ def refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.b
     table : Table
         The rows.
     region : Region
-        The declared region.
+        The region of the records.
     usable : ndarray of bool, shape (n,)
         The rows that have a possible position.
     """
@@ -243,6 +246,6 @@ def refuse_swapped(name: str, table: Table, region: Region, usable: NDArray[np.b
     if inside_exchanged > half or (usable.sum() < half < exchanged.sum()):
         raise InputError(
             f"{name}: latitude and longitude look swapped: most rows make sense only when they "
-            f"are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) latitude "
-            f"first? If it is, {table.swap}. {OWNER_ONLY}"
+            f"are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) given as "
+            f"(latitude, longitude)? If it is, {table.swap}. {OWNER_ONLY}"
         )

@@ -14,7 +14,7 @@ class ReadWarning(UserWarning):
 
 @dataclass(frozen=True, repr=False)
 class ReadReport:
-    """Numbers of rows that were read and left out, with reasons; for the records' owner only.
+    """How many rows were kept and left out, and why; only the owner of the records may see it.
 
     The numbers and examples come from the records and are not protected by any noise.
 
@@ -25,18 +25,18 @@ class ReadReport:
     rows : int
         Number of rows, without a header.
     kept : int
-        Number of rows that became points.
+        Number of rows that can be used and lie in the region.
     outside : int
         Number of rows with a valid position outside the region.
     unusable : int
-        Number of rows whose position is missing or impossible, whose user id is missing although
-        the user column was named, or that do not have as many fields as the header.
+        Number of rows whose position is missing or impossible, whose user id or time is missing
+        although its column was named, or that do not have as many fields as the header.
     unusable_rows : tuple of int
         Numbers of the first few unusable rows.
     numbering : str
         How rows are numbered, as a phrase, such as "rows count from 0".
     reasons : tuple of str
-        The defect of each of ``unusable_rows``.
+        What is wrong with each of ``unusable_rows``.
     notes : tuple of str
         Notes on user ids that look wrong.
 

@@ -15,12 +15,12 @@ __all__ = ["MAX_BYTES", "MAX_ROWS", "ROLES", "Table", "Users", "parsing", "refus
 MAX_ROWS = 100_000_000
 MAX_BYTES = 8 * 2**30
 ROLES: tuple[str, ...] = ("lat", "lon", "user", "time")
-"""The roles of the columns that are read."""
+"""What a column can be read as: latitude, longitude, user id or time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Users:
-    """The user of each row, as a number.
+    """The user of each of n rows, as a number.
 
     Parameters
     ----------
@@ -54,11 +54,12 @@ class Table:
     swap : str
         Advice on reading the source if latitude and longitude are swapped.
     value : callable
-        Returns the source's value for a row, counted from 0, and a role, one of ``ROLES``.
+        Returns the value in the source, given a row from 0 to n - 1 and a role from ``ROLES``.
     malformed : mapping of int to str
         The defect of each row that could not be split into fields, by row number.
     times : ndarray of int, shape (n,), optional
-        The times of the rows, as from ``microseconds``, if their column was named.
+        The time of each row in microseconds since 1970, if the column of times was named;
+        ``NO_TIME`` where there is none.
     """
 
     lat: NDArray[np.float64]

@@ -24,8 +24,8 @@ def from_text(
 ) -> Table:
     """Return the rows of a text file whose first row names the columns.
 
-    Fields are separated by a comma, semicolon, | or tab. The check-ins that SNAP publishes have no
-    names of columns; their format is recognised.
+    Fields are separated by a comma, semicolon, | or tab. Check-ins as published by the Stanford
+    Network Analysis Project (SNAP) have no column names, and are recognised by their first row.
     """
     import pyarrow as pa
 

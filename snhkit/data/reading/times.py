@@ -1,4 +1,4 @@
-"""Times of rows, as microseconds since 1970 in UTC."""
+"""Conversion of times to microseconds since 1970 in UTC."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ def days_of(time: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def instant(name: str, value: object) -> int | None:
-    """Return a time given as an argument as microseconds since 1970 in UTC.
+    """Return the value of an argument, a time or None, in microseconds since 1970 in UTC.
+
+    ``name`` is the name of the argument, for messages.
 
     Examples
     --------
@@ -53,20 +55,20 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return the times of a column in microseconds, shape (n,); the least int64 where missing.
+    """Return a column of n times in microseconds since 1970; ``NO_TIME`` where one is missing.
 
     Parameters
     ----------
     name : str
         Name of the source, for messages.
     column : ChunkedArray
-        Timestamps, dates, text in ISO 8601, or numbers of seconds since 1970; as text, these have 9
-        to 11 digits. Times without a zone are in UTC.
+        Timestamps, dates, text in ISO 8601, or seconds since 1970 as numbers or as text of 9 to 11
+        digits. Times without a time zone are in UTC.
 
     Raises
     ------
     InputError
-        If the column holds something else.
+        If the type of the column is another one.
 
     Examples
     --------

@@ -19,10 +19,10 @@ MISSING = frozenset(
 """Words for a missing value, in lower case."""
 
 EXACT = 2**53
-"""The bound below which floating-point numbers represent every whole number."""
+"""Floating-point numbers represent every whole number below this bound."""
 
 SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
-"""Characters around an id that are not part of the id."""
+"""Characters that are removed from both ends of an id."""
 
 _WHOLE_AS_FLOAT = re.compile(r"([+-]?\d+)\.0+")
 _SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
@@ -32,11 +32,10 @@ _CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # share of all rows; multiple of the m
 def person_codes(
     source: str, uniques: Sequence[object], codes: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return a number for each row's person, and notes on ids that look wrong.
+    """Return a number for the person of each row, and notes on user ids that look wrong.
 
-    Ids that certainly belong to one person are merged: texts that differ only in surrounding
-    spaces, in Unicode form, or as 42 and 42.0 do. Words for a missing value, such as "NULL", are
-    not ids.
+    Ids count as the same if they differ only in surrounding spaces, in Unicode normalization, or
+    as 42 and 42.0 do. Words for a missing value, such as "NULL", are not ids.
 
     Parameters
     ----------

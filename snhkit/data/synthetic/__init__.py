@@ -1,1 +1,1 @@
-"""Synthetic cities: streets, venues and people that are invented."""
+"""Synthetic cities, whose streets, venues and people are randomly generated."""

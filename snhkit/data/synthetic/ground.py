@@ -1,4 +1,4 @@
-"""The ground of a synthetic city: water, parks, centres and streets."""
+"""The geography of a synthetic city: water, parks, centres and streets."""
 
 import math
 from dataclasses import dataclass
@@ -30,29 +30,30 @@ _WATERS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground:
-    """The geography of a synthetic city: centres, street grids, parks and avenues.
+    """The geography of a randomly generated city: centres, street grids, parks and avenues.
 
     Positions are in metres from the lower-left corner of the region.
 
     Parameters
     ----------
     city : City
-        The city; it determines the region, the spacing of streets and the number of centres.
+        The city, which determines the region, the spacing of streets and the number of centres.
     centres : ndarray, shape (c, 2)
-        Positions of the centres around which places gather, downtown first.
+        Positions of the centres around which venues gather. The first one is downtown.
     spread : ndarray, shape (c,)
-        Length scale of each centre in metres.
+        Length scale in metres of the distances of venues from each centre.
     weight : ndarray, shape (c,)
-        Share of the places that belong to each centre; the shares add up to 1.
+        Share of the venues that are drawn around each centre; the shares add up to 1.
     angles : ndarray, shape (2,)
         Directions of the two street grids, in radians anticlockwise from east.
     seam : ndarray, shape (2,)
-        Unit vector perpendicular to the line where the grids meet.
+        Unit vector perpendicular to the line where the two street grids meet.
     parks : ndarray, shape (p, 4)
-        Centre x and y, half width and half height of each park, in metres along the axes of the
-        first street grid.
+        Centre x and y, half width and half height of each park, in metres. The sides of parks are
+        parallel to the streets of the first grid.
     avenues : ndarray, shape (a, 3)
-        Angle in radians, distance from downtown and amplitude of the bends in metres.
+        Direction of each avenue in radians anticlockwise from east, its distance from downtown,
+        and the amplitude of its bends; both in metres.
     """
 
     city: City
@@ -66,7 +67,7 @@ class Ground:
 
     @classmethod
     def drawn(cls, city: City, rng: np.random.Generator) -> "Ground":
-        """Return a randomly drawn ground of a city."""
+        """Return a randomly generated geography for a city."""
         side, suburbs = city.side_m, _CENTRES[city.density] - 1
         tilt = rng.uniform(-0.2, 0.2)
         across = rng.uniform(0, 2 * np.pi)
@@ -103,27 +104,27 @@ class Ground:
     def places(
         self, rng: np.random.Generator, count: int, broad: float, front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Draw places along streets, in neither water nor parks.
+        """Draw random places along streets, none of them in water or in a park.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            Public randomness.
+            The generator of random numbers.
         count : int
             Number of places.
         broad : float
-            Share of places that belong to no centre.
+            Share of places that are drawn over the whole city rather than around a centre.
         front_m : float
             Distance of the places from the middle of the street, in metres.
 
         Returns
         -------
         where : ndarray, shape (count, 2)
-            Metres from the region's lower-left corner.
+            Positions in metres from the region's lower-left corner.
         heading : ndarray, shape (count,)
-            Direction of the street, radians.
+            Direction of the street at each place, in radians anticlockwise from east.
         main : ndarray of bool, shape (count,)
-            Whether the street is an arterial or an avenue.
+            Whether the street at each place is an arterial or an avenue.
         """
         parts, found = [], 0
         while found < count:
@@ -137,7 +138,11 @@ class Ground:
         return where, heading, main
 
     def crowding(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of the attraction of all centres at each position, shape (n,)."""
+        """Return how close n positions are to centres, on a logarithmic scale, shape (n,).
+
+        The value is the logarithm of a sum over all centres: the weight of the centre, which decays
+        exponentially with the distance from the centre.
+        """
         gap = np.linalg.norm(xy[:, None, :] - self.centres[None], axis=2) / self.spread
         return np.log((self.weight * np.exp(-gap)).sum(axis=1) + 1e-3)
 
@@ -155,9 +160,9 @@ class Ground:
     def _along_streets(
         self, rng: np.random.Generator, xy: NDArray[np.float64], front_m: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return positions moved to a street, arterial or avenue.
+        """Move positions to a street, arterial or avenue.
 
-        The returned arrays are those of ``places``.
+        The arrays that are returned are described in ``places``.
         """
         rows = np.arange(len(xy))
         beyond = (xy - self.centres[0]) @ self.seam > 0.02 * self.city.side_m
@@ -197,7 +202,7 @@ class Ground:
 
 
 def turned(xy: NDArray[np.float64], angle: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return vectors, shape (..., 2), turned anticlockwise by angles in radians, shape (...)."""
+    """Turn vectors, shape (..., 2), anticlockwise by angles in radians, shape (...)."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = xy[..., 0], xy[..., 1]
     return np.stack([x * cos - y * sin, x * sin + y * cos], axis=-1)

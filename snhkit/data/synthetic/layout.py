@@ -1,4 +1,4 @@
-"""The places of a synthetic city: venues, pieces of street, and the gates out of town."""
+"""The places of a synthetic city: venues, points on streets, and toll gates out of the city."""
 
 import zlib
 from dataclasses import dataclass
@@ -19,24 +19,26 @@ _GATE_M = 60.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
-    """A synthetic city's places; positions in metres from its region's lower-left corner.
+    """The places of a synthetic city.
+
+    Positions are in metres from the lower-left corner of the city's region.
 
     Parameters
     ----------
     venues : ndarray, shape (v, 2)
         Positions of shops, offices and stations, where people stay.
     draw : ndarray, shape (v,)
-        The attraction of each venue that all visitors share, in standard deviations.
+        How attractive each venue is to all visitors, as a score of mean 0 and standard deviation 1.
     spots : ndarray, shape (s, 2)
-        Positions of pieces of street, where people pass.
+        Positions of points on streets, where people pass.
     heading : ndarray, shape (s,)
-        Direction of the street at each spot, radians anticlockwise from east.
+        Direction of the street at each spot, in radians anticlockwise from east.
     traffic : ndarray, shape (s,)
-        Share of the passing people at each spot; sums to 1.
+        Share of all passing people who pass each spot; the shares add up to 1.
     gates : ndarray, shape (4, 2)
         Toll gates west, south, east and north, 60 m beyond every other place.
     district : ndarray of int, shape (v + s + 4,)
-        The centre nearest to each venue, spot and gate.
+        The number of the centre in ``Ground.centres`` that is nearest to each venue, spot and gate.
     """
 
     venues: NDArray[np.float64]
@@ -57,8 +59,9 @@ class Layout:
 def layout(city: City) -> Layout:
     """Return the layout of a synthetic city; every call returns the same one.
 
-    Two street grids meet at a seam, avenues cross both, and every sixth street is an arterial.
-    Places gather around centres and along arterials. No place lies in water or in a park.
+    The city has two street grids that meet at a line, and avenues that cross both. Every sixth
+    street is an arterial. Places gather around centres and along arterials. No place lies in water
+    or in a park.
     """
     rng = np.random.default_rng([zlib.crc32(city.key.encode()), 0])
     ground = Ground.drawn(city, rng)

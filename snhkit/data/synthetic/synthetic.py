@@ -1,7 +1,7 @@
 """Synthetic records of invented people in the regions of the paper's cities.
 
-The streets, the venues and the people are invented. Only the region, rough shores, and the entropy
-to which the popularity of the venues is tuned belong to the real city.
+The streets, the venues and the people are invented. Only the region, the rough shape of the shores
+and the entropy of the records are those of the real city.
 """
 
 import zlib
@@ -37,7 +37,7 @@ _MAX_N = 20_000_000
 def synthetic_points(
     name: str | City, n: int | None = None, world: World = "private", seed: int = 0
 ) -> Points:
-    """Return random records of a synthetic city: invented people in invented streets and venues.
+    """Return random records of invented people in the invented streets and venues of a city.
 
     Parameters
     ----------
@@ -47,19 +47,20 @@ def synthetic_points(
         Number of records. By default, 100,000 for the private world, and ``City.n_at_entropy`` for
         the public world.
     world : {"private", "public"}
-        Two sets of people with the same streets and venues but different tastes. The private world
-        looks like GPS fixes, some of them on streets; the public one like check-ins, which repeat
-        the coordinates of venues. Use the private world in place of a private file, and the public
-        world as the paper's public data D* and Q_W.
+        One of two sets of people, who visit the same venues and streets with different tastes.
+        Records of the private world look like GPS fixes, some of them on streets. Records of the
+        public world look like check-ins, which repeat the coordinates of venues. Use the private
+        world in place of a private file, and the public world as the paper's public data D* and
+        Q_W.
     seed : int
-        A public seed; the same seed draws the same records. Streets, venues and tastes depend on
-        the city only.
+        A public seed; the same seed draws the same records. Streets, venues and tastes do not
+        depend on the seed.
 
     Returns
     -------
     Points
-        The records, in the city's region, with users. Most users have a few records, a few users
-        have very many, and most of a user's records are in one district.
+        The records, in the city's region, with the user of each record. Most users have a few
+        records, a few users have very many, and most of a user's records are in one district.
 
     Raises
     ------
@@ -74,8 +75,9 @@ def synthetic_points(
 
     Notes
     -----
-    With ``City.n_at_entropy`` records, in both worlds, the entropy of a 512 by 512 histogram over
-    the extent of the records is within 0.15 nats of the published ``City.entropy_512_nats``.
+    For ``City.n_at_entropy`` records of either world, the entropy of a 512 by 512 histogram over
+    the bounding box of the records is within 0.15 nats of ``City.entropy_512_nats``, the published
+    entropy of check-ins in the real city.
     """
     place = city(name)
     if world not in _STREAM:
@@ -95,10 +97,10 @@ def synthetic_points(
 
 
 def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
-    """Return the share of the records at each venue, spot and gate, shape (v + s + 4,).
+    """Return the share of the records at each of ``Layout.places``, shape (v + s + 4,).
 
-    Venues are ranked by their draw and by this world's taste; Zipf's law with a flattened head
-    gives the shares.
+    Venues are ranked by ``Layout.draw`` plus the random taste of the world. Their shares follow
+    Zipf's law with the given exponent, flattened for the first ranks.
     """
     town = layout(place)
     taste = np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world]])
@@ -115,7 +117,7 @@ def _generator(place: City, world: World, seed: int) -> np.random.Generator:
 
 
 def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Return the place of each of n records, shape (n,), by stratified sampling of the shares."""
+    """Return the index of the place of each of n records, by stratified sampling of the shares."""
     order = np.argsort(-shares, kind="stable")
     cumulative = np.cumsum(shares[order])
     strata = (np.arange(n) + rng.uniform(size=n)) / n * cumulative[-1]
@@ -144,7 +146,7 @@ def _positions(
 
 
 def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the user of each record; most records of a user are in one district."""
+    """Return a user for each record; most records of a user are in one district."""
     n = len(district)
     wanders = rng.uniform(size=n) < 0.2
     home = np.where(wanders, rng.choice(district, n), district) + rng.uniform(size=n)
@@ -157,7 +159,7 @@ def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.
 
 @lru_cache(maxsize=32)
 def _exponent(place: City, world: World) -> float:
-    """Return the Zipf exponent that yields the published entropy of the city."""
+    """Return the Zipf exponent for which records have the published entropy of the city."""
     n = place.n_at_entropy
     draws = min(60, 40_000 // n + 1)
 
@@ -189,7 +191,7 @@ def _root(function: Callable[[float], float], low: float, high: float, near: flo
 
 
 def _entropy(xy: NDArray[np.float64], cells: int = 512) -> float:
-    """Return the Shannon entropy in nats of a histogram over the places' own extent."""
+    """Return the Shannon entropy, in nats, of a histogram over the bounding box of positions."""
     low = xy.min(axis=0)
     cell = np.minimum(((xy - low) / (xy.max(axis=0) - low) * cells).astype(np.int64), cells - 1)
     counts = np.bincount(cell[:, 0] * cells + cell[:, 1])

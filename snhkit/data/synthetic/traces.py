@@ -26,30 +26,31 @@ _MORNING_S = (6 * 3600.0, 10 * 3600.0)  # when a user's first visit begins
 def synthetic_trace(
     name: str | City, visits: int = 10_000, world: World = "private", seed: int = 0
 ) -> "pd.DataFrame":
-    """Return fixes of invented people who visit places of a city and travel between them.
+    """Return GPS fixes of invented people who visit places of a city and travel between them.
 
     Parameters
     ----------
     name : str or City
         One of the paper's twelve cities.
     visits : int
-        Number of visits of all people together. Half of them last more than 40 minutes.
+        The number of visits of all people together. Half of the visits last more than 40 minutes.
     world : {"private", "public"}
-        The world of ``synthetic_points`` whose places and people are visited.
+        The set of people; see ``synthetic_points``.
     seed : int
         A public seed; the same seed draws the same trace.
 
     Returns
     -------
     DataFrame
-        One row for each fix, by user and time: ``user``, ``lat`` and ``lon`` in degrees, ``time``
-        in seconds after midnight of the first day. A fix is taken every 5 minutes at a place and
-        every minute on the way.
+        One row for each fix, sorted by user and time, with the columns ``user``, ``lat`` and
+        ``lon`` in degrees, and ``time`` in seconds after midnight of the first day. Fixes are at
+        most 5 minutes apart at a place, and at most a minute apart on the way.
 
     Raises
     ------
     InputError
-        If the city or the world is unknown, or a number is out of its range.
+        If the city or the world is unknown, ``visits`` is not in 1 to 20,000,000, or the seed is
+        negative.
 
     Examples
     --------
@@ -60,8 +61,8 @@ def synthetic_trace(
 
     Notes
     -----
-    The stay points of a trace (``stay_points``) replace the paper's SPD-VS data, which are
-    proprietary (Sec. 6.1): visits at places, with fewer points on roads.
+    The paper's SPD-VS data (Sec. 6.1) are proprietary. They hold visits at places, with few points
+    on roads. The result of ``stay_points`` for a synthetic trace replaces them.
     """
     import pandas as pd
 
@@ -92,10 +93,7 @@ def synthetic_trace(
 def _times(
     rng: np.random.Generator, xy: NDArray[np.float64], user: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the arrival and the departure of each visit, in seconds.
-
-    Visits are sorted by user.
-    """
+    """Return the arrivals and the departures of visits sorted by user, in seconds."""
     dwell = 60 * np.clip(rng.lognormal(np.log(_MEDIAN_MIN), _SPREAD, len(xy)), *_DWELL_MIN)
     apart = np.hypot(*np.diff(xy, axis=0, prepend=xy[:1]).T)
     travel = np.maximum(apart / _SPEED_M_S, _LEAST_TRAVEL_S)
@@ -110,9 +108,9 @@ def _times(
 
 
 def _numbered(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each item its group, and its number in the group.
+    """Return the group of each item, and the item's number in the group, both from 0.
 
-    ``counts`` holds the number of items of each group.
+    ``counts`` holds the number of items of each group. Items are sorted by group.
     """
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -34,7 +34,7 @@ class DenoisedGrid:
     counts of blocks are small, cells are counted in groups, as in an adaptive grid. The network was
     trained beforehand on other cities, so denoising is post-processing and costs no privacy. The
     release holds one grid of non-negative counts, which add up to the number of records. The answer
-    for a box is the sum over its cells.
+    for a box is the sum of the counts inside the box.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ class DenoisedGrid:
         of epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
         points. With None, ``default_cell_width`` gives the width.
     sizes_m : (float, float)
-        Sides of the smallest and the largest boxes to prepare for, in metres. Boxes of other sizes
-        are answered less accurately.
+        The sides of the smallest and the largest boxes that the release is prepared for, in metres.
+        Boxes of other sizes are answered less accurately.
     coarse : float, optional
-        The share of epsilon, from 0 to below 1, that buys counts of blocks about 400 m and 1.2 km
-        wide. A larger share makes answers for large boxes more accurate, and answers for small
-        boxes less accurate. With None, ``coarse_share`` computes the share from n and epsilon.
+        The share of epsilon, at least 0 and less than 1, that is spent on counts of blocks about
+        400 m and 1.2 km wide. A larger share makes answers for large boxes more accurate, and
+        answers for small boxes less accurate. With None, ``coarse_share`` computes the share from n
+        and epsilon.
     prior : Prior
         The network that was trained beforehand.
 
@@ -85,9 +86,9 @@ class DenoisedGrid:
             raise InputError(f"DenoisedGrid: prior must be a Prior, not {self.prior!r}.")
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if a box size or the cell width does not suit the region.
+        """Raise InputError if ``sizes_m`` or ``cell_m`` does not fit the region.
 
-        The same error is raised if ``public`` has no points in the region.
+        The same error is raised if there are public points, but none in the region.
         """
         if self.sizes_m[1] >= region.side_m:
             raise InputError(
@@ -100,7 +101,7 @@ class DenoisedGrid:
         answered(require_jax, "DenoisedGrid")
 
     def build(self, private: Measurements) -> Release:
-        """Return a release that holds a grid of denoised counts."""
+        """Return a release whose model is a grid of denoised counts."""
         n = private.number()
         share = self.coarse
         if share is None:

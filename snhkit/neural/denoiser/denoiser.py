@@ -47,10 +47,10 @@ _FINER = 8.0  # block means are multiplied by this factor, since they are small 
 
 
 def start(key: Key[Array, ""]) -> Weights:
-    """Return random initial weights, with which the network returns about a mean of local means.
+    """Return random initial weights of the network.
 
-    The weights of convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV
-    2015.
+    With these, a denoised count is close to a mean over the windows around the cell. The weights of
+    convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV 2015.
     """
     keys = iter(jax.random.split(key, 32))
 
@@ -96,7 +96,7 @@ def denoise(
     weights : Weights
         The trained weights of the network.
     planes : Array, shape (b, m, m, 5)
-        The inputs of each cell (see ``PLANES``), in units of the noise scale; 8 divides m.
+        The inputs of each cell (see ``PLANES``), in units of the noise scale; m is a multiple of 8.
         Cells outside the region are 0.
     about : Array, shape (b, 8)
         The inputs that describe each grid (see ``ABOUT``).
@@ -142,10 +142,11 @@ def denoise(
 
 
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
-    """Return the logarithm of the share of records in peaks above the noise, from -5 to 0.
+    """Return the logarithm of the share of records in cells that stand out of the noise.
 
-    Every count is reduced by the largest count that noise alone could plausibly cause. The share is
-    the sum of the remaining counts divided by the number of records.
+    The largest count that noise alone plausibly causes is subtracted from every count. The share is
+    the sum of the positive differences, without the sum expected from noise, divided by the number
+    of records. The logarithm is limited to the range from -5 to 0.
 
     Parameters
     ----------
@@ -195,9 +196,9 @@ def _conv(
 def _local_mean(
     noisy: Float[Array, "b m m"], side: int
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
-    """Return the mean over the window around each cell, and the square root of its cell count.
+    """Return the mean over a window around each cell, and the square root of the window's size.
 
-    Windows are clipped at the borders of the grid.
+    Windows are clipped at the borders of the grid; the size of a window is its number of cells.
 
     Parameters
     ----------

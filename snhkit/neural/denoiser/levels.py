@@ -49,16 +49,16 @@ Measured = tuple[Float[np.ndarray, "_ _"], float]
 
 
 class Blocks(NamedTuple):
-    """Estimated sums over blocks of cells.
+    """Estimated sums of counts over the b by b blocks into which a grid's cells are divided.
 
     Parameters
     ----------
     first : ndarray of int, shape (b,)
         The index of the first cell of each block along an axis; the same for both axes.
     sums : ndarray, shape (b, b)
-        The estimated sums, in units of the noise scale of a cell.
+        The estimated sums, in units of the noise scale of a cell's count.
     variance : ndarray, shape (b, b)
-        The variance of the noise in each sum, in squares of these units.
+        The variance of the noise in each sum, in squares of this unit.
     """
 
     first: Int[np.ndarray, " b"]
@@ -73,17 +73,17 @@ class Levels:
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The grid of m by m cells.
     noise_scale : float
-        Scale of the noise of a cell, in records.
+        The noise scale of a cell's count, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts of the cells, divided by the noise scale. The count of a group of cells is
+        Noisy counts of the cells, divided by ``noise_scale``. The count of a group of cells is
         divided equally among its cells.
     small, large : Blocks
-        The estimates for small and for large blocks. Each large block consists of whole small
-        blocks.
+        The estimated sums over small and over large blocks. Each large block consists of whole
+        small blocks.
     group : ndarray of int, shape (m, m), or None
-        The number of the group that each cell was counted in; None if all cells were counted alone.
+        The index of the group with which each cell was counted; None if all were counted alone.
     """
 
     grid: Grid
@@ -95,21 +95,21 @@ class Levels:
 
 
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
-    """Return the default share of epsilon that is spent on counts of blocks.
+    """Return the default share of epsilon to spend on noisy counts of blocks of cells.
 
     For the default sizes, the share is 0.17 if n times epsilon is from 500 to 11,000
     (``benchmarks/denoised.py`` prints the errors of other shares). The share is smaller above this
-    range, and also below, where noise hides whole blocks. For larger boxes the share is larger, but
-    at most 0.4.
+    range, and also below, where noise hides the counts of whole blocks. For larger ``sizes_m``, the
+    share is larger, but at most 0.4.
 
     Parameters
     ----------
     n : int
         The number of records, public or bought.
     epsilon : float
-        Epsilon per record.
+        Epsilon divided by the number of records that one unit of privacy may have.
     sizes_m : (float, float)
-        Sides of the smallest and the largest boxes to prepare for, in metres.
+        The sides of the smallest and the largest boxes that the release is prepared for, in metres.
 
     Examples
     --------
@@ -126,16 +126,17 @@ def enough_records(n: int, epsilon: float, cell_m: float) -> float:
     """Return how many records a group of cells should hold, in units of a count's noise scale.
 
     Cells are counted in groups if two conditions hold. First, n times epsilon is at least 8,000, so
-    that noisy counts of blocks show where few records are. Second, cells are at least 0.9 times as
-    wide as the default. Narrower cells mean that the records are concentrated at a few places,
-    which groups of cells would blur.
+    that noisy counts of blocks show where few records are. Second, ``cell_m`` is at least 0.9 times
+    the width that ``default_cell_width`` gives. Narrower cells mean that the records are
+    concentrated at a few places, which groups of cells would blur.
 
     Parameters
     ----------
     n : int
         The number of records, public or bought.
     epsilon : float
-        Epsilon per record for the counts of cells.
+        The epsilon for the counts of cells, divided by the number of records that one unit of
+        privacy may have.
     cell_m : float
         Width of a cell in metres.
 
@@ -156,7 +157,7 @@ def enough_records(n: int, epsilon: float, cell_m: float) -> float:
 
 
 def checked_share(share: float) -> None:
-    """Raise InputError unless a share is a number from 0 to below 1."""
+    """Raise InputError unless ``share`` is a number of at least 0 and less than 1."""
     number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
     if not (number and 0 <= share < 1):
         raise InputError(
@@ -171,14 +172,14 @@ of all other boxes are smaller (``benchmarks/denoised.py --tables widths``)."""
 
 
 def least_width(sizes_m: tuple[float, float]) -> float:
-    """Return half the side of the smallest boxes in metres; narrower cells would not help."""
+    """Return the smallest useful width of cells in metres: half the side of the smallest boxes."""
     return sizes_m[0] / _USEFUL
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Return noisy counts of cells and estimates for blocks, bought with all remaining epsilon.
+    """Spend all remaining epsilon on noisy counts of cells, of small blocks and of large blocks.
 
-    Large blocks are bought first and cells last. Where there are few records, cells are counted in
+    Large blocks are counted first and cells last. Where there are few records, cells are counted in
     groups (see ``enough_records``).
 
     Parameters
@@ -186,9 +187,10 @@ def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
     private : Measurements
         The access to the records; n must be public or already bought.
     grid : Grid
-        The cells, in the region of the records.
+        The grid of the cells to count, in the region of the records.
     share : float
-        The share of epsilon for the blocks, from 0 to below 1; 0 buys counts of cells only.
+        The share of epsilon for the blocks, at least 0 and less than 1. With 0, only cells are
+        counted.
 
     Returns
     -------
@@ -233,7 +235,7 @@ def estimates(
     small: Measured | None,
     group: Int[np.ndarray, "m m"] | None = None,
 ) -> Levels:
-    """Return the best linear estimates of the sums over blocks, given all noisy counts.
+    """Return noisy counts together with the best linear estimates of the sums over blocks.
 
     The estimate for a block is the mean of the block's noisy count and of the sum over the smaller
     parts inside the block, weighted by inverse variances. The difference between the estimate for a
@@ -243,16 +245,17 @@ def estimates(
     Parameters
     ----------
     grid : Grid
-        The cells.
+        The grid of m by m cells.
     noise_scale : float
-        Scale of the noise of a cell, in records.
+        The noise scale of a cell's count, in records.
     cells : ndarray, shape (m, m)
-        Noisy counts, in units of ``noise_scale``.
-    large, small : (ndarray, float), optional
-        Noisy counts of the blocks in these units, and the variance of the noise in each count; None
-        if the blocks were not counted.
+        Noisy counts of the cells, in units of ``noise_scale``.
+    large, small : (ndarray, float) or None
+        Noisy counts of the large and of the small blocks, in units of ``noise_scale``, and the
+        variance of the noise in each count; None if these blocks were not counted.
     group : ndarray of int, shape (m, m), optional
-        The number of the group that each cell was counted in. Each group lies in one small block.
+        The index of the group with which each cell was counted. Each group lies in one small block.
+        By default, all cells were counted alone.
     """
     of_small, of_large = blocks(grid)
     if group is None:
@@ -287,7 +290,11 @@ def _combined(
     tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
     tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
 ]:
-    """Return sums and variances for small and for large blocks, given counts of large blocks."""
+    """Return the best linear estimates of the sums over small and over large blocks.
+
+    The estimates, each with its variance, combine noisy sums over small blocks, their variances and
+    noisy counts of large blocks. ``inside`` holds the first small block of each large block.
+    """
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
     many = np.diff(inside, append=len(sums))
@@ -301,7 +308,7 @@ def _weighed(
     variance: Float[np.ndarray, "b b"],
     other: Measured | None,
 ) -> tuple[Float[np.ndarray, "b b"], Float[np.ndarray, "b b"]]:
-    """Return the inverse-variance mean of two measurements, and its variance."""
+    """Return the mean of two noisy sums, weighted by inverse variances, and the mean's variance."""
     if other is None:
         return sums, variance
     counts, theirs = other
@@ -310,6 +317,6 @@ def _weighed(
 
 
 def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
-    """Return the union of cells into blocks that begin at the given cells along either axis."""
+    """Return the blocks of cells that begin at ``first`` along either axis, to be counted."""
     block = np.repeat(np.arange(len(first)), np.diff(first, append=grid.m))
     return Merged(grid, block[:, None] * len(first) + block)

@@ -11,9 +11,9 @@ _LEAST_SIDE = 1.5  # the least mean number of cells per side of a group
 def merged_groups(
     m: int, first: Int[np.ndarray, " b"], sums: Float[np.ndarray, "b b"], enough: float
 ) -> Int[np.ndarray, "{m} {m}"]:
-    """Return the number of the group of each cell, from 0, shape (m, m).
+    """Return the index, from 0, of the group of cells with which each cell is counted.
 
-    Every block is divided into r by r groups with about equal numbers of cells. For each block, the
+    Every block of cells is divided into r by r groups of about equal size. For each block, the
     number r is chosen so that a group holds about ``enough`` records or more, as in an adaptive
     grid. If groups would be less than 1.5 cells wide, each cell of the block is a group of its own.
 

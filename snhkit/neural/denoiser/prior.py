@@ -73,19 +73,20 @@ class Prior:
     def clean(
         self, levels: Levels, smoothing: float, sizes_m: tuple[float, float], total: float
     ) -> Float64[np.ndarray, "s s"]:
-        """Return denoised counts of the cells' quarters, shape (2 m, 2 m), for m by m cells.
+        """Return denoised counts of the quarters of m by m cells, shape (2 m, 2 m).
 
-        If a grid of 2 m by 2 m cells would be too fine, the counts of whole cells are returned,
-        shape (m, m). No count is negative, and the counts add up to the total.
+        If 2 m by 2 m cells would be too many for a ``Grid``, the counts of whole cells are
+        returned, shape (m, m). No count is negative, and the counts add up to ``total``.
 
         Parameters
         ----------
         levels : Levels
             Noisy counts of cells, and estimated sums over blocks.
         smoothing : float
-            The paper's psi, the smoothing of the relative error, in records.
+            The paper's psi, the least denominator of relative errors, in records.
         sizes_m : (float, float)
-            Sides of the smallest and the largest boxes to prepare for, in metres.
+            The sides of the smallest and the largest boxes that the release is prepared for, in
+            metres.
         total : float
             The number of records, public or bought.
         """
@@ -137,9 +138,9 @@ def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Return the logarithm of the noise of a block's estimate relative to the sum of its cells.
+    """Return the logarithm of the noise in a block's estimate relative to that in its cells' sum.
 
-    The noise is the standard deviation, and the ratio is the median over all blocks.
+    Noise is measured by the standard deviation, and the ratio is the median over all blocks.
     """
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
@@ -147,9 +148,10 @@ def _gain(blocks: Blocks, m: int) -> float:
 def _drawn(
     blocks: Blocks, m: int
 ) -> tuple[Float[np.ndarray, "{m} {m}"], Float[np.ndarray, "{m} {m}"]]:
-    """Return two values of each cell's block: the sum divided by its noise, and the mean per cell.
+    """Return two values of each cell's block, both in arrays of shape (m, m).
 
-    The noise is the standard deviation. Both arrays have shape (m, m).
+    They are the block's estimated sum divided by the standard deviation of its noise, and the
+    estimated sum divided by the number of cells in the block.
     """
     cells = np.diff(blocks.first, append=m)
     mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
@@ -161,9 +163,9 @@ def _by_tiles(
 ) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
     """Return denoised counts of the parts of cells, and the network's further outputs.
 
-    The shapes are (s * m, s * m), where s is ``split``, and (m, m, 3).
-    The network processes the grid in tiles of one shape, so that the memory that the network needs
-    does not grow with the grid.
+    The shapes are (s * m, s * m), where s is ``split``, and (m, m, 3). The network processes the
+    grid in tiles of one shape, so that the memory that the network needs does not grow with the
+    grid.
     """
     m = len(planes)
     step = 16 if m + _EDGE <= 64 else 64  # sides are rounded up, so that few shapes are compiled
@@ -191,7 +193,7 @@ def _by_tiles(
 
 
 def _tile_side(padded: int) -> int:
-    """Return the side of equal tiles, a multiple of 64 cells, that cover ``padded`` cells."""
+    """Return the side, in cells, of the tiles of equal size that cover ``padded`` cells."""
     if padded <= _TILE:
         return padded
     inner = padded - 2 * _SEAM
@@ -200,12 +202,15 @@ def _tile_side(padded: int) -> int:
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Return the first cells of tiles, multiples of 8; tiles overlap by at least 2 * ``_SEAM``."""
+    """Return the index of the first cell of each tile along an axis, a multiple of 8.
+
+    Tiles overlap by at least 2 * ``_SEAM`` cells.
+    """
     return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
 
 
 def _kept(start: int, side: int, padded: int) -> tuple[int, int]:
-    """Return the half-open range of cells of a tile whose outputs are kept."""
+    """Return the half-open range of cells for which the outputs of a tile are used."""
     low = start if start == 0 else start + _SEAM
     high = start + side if start + side == padded else start + side - _SEAM
     return low, high

@@ -37,10 +37,10 @@ def reconciled(
     clean : ndarray, shape (s * m, s * m)
         Non-negative counts of cells divided into s by s parts, in noise scales.
     opinion : ndarray, shape (m, m, 3)
-        Three further outputs of the network, of which averages over blocks are used. The first is
-        the logarithm of a factor of the variance of the network's sums over small blocks. The
-        second is the same for large blocks and is not used. The third determines which share of a
-        reduction is subtracted evenly from a block's cells.
+        Three further outputs of the network, which are averaged over blocks. The first is the
+        logarithm of a factor in the variance of the denoised sums over small blocks. The second is
+        the same for large blocks and is not used. The third determines which share of a reduction
+        is subtracted evenly from a block's cells.
     levels : Levels
         The noisy counts of cells, and the estimated sums over blocks.
     total : float
@@ -71,8 +71,9 @@ def projected(
     """Return the most likely non-negative sums that add up to a target, given noisy sums.
 
     These sums minimise the squared differences from the noisy sums, each divided by the variance of
-    its noise. To find them, an amount proportional to its variance is subtracted from each sum, and
-    negative results are replaced by 0. Newton's method finds the amounts that meet the target.
+    the noise. To find them, an amount proportional to this variance is subtracted from each noisy
+    sum, and negative results are replaced by 0. Newton's method finds the amounts with which the
+    results add up to the target.
 
     Parameters
     ----------
@@ -147,10 +148,10 @@ def settled(
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
     """Return counts moved towards the noisy counts of single cells and of groups of cells.
 
-    The noise of a count has variance 2. The noisy counts get the weight t / (t + 2) of a
-    positive-part James-Stein estimate, where t is the mean squared difference between denoised and
-    noisy counts, minus 2. One mean is taken over all cells of the grid, for the cells that were
-    counted alone, and another over all groups of cells.
+    In units of the noise scale, the noise of a count has variance 2. The noisy counts get the
+    weight t / (t + 2) of a positive-part James-Stein estimate, where t is the mean squared
+    difference between denoised and noisy counts, minus 2, but at least 0. One mean is taken over
+    the whole grid, for the cells that were counted alone, and another over all groups of cells.
     """
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
@@ -172,7 +173,7 @@ def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np
 def _trusted(
     x: Float[np.ndarray, "s s"], opinion: Float[np.ndarray, "m m"], blocks: Blocks, split: int
 ) -> Float[np.ndarray, "b b"]:
-    """Return sums over blocks, moved towards the noisy sums by inverse-variance weights."""
+    """Return the means of denoised and estimated sums over blocks, by inverse-variance weights."""
     ours = block_sums(x, blocks.first * split)
     lean = np.clip(_means(opinion, blocks.first), -_CLIP, _CLIP)
     ours_variance = np.exp(lean) * (0.3 + 0.5 * ours + 0.05 * ours**2)
@@ -181,7 +182,7 @@ def _trusted(
 
 
 def _evenness(opinion: Float[np.ndarray, "m m 3"], blocks: Blocks) -> Float[np.ndarray, "b b"]:
-    """Return for each block the share of a difference that is removed by equal subtraction."""
+    """Return, for each block, the share of a reduction that is subtracted evenly from its cells."""
     return 1 / (1 + np.exp(-2 - np.clip(_means(opinion[..., 2], blocks.first), -30, 30)))
 
 

@@ -32,21 +32,22 @@ def descend(
 ) -> dict[str, Float32[np.ndarray, "..."]]:
     """Return the parameters of a network after training with noisy gradients.
 
-    Only ``gradients`` holds the labels. Adam is used because its steps do not grow with the noise
-    in the gradients; plain gradient descent would diverge.
+    The exact counts that the network is to learn are private, and only ``gradients`` holds them.
+    Adam is used because its steps do not grow with the noise in the gradients; plain gradient
+    descent would diverge.
 
     Parameters
     ----------
     network : MLP
         The architecture.
     squares : ndarray, shape (t, i)
-        The network's inputs for each training square, in [0, 1].
+        The network's i inputs for each of t training squares, in [0, 1].
     gradients : NoisyGradients
-        The noisy sums of clipped gradients.
+        The object that returns noisy sums of clipped gradients.
     steps : int
         The number of steps.
     batch : int
-        The number of squares drawn for each step: the paper's abs(S).
+        The number of squares drawn for each step: the size of the paper's set S.
     learning_rate : float
         The learning rate of Adam.
     seed : int
@@ -57,7 +58,7 @@ def descend(
     Returns
     -------
     dict of ndarray
-        The parameters, which are as private as the noisy gradients.
+        The trained parameters, computed from noisy gradients and public values only.
     """
     first, batches = jax.random.split(jax.random.key(seed))
     theta, unravel = ravel_pytree(network.init(first, squares.shape[1]))
@@ -84,7 +85,7 @@ def _batch(
     inputs: Float[Array, "t i"],
     key: Key[Array, ""],
 ) -> tuple[Int[Array, " s"], Float[Array, " s"], Float[Array, "s p"]]:
-    """Return the indices of a random batch of squares, the predictions and their derivatives."""
+    """Return the indices of random squares, the predictions for them, and their derivatives."""
     _, unravel = ravel_pytree(network.init(jax.random.key(0), inputs.shape[1]))
 
     def predict(theta: Float[Array, " p"], x: Float[Array, " i"]) -> Float[Array, ""]:

@@ -33,30 +33,31 @@ class DPSGD:
     every square of a batch, so the noise of a step must hide a change in all gradients at once. The
     noise is therefore far larger than the gradient, and the network learns almost nothing.
 
-    This is a demonstration and must not be published: its noise is in floating point, and it
-    guarantees only (epsilon, delta)-differential privacy.
+    Releases are for demonstration and must not be published: their noise is drawn in floating
+    point, and they guarantee only (epsilon, delta)-differential privacy.
 
     Parameters
     ----------
     sizes_m : (float, float)
-        Smallest and largest side of the training squares, in metres.
+        The smallest and the largest side of the training squares, in metres.
     network : MLP
         The architecture; at most 5 layers of 256 units.
     samples : int
-        The number of training squares, which are uniform over the region.
+        The number of training squares, which are placed uniformly in the region.
     steps : int
-        The number of noisy gradients, at most 10,000, or fewer for a large network.
+        The number of training steps, each with one noisy gradient. At most 10,000 steps are
+        possible, and fewer for a large network.
     batch : int
-        The number of squares in each gradient: the paper's abs(S).
+        The number of squares in each gradient: the size of the paper's set S.
     clip : float
-        The largest L2 norm of the gradient of a square, from 0.001 to 1,000: the paper's B. Longer
-        gradients are scaled down to this norm.
+        The largest L2 norm of the gradient of one square's error, from 0.001 to 1,000: the paper's
+        B. Longer gradients are scaled down to this norm.
     learning_rate : float
         Adam's learning rate, at most 1.
     delta : number
         The delta of (epsilon, delta)-differential privacy; it should be far below 1 / n.
     seed : int
-        Public seed of the squares and of the training; the noise does not depend on it.
+        Public seed of the squares and of the training; the noise does not depend on the seed.
 
     Raises
     ------
@@ -117,7 +118,10 @@ class DPSGD:
         return parameter_count(self.network, INPUTS)
 
     def check(self, region: Region, terms: Terms) -> None:
-        """Raise InputError if the region is too small for ``sizes_m``, or a package is missing."""
+        """Raise InputError if the region is too small for ``sizes_m``.
+
+        The same error is raised if a package that DP-SGD needs cannot be used.
+        """
         self.extra.require()
         low, high = self.sizes_m
         if high >= region.side_m:
@@ -131,7 +135,7 @@ class DPSGD:
     def training_set(
         self, region: Region, n: int
     ) -> tuple[RangeQueries, Float64[np.ndarray, "s i"], float]:
-        """Return public training squares, the network's inputs for them and the scale of labels.
+        """Return public training squares, the network's inputs for them, and the scale of counts.
 
         Parameters
         ----------
@@ -143,11 +147,12 @@ class DPSGD:
         Returns
         -------
         boxes : RangeQueries
-            The squares, uniform over the region.
+            The squares, placed uniformly in the region.
         inputs : ndarray, shape (samples, 3)
-            The network's inputs for each square, as in ``described``.
+            The network's inputs for each square: centre and side, rescaled to [0, 1].
         scale : float
-            The count of a square of the largest size if the records were spread evenly.
+            The number of records that one unit of the network's output stands for: the count of a
+            square of the largest size if all records were spread evenly.
 
         Examples
         --------
@@ -162,7 +167,7 @@ class DPSGD:
         return boxes, inputs, max(n, 1) * (self.sizes_m[1] / region.side_m) ** 2
 
     def build(self, private: Measurements) -> Release:
-        """Return a release of a network trained with noisy gradients (Sec. 3.1 of the paper)."""
+        """Return a release whose network is trained with noisy gradients (paper, Sec. 3.1)."""
         boxes, inputs, scale = self.training_set(private.region, private.number())
         gradients = private.gradients(
             boxes,

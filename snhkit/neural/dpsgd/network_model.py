@@ -1,4 +1,4 @@
-"""Answers from one network whose inputs are a square's centre and side."""
+"""A model that estimates counts of boxes with one network for squares of all sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,16 +29,17 @@ _MOST_WEIGHT = 1e5  # limit on the absolute value of a parameter, so that answer
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel(UnknownNoise):
-    """A model that answers boxes with one network for squares of all sizes.
+    """A model that estimates counts of boxes with one network for squares of all sizes.
 
-    The network answers for a square with the centre and the area of the part of the box inside the
-    region. If the side of this square is outside the trained sizes, the nearest trained size is
-    used instead, and the answer is scaled by the ratio of areas.
+    A box is first clipped to the region. The network then answers for a square in the region that
+    has the same area and, if possible, the same centre. If the side of this square is outside
+    ``sizes_m``, the nearest side in this range is used instead, and the answer is scaled by the
+    ratio of areas.
 
     Parameters
     ----------
     region : Region
-        The region in which boxes can be answered.
+        The region that the model covers.
     sizes_m : (float, float)
         The smallest and the largest side that the network was trained for, in metres.
     scale : float
@@ -64,11 +65,11 @@ class NetworkModel(UnknownNoise):
         return Grid.of_width(self.region, self.sizes_m[1])
 
     def additive(self) -> "NetworkModel":
-        """Return this model, although its answers do not add up exactly."""
+        """Return this model, although its answers to disjoint boxes do not add up exactly."""
         return self
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the estimated counts of the boxes, shape (q,)."""
+        """Return the estimated number of records in each of q boxes, shape (q,)."""
         refuse_forked("DPSGD")
         whole = self.region.side_m
         low = np.clip(np.stack([queries.x, queries.y], 1), 0, whole)
@@ -87,11 +88,11 @@ class NetworkModel(UnknownNoise):
         return counts
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the parameters."""
+        """Return the arrays for a file: the parameters of the network."""
         return dict(self.params)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the model other than its arrays, as JSON values."""
+        """Return the settings that describe the model in a file, as JSON values."""
         return {
             "sizes_m": list(self.sizes_m),
             "scale": self.scale,
@@ -102,7 +103,13 @@ class NetworkModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "NetworkModel":
-        """Return the model that a file describes, after a check of every part."""
+        """Return the model whose ``arrays`` and ``settings`` were read from a file.
+
+        Raises
+        ------
+        InputError
+            If an array or a setting is out of its range, or does not fit the others.
+        """
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:
@@ -139,7 +146,10 @@ def described(
     whole: float,
     sizes_m: tuple[float, float],
 ) -> Float[np.ndarray, "b 3"]:
-    """Return the network's inputs for squares: centres and sides, rescaled to [0, 1], shape (b, 3).
+    """Return the network's inputs for b squares, shape (b, 3): centres and sides in [0, 1].
+
+    Centres are divided by ``whole``, the side of the region, and sides are rescaled so that the
+    range ``sizes_m`` becomes [0, 1].
 
     Examples
     --------
@@ -152,7 +162,7 @@ def described(
 
 
 def refuse_large(network: MLP) -> None:
-    """Raise InputError if a network's answers could overflow."""
+    """Raise InputError if a network is so large that its answers could overflow."""
     if network.width > _MOST_WIDTH or network.depth > _MOST_DEPTH:
         raise InputError(
             f"network must have at most {_MOST_DEPTH} layers of {_MOST_WIDTH} units for DPSGD, not "

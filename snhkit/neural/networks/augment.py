@@ -20,7 +20,7 @@ _LARGEST = 2**30  # sum of absolute counts in the integer table, so that no sum 
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """The settings with which training squares are cut out of a noisy grid.
+    """A noisy grid, and the settings with which training squares are cut out of the grid.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ class Augmentation:
         The largest difference, in metres, between the size of a training square and the query size
         of its network. If ``spread`` is not 0, the size is an input of the network.
     workload : RangeQueries or None
-        The expected queries, the paper's Q_W. Without them, all squares have equal weights.
+        The expected queries, the paper's Q_W. With None, all squares have equal weights.
     floor : float
         The weight of a square that overlaps no expected query, in units of the average weight.
     scale : float
         The number of records that one unit of a network's output stands for.
     smoothing : float
-        The paper's psi, the smoothing of relative errors, in records.
+        The paper's psi, the least denominator of relative errors, in records.
     clip : bool
-        Whether negative labels are set to 0.
+        Whether negative counts of training squares are set to 0.
     """
 
     table: SummedArea
@@ -53,19 +53,19 @@ class Augmentation:
     clip: bool
 
     def popularity(self, at: Float[np.ndarray, " g"], size: float) -> Float[np.ndarray, " g*g"]:
-        """Return how many expected queries each square of a lattice overlaps, relative to the mean.
+        """Return the number of expected queries that each square overlaps, divided by the mean.
 
         Parameters
         ----------
         at : ndarray, shape (g,)
-            The lower edges of the squares along either axis, ascending, in metres.
+            The lower edges of g by g squares along either axis, ascending, in metres.
         size : float
             The side of the squares in metres.
 
         Returns
         -------
         ndarray, shape (g * g,)
-            The results of ``overlaps``, divided by their mean; 1 for each square without workload.
+            The results of ``overlaps``, divided by their mean; all 1 if ``workload`` is None.
         """
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
@@ -73,9 +73,9 @@ class Augmentation:
         return found / (found.mean() or 1)
 
     def weight(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-        """Return the training weights of squares from the results of ``popularity``.
+        """Return the training weights of squares, whose mean is 1.
 
-        The mean weight is 1.
+        ``popularity`` is a result of the method of this name.
         """
         return (popularity + self.floor) / (1 + self.floor)
 
@@ -97,7 +97,7 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
     """Return a training square of each query size at the lower-left corner of every cell.
 
     The paper places its squares in this way. Squares of weight 0 are left out. If the size is an
-    input of the networks, each square has a random size, drawn from the public ``rng``.
+    input of the networks, each square has a random size, drawn from ``rng``, whose seed is public.
     """
     grid, region = given.table.grid, given.table.grid.region
     corners = grid.corners()
@@ -128,13 +128,15 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Return a sampler of squares anywhere in the region, more of them where queries are expected.
+    """Return a sampler of training squares in the region, with more near expected queries.
 
     From squares whose corners all lie on corners of cells, a network could not learn counts inside
-    a cell. Each square is weighted by the inverse of its density, so that the expected loss is the
-    paper's, apart from an approximation. The number of expected queries that a square overlaps is
-    computed for the middle of the lattice cell that holds the square's corner. Lattice cells are no
-    wider than the smallest square, unless that would take more than 1,024 cells per side.
+    a cell. Each square is weighted by the inverse of the density from which its position is drawn,
+    so that the expected loss is the paper's, apart from one approximation. The places for the
+    corners of squares are divided into a lattice. All squares with their corner in the same lattice
+    cell get the number of expected queries that the square at the middle of the lattice cell
+    overlaps. Lattice cells are no wider than the smallest square, unless that would take more than
+    1,024 lattice cells per side.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
@@ -164,5 +166,5 @@ def scattered(given: Augmentation) -> Scattered:
 
 
 def _single(numbers: ArrayLike) -> Float32[Array, "..."]:
-    """Return the numbers as 32-bit floats on the device."""
+    """Return the numbers as 32-bit floats on the device of JAX."""
     return jnp.asarray(numbers, jnp.float32)

@@ -1,4 +1,4 @@
-"""Sums over squares from a summed-area table, computed by JAX on its device."""
+"""Sums over squares from a summed-area table, computed by JAX."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Num
@@ -9,7 +9,7 @@ __all__ = ["table_sums"]
 def table_sums(
     table: Num[Array, "e e"], corner: Float[Array, "*s 2"], size: Float[Array, "*s"]
 ) -> Float[Array, "*s"]:
-    """Return the sums over squares, in units of the table, as ``SummedArea.sums`` does.
+    """Return the sum over each square, in units of ``table``, as ``SummedArea.sums`` does.
 
     The entries of an integer table may be far larger than the sum over a small square. Entries are
     therefore subtracted as integers before the result is converted to a 32-bit float.
@@ -37,7 +37,7 @@ def table_sums(
 
 
 def _place(at: Float[Array, "*s"], m: int) -> tuple[Int[Array, "*s"], Float[Array, "*s"]]:
-    """Return the index of the cell at each coordinate, and the position in it, from 0 to 1."""
+    """Return the index of the cell at each coordinate, and the place in the cell, from 0 to 1."""
     t = jnp.clip(at * m, 0, m)
     cell = jnp.minimum(t.astype(jnp.int32), m - 1)
     return cell, t - cell

@@ -66,7 +66,7 @@ class FeatureGrid:
         object.__setattr__(self, "levels", tuple(self.levels))
         if not 1 <= len(self.levels) <= _MOST_LEVELS:
             raise InputError(
-                f"levels must have 1 to {_MOST_LEVELS} entries, one for each grid, not "
+                f"levels must have 1 to {_MOST_LEVELS} entries, one for each feature grid, not "
                 f"{len(self.levels)}."
             )
         for level in self.levels:
@@ -77,12 +77,12 @@ class FeatureGrid:
         whole("hidden", self.hidden, 1, 4096)
 
     def bound(self, side_m: float, cells: int) -> "FeatureGrid":
-        """Return this network with its number of map cells set, if it was None.
+        """Return this network with ``cells`` set, if ``cells`` was None.
 
         Parameters
         ----------
         side_m : float
-            The side of the region in metres, which this network does not need.
+            The side of the region in metres, which this method does not use.
         cells : int
             The number of cells along a side of the noisy grid.
         """
@@ -92,7 +92,7 @@ class FeatureGrid:
 
     @property
     def map_cells(self) -> int:
-        """Return the number of cells per side of the shared map; 640 if not yet set."""
+        """The number of cells per side of the shared map; 640 if ``cells`` is None."""
         return self.cells or _MOST_CELLS
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:

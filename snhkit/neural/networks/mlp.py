@@ -64,14 +64,14 @@ class MLP:
             raise InputError(f"span must be at most {_MOST_SPAN:,.0f}, not {self.span!r}.")
 
     def bound(self, side_m: float, cells: int) -> "MLP":
-        """Return this network with ``span`` set, if it was None.
+        """Return this network with ``span`` set, if ``span`` was None.
 
         Parameters
         ----------
         side_m : float
             The side of the region in metres.
         cells : int
-            The number of cells along a side of the noisy grid, which this network does not need.
+            The number of cells along a side of the noisy grid, which this method does not use.
         """
         if self.span is not None:
             return self
@@ -79,7 +79,7 @@ class MLP:
 
     @property
     def map_cells(self) -> int:
-        """Return 0, since this network has no map of cells."""
+        """The number 0, since this network has no map of cells."""
         return 0
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:

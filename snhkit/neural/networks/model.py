@@ -1,4 +1,4 @@
-"""Answers from k trained networks."""
+"""A model that estimates counts of boxes with k trained networks."""
 
 import itertools
 from collections.abc import Mapping
@@ -34,12 +34,14 @@ _WIDE = 512  # with more units per layer, a large batch would need hundreds of m
 
 @dataclass(frozen=True, eq=False)
 class SNHModel(UnknownNoise):
-    """A model that answers boxes with k networks, one for each query size.
+    """A model that estimates counts of boxes with k networks, one for each of k query sizes.
 
-    A box is first clipped to the region. If whole blocks of the region fit inside the box, their
-    stored sums are added up: in large boxes, the noise of a sum is smaller than the accumulated
-    bias of many answers of networks. The rest of the box is divided into equal tiles (see
-    ``tiles_needed``).
+    A query size is the side, in metres, of the squares for which a network was trained.
+
+    The region is divided into equal blocks, whose sums of counts are stored. A box is first clipped
+    to the region. If whole blocks fit inside the box, their sums are added up: in large boxes, the
+    noise of a sum is smaller than the accumulated bias of many answers of networks. The rest of the
+    box is divided into equal tiles (see ``tiles_needed``).
 
     Each tile is answered with one network, for a square with the tile's centre and area. The
     network is the one whose query size is nearest to the side of this square. An ``MLP`` returns a
@@ -50,15 +52,15 @@ class SNHModel(UnknownNoise):
     Parameters
     ----------
     region : Region
-        The region in which boxes can be answered.
+        The region that the model covers.
     cell_m : float
         The cell width of the noisy grid that the networks were trained on, in metres.
     query_sizes_m : tuple of float
         The query size of each network, ascending, in metres.
     sizes_m : (float, float)
-        The paper's l and u, in metres, between which the sides of tiles lie.
+        The range of the sides of tiles, from the paper's l to u, in metres.
     scale : float
-        The number of records that one unit of an MLP's output, or of the map, stands for.
+        The number of records that one unit of the map or of an ``MLP``'s output stands for.
     scaling : "area", "linear" or "learned"
         With "area", the count that an ``MLP`` returns is scaled by the ratio of areas; with
         "linear", by the ratio of sides, as the paper states. With "learned", the size is an input
@@ -101,7 +103,7 @@ class SNHModel(UnknownNoise):
         return GridModel(self._block_table.grid, self.blocks)
 
     def remarks(self) -> dict[str, str]:
-        """Return further lines for the card of a release.
+        """Return further lines for the card of a release, by title.
 
         Without a map, a line states that polygons are counted with blocks.
         """
@@ -110,7 +112,7 @@ class SNHModel(UnknownNoise):
         return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-        """Return the estimated counts of the boxes, shape (q,)."""
+        """Return the estimated number of records in each of q boxes, shape (q,)."""
         refuse_forked("SNH")
         inside = queries.clipped()
         table = self._block_table
@@ -131,7 +133,7 @@ class SNHModel(UnknownNoise):
         return SummedArea(Grid(self.region, len(self.map)), self.map.astype(float) * self.scale)
 
     def _answer_frame(self, boxes: RangeQueries) -> Float[np.ndarray, " {len(boxes)}"]:
-        """Return the counts of boxes as sums of the answers to tiles, shape (q,)."""
+        """Return the estimated counts of boxes: sums of the answers for their tiles, shape (q,)."""
         if not len(boxes):
             return np.zeros(0)
         per_side = tiles_needed(boxes, *self.sizes_m)
@@ -174,11 +176,11 @@ class SNHModel(UnknownNoise):
         return (high - low) / (2 * len(self.query_sizes_m)) if self.scaling == "learned" else 0.0
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the parameters, the map and the blocks."""
+        """Return the arrays for a file: the parameters, the map, and the sums over blocks."""
         return {"blocks": self.blocks, "map": self.map, **self.params}
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the model other than its arrays, as JSON values."""
+        """Return the settings that describe the model in a file, as JSON values."""
         return {
             "cell_m": self.cell_m,
             "query_sizes_m": list(self.query_sizes_m),
@@ -192,7 +194,7 @@ class SNHModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "SNHModel":
-        """Return the model that a file describes.
+        """Return the model whose ``arrays`` and ``settings`` were read from a file.
 
         Raises
         ------
@@ -212,7 +214,7 @@ class SNHModel(UnknownNoise):
         ):
             raise InputError(
                 f"query sizes {queries} must ascend within sizes_m, {low:g} to {high:g} m, which "
-                f"must lie within {region.side_m / MOST_TILES:g} m and the region's side, "
+                f"must lie between {region.side_m / MOST_TILES:g} m and the region's side, "
                 f"{region.side_m:g} m."
             )
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
@@ -249,7 +251,10 @@ class SNHModel(UnknownNoise):
 
 
 def blocks_along(region: Region, least_m: float) -> int:
-    """Return the largest number of blocks per side with a width of at least ``least_m`` metres."""
+    """Return how many blocks at least ``least_m`` metres wide fit along a region's side.
+
+    The result is at least 1, even if the region is narrower.
+    """
     return max(1, int(region.side_m // least_m))
 
 
@@ -259,7 +264,7 @@ def _each_by_its_own(
     nearest: Int[np.ndarray, " b"],
     at: Float64[np.ndarray, "b i"],
 ) -> Float64[np.ndarray, " b"]:
-    """Return one output for each square, from the network whose index ``nearest`` holds."""
+    """Return one output for each square, from the network whose index is in ``nearest``."""
     counts = np.empty(len(at))
     for j in np.unique(nearest):
         rows = np.flatnonzero(nearest == j)
@@ -271,7 +276,10 @@ def _each_by_its_own(
 def evaluate(
     network: MLP | FeatureGrid, params: Params, at: Float64[np.ndarray, "b i"]
 ) -> Float32[np.ndarray, " b"]:
-    """Return the network's outputs for squares, shape (b,), in batches of two compiled shapes."""
+    """Return the network's outputs for b squares, shape (b,).
+
+    The outputs are computed in batches of two sizes only, since JAX compiles code for each size.
+    """
     widest = max(a.shape[-1] for a in params.values())
     batch = _BATCHES[len(at) > _BATCHES[0] and widest <= _WIDE]
     padded = np.zeros((-(-len(at) // batch) * batch, at.shape[1]), np.float32)

@@ -20,8 +20,8 @@ Params = dict[str, Float[Array, "..."]]
 class Network(Protocol):
     """The interface of a network: an architecture that maps squares to numbers.
 
-    Networks are frozen and hashable, so that they can be static arguments of jitted code. Trained
-    parameters are kept apart from them.
+    Networks are frozen and hashable, so that they can be static arguments of jitted code. They do
+    not hold parameters, which are arguments of ``apply``.
 
     A network for squares of one size has i = 2 inputs: the coordinates of the square's centre, from
     0 to 1 over the region. A network for a range of sizes has i = 3 inputs. The third is the
@@ -31,7 +31,7 @@ class Network(Protocol):
     name: ClassVar[str]
 
     def bound(self, side_m: float, cells: int) -> "Network":
-        """Return this network with settings of None replaced by values for a region and a grid.
+        """Return this network with values for a region and a grid in place of settings of None.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Network(Protocol):
 
     @property
     def map_cells(self) -> int:
-        """Return the number of cells per side of the shared map; 0 if there is no map."""
+        """The number of cells per side of the map that k networks share; 0 if there is no map."""
         ...
 
     def init(self, key: Key[Array, ""], inputs: int) -> Params:
@@ -55,7 +55,7 @@ class Network(Protocol):
         """Return one output for each of b squares, shape (b,).
 
         Without a shared map, an output is a count in units of the output scale. With a shared map,
-        an output is the relative correction of the sum of the map over the square.
+        the sum of the map over the square is multiplied by 1 plus the output.
         """
         ...
 

@@ -36,7 +36,7 @@ _LARGE_BLOCKS = 8  # blocks along a side of the region over which a difference i
 
 @dataclass(frozen=True)
 class Networks:
-    """Settings of k networks and of their training on squares of k sizes of one noisy grid.
+    """Settings of k networks, and of their training on squares of k sizes cut out of a noisy grid.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ class Networks:
         table : SummedArea
             The noisy or denoised counts to train on.
         cell_m : float
-            Width of the noisy grid's cells, in metres.
+            The width of the noisy grid's cells, in metres.
         sizes_m : (float, float)
-            The paper's l and u, in metres.
+            The range of query sizes, from the paper's l to u, in metres.
         smoothing : float
-            The psi of the relative error that training reduces, in records.
+            The paper's psi, the least denominator of relative errors, in records.
         noise_scale : float
             The scale of the noise in one cell, in records; 0 for denoised counts.
         public : Points or None
@@ -262,11 +262,12 @@ class Networks:
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
-    """Return a map, shape (m, m), adjusted so that its sum is within 3 % of the noisy grid's sum.
+    """Return learned counts, adjusted so that their sum is within 3 % of the noisy grid's sum.
 
-    Training does not preserve sums, especially if labels are clipped at 0. If the sums differ by
-    more than 3 %, the map is corrected until they differ by 3 %. The correction is a share of the
-    difference in each of 8 by 8 large blocks, spread evenly over the cells of the block.
+    Training does not preserve sums, especially if negative counts of training squares are set to 0.
+    If the sums differ by more than 3 %, the learned counts are corrected so that the sums differ by
+    3 %. The correction is a share of the difference in each of 8 by 8 large blocks, spread evenly
+    over the cells of the block.
 
     Parameters
     ----------
@@ -292,14 +293,14 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 
 
 def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
-    """Return sums over blocks at least ``least_m`` metres wide, shape (b, b)."""
+    """Return the sums over b by b blocks at least ``least_m`` metres wide, shape (b, b)."""
     region = table.grid.region
     grid = Grid(region, blocks_along(region, least_m))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
 def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-    """Return the numbers as 16-bit floats, or as 32-bit floats if one is too large for 16 bits.
+    """Return the numbers as 16-bit floats, or as 32-bit floats if any is too large for 16 bits.
 
     The rounding errors are far below the noise.
     """

@@ -1,4 +1,4 @@
-"""Training squares with their labels: a stored set, or a sampler that draws new squares."""
+"""Training squares with their counts: a stored set, or a sampler that draws new squares."""
 
 import math
 from dataclasses import dataclass, field
@@ -47,16 +47,16 @@ class Stored:
     Parameters
     ----------
     squares : Batch
-        The squares. If a network has fewer squares than others, squares of weight 0 follow its own.
+        The squares. If a network has fewer squares than another, squares of weight 0 are appended.
     count : Array, shape (k,)
-        The number of squares of each network, without the filling.
+        The number of squares of each network, without those that were appended.
     """
 
     squares: Batch
     count: Int[Array, " k"]
 
     def draw(self, key: Key[Array, ""], batch: int) -> Batch:
-        """Return ``batch`` random squares for each network; all squares if there are no more."""
+        """Return ``batch`` random squares for each network, or all if no network has more."""
         k, most = self.squares.labels.shape
         if batch >= most:
             return self.squares
@@ -67,7 +67,7 @@ class Stored:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Scattered:
-    """A sampler of training squares anywhere in the region, more of them near expected queries.
+    """A sampler of training squares in the region, with more near expected queries.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Scattered:
         For each corner of the m by m cells, the sum of the noisy grid over all cells below and left
         of the corner, in multiples of ``unit``.
     unit : Array
-        The unit of the table, divided by the output scale.
+        The unit of ``table``, divided by the output scale.
     own : Array, shape (k,)
         The query size of each network; the region's side is 1.
     spread : Array
@@ -87,9 +87,9 @@ class Scattered:
     weights : Array, shape (k, g * g), or None
         The weight of a square in each lattice cell; None if all weights are equal.
     smoothing : Array
-        The psi of relative errors, in units of the output scale.
+        The paper's psi, the least denominator of relative errors, in units of the output scale.
     clip : bool
-        Whether negative labels are set to 0.
+        Whether negative counts of squares are set to 0.
     sized : bool
         Whether the size is an input of the networks.
     """
@@ -139,10 +139,10 @@ class Scattered:
 def relative_weights(
     counts: Float[Array, "k b"], smoothing: float | Float[Array, ""]
 ) -> Float[Array, "k b"]:
-    """Return the weight of each squared error: ``smoothing`` / count, but at most 1."""
+    """Return the weight of the squared error of each count: ``smoothing`` / count, at most 1."""
     return smoothing / jnp.maximum(counts, smoothing)
 
 
 def _uniform(bits: UInt32[Array, "*s"]) -> Float[Array, "*s"]:
-    """Return numbers in [0, 1) made of 32 random bits each."""
+    """Return one number in [0, 1) from each number of 32 random bits."""
     return (bits >> 8) * jnp.float32(2**-24)

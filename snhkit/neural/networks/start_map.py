@@ -17,12 +17,13 @@ def start_map(
 ) -> Float[np.ndarray, "{cells} {cells}"]:
     """Return the initial counts of the shared map, shape (cells, cells).
 
-    The noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
+    The initial counts are the noisy counts, smoothed by a local Wiener filter at three scales. The
+    noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
     differences: of the means over 9 by 9 and 27 by 27 cells, of the means over 3 by 3 and 9 by 9
-    cells, and of the count and the mean over 3 by 3 cells. Each difference is multiplied by the
-    share of its local variance that noise does not explain (a local Wiener filter at three scales).
-    Where noise explains everything, the mean over 27 by 27 cells remains; without noise, the result
-    is equal to the counts. The map keeps these values wherever there is no training square.
+    cells, and of the count and the mean over 3 by 3 cells. The filter multiplies each difference by
+    the share of the difference's local variance that noise does not explain. Where noise explains
+    everything, the mean over 27 by 27 cells remains; without noise, the result is equal to the
+    counts. Where there is no training square, the map keeps these values.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Tiles:
 def core_and_frame(
     queries: RangeQueries, edges: Float[np.ndarray, " e"]
 ) -> tuple[RangeQueries, RangeQueries, Int[np.ndarray, " f"]]:
-    """Divide each box into the rectangle of whole blocks inside the box, and the rest.
+    """Return the rectangle of whole blocks inside each box, and the rest of each box.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def core_and_frame(
     Returns
     -------
     core : RangeQueries
-        For each of the q boxes, the rectangle of whole blocks inside; a box of area 0 if no whole
-        block fits.
+        For each of the q boxes, the rectangle of the whole blocks inside the box; a rectangle of
+        area 0 if no whole block fits.
     frame : RangeQueries
         The rest of each box, as up to four rectangles of positive area: f rectangles in all. If no
         whole block fits, the rest is the whole box.
@@ -102,9 +102,9 @@ def _inner(
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
     """Return the number of tiles along x and along y for each of q boxes, shape (q, 2).
 
-    Tiles are about square. Each side of a tile is at most as long as the box's shorter side, after
-    that is raised to at least ``low`` and lowered to at most ``high`` metres. A square box with
-    sides from ``low`` to ``high`` metres is therefore one tile.
+    Tiles are about square. No side of a tile is longer than the box's shorter side or, if that is
+    outside the range from ``low`` to ``high`` metres, than the nearer end of the range. A square
+    box with sides in this range is therefore one tile.
 
     Examples
     --------

@@ -67,7 +67,8 @@ def train(
     k : int
         The number of networks.
     start_map : ndarray, shape (m, m)
-        The shared map at the start, in units of the output scale; m is ``network.map_cells``.
+        The map that the networks share, before training, in units of the output scale; m is
+        ``network.map_cells``.
     squares : Stored or Scattered
         The training squares.
     steps, batch : int
@@ -130,7 +131,7 @@ def train(
 def _placed(
     trained: tuple[Learned, optax.OptState], by_network: NamedSharding, everywhere: NamedSharding
 ) -> tuple[Learned, optax.OptState]:
-    """Return parameters and Adam's state, with the networks distributed over the devices."""
+    """Return parameters and Adam's state, placed so that the devices share the networks."""
 
     def put(part: Any) -> Any:
         if not isinstance(part, Learned):
@@ -146,7 +147,7 @@ def _on_host(learned: Learned) -> Learned:
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:
-    """Return whether the last ``patience`` losses improved the best earlier one by less than 1 %.
+    """Return whether the last ``patience`` losses improve on all earlier losses by less than 1 %.
 
     Examples
     --------
@@ -159,9 +160,9 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return into how many parts the networks are divided over devices, and each batch.
+    """Return the number of parts into which networks, and each batch, are divided among devices.
 
-    The product of both numbers is the number of devices used.
+    The product of the two numbers is the number of devices that are used.
 
     Examples
     --------

@@ -11,7 +11,7 @@ __all__ = ["overlaps"]
 def overlaps(
     workload: RangeQueries, at: Float[np.ndarray, " g"], size: float
 ) -> Int[np.ndarray, "g g"]:
-    """Return how many workload boxes each square of a lattice overlaps: the paper's w (Sec. 4.2).
+    """Return how many expected queries each of g by g squares overlaps: the paper's w (Sec. 4.2).
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ def overlaps(
     Returns
     -------
     ndarray of int, shape (g, g)
-        Entry (i, j) is the number for the square whose lower-left corner is (at[i], at[j]).
+        Entry (i, j) is the number of boxes that overlap the square whose lower-left corner is
+        (at[i], at[j]).
 
     Examples
     --------
@@ -54,6 +55,7 @@ def _reach(
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
     """Return the first and last (exclusive) index of the squares that overlap each interval.
 
-    Along this axis, the squares begin at ``at`` and the intervals at ``low``.
+    Along one axis, the squares begin at ``at`` and have side ``size``. The intervals begin at
+    ``low`` and have length ``width``.
     """
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

@@ -1,1 +1,1 @@
-"""The exercises of the lectures: each module's ``JUDGES`` maps names to judging functions."""
+"""Functions that judge answers to exercises: ``JUDGES`` of each module, by exercise name."""

@@ -1,4 +1,4 @@
-"""The exercises of lecture 0, "Before privacy"."""
+"""Judges of answers to the exercises of lecture 0, "Before privacy"."""
 
 from typing import Any
 

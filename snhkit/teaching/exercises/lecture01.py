@@ -1,4 +1,4 @@
-"""The exercises of lecture 1, "Explore"."""
+"""Judges of answers to the exercises of lecture 1, "Explore"."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""The exercises of lecture 2, "Privacy by hand"."""
+"""Judges of answers to the exercises of lecture 2, "Privacy by hand"."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The exercises of lecture 3, "Why grids fail"."""
+"""Judges of answers to the exercises of lecture 3, "Why grids fail"."""
 
 from typing import Any
 

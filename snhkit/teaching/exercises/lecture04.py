@@ -1,4 +1,4 @@
-"""The exercises of lecture 4, "Inside SNH"."""
+"""Judges of answers to the exercises of lecture 4, "Inside SNH"."""
 
 from typing import Any
 

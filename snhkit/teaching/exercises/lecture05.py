@@ -1,4 +1,4 @@
-"""The exercises of lecture 5, "Choosing the cell, without cheating"."""
+"""Judges of answers to the exercises of lecture 5, "Choosing the cell, without cheating"."""
 
 from typing import Any
 

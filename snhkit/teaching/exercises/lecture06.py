@@ -1,4 +1,4 @@
-"""The exercises of lecture 6, "Your own data"."""
+"""Judges of answers to the exercises of lecture 6, "Your own data"."""
 
 from typing import Any
 

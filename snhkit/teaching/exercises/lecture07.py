@@ -1,4 +1,4 @@
-"""The exercises of lecture 7, "Reproduce the paper"."""
+"""Judges of answers to the exercises of lecture 7, "Reproduce the paper"."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The exercises of lecture 8, "Scale out"."""
+"""Judges of answers to the exercises of lecture 8, "Scale out"."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The exercises of lecture 9, "Auditing"."""
+"""Judges of answers to the exercises of lecture 9, "Auditing"."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The exercises of lecture 10, "People over time"."""
+"""Judges of answers to the exercises of lecture 10, "People over time"."""
 
 from typing import Any
 

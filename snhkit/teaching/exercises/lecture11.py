@@ -1,4 +1,4 @@
-"""The exercises of lecture 11, "Other promises"."""
+"""Judges of answers to the exercises of lecture 11, "Other promises"."""
 
 from typing import Any
 

@@ -34,14 +34,14 @@ def cells_figure(
     Parameters
     ----------
     releases : mapping of str to Release
-        At least one release, by the name to show; all of one region.
+        At least one release, by title of its map; all releases have the same region.
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     window_m : (float, float, float), optional
         The west edge, the south edge and the width, in metres, of the square to show; by default,
         the region.
     invented : Points, optional
-        Invented records to draw as dots. Dots would reveal private records.
+        Invented records to draw as dots. Never give private records, which the dots would reveal.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def cells_figure(
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells of a release inside the window, and their density in records per hectare."""
+    """A release's cells in the square shown, and their density in records per hectare."""
 
     boxes: RangeQueries
     density: NDArray[np.float64]
@@ -131,7 +131,7 @@ class _Cells:
 
 
 def _scale(drawn: list[_Cells]) -> ColourScale:
-    """Return a colour scale whose top, a rounded density, is exceeded on about 1 % of the area."""
+    """Return a colour scale whose top density is exceeded on about 1 % of the area."""
     density = np.concatenate([cells.density for cells in drawn])
     area = np.concatenate([cells.boxes.width * cells.boxes.height for cells in drawn])
     order = np.argsort(density)
@@ -150,5 +150,5 @@ def _corners(boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def _inside(xy: NDArray, shown: NDArray) -> NDArray:
-    """Return the positions that lie in the window shown, shape (k, 2)."""
+    """Return the positions inside the square shown, in metres, shape (k, 2)."""
     return xy[((xy >= shown[:2]) & (xy < shown[2:])).all(axis=1)]

@@ -1,4 +1,4 @@
-"""Figures of the cells around boxes with their counts as text, so that readers can add them up."""
+"""Figures of the cells around boxes, with counts as text, so that readers can add counts up."""
 
 from collections.abc import Mapping
 
@@ -25,17 +25,18 @@ _COLOURS = (COLOURS[5], COLOURS[4], COLOURS[1], COLOURS[3])  # not on the maps' 
 def closeup_figure(
     surfaces: Mapping[str, Surface], boxes: RangeQueries, *, margin_m: float = 40.0
 ) -> Figure:
-    """Draw the cells of surfaces around boxes, each cell with its count as text.
+    """Draw the cells around boxes, each cell with its count as text, one map for each ``Surface``.
 
     Parameters
     ----------
     surfaces : mapping of str to Surface
-        At least one surface, by the name to show; drawn side by side on one colour scale.
+        At least one surface (counts of a grid's cells), by title of its map. The maps are drawn
+        side by side on one colour scale.
     boxes : RangeQueries
         Boxes to outline, each in its own colour and line style.
     margin_m : float
-        The least distance from the boxes to the edge of the figure, in metres. The figure is
-        enlarged to whole cells.
+        The least distance from the boxes to the edge of a map, in metres. The map is enlarged to
+        whole cells.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def closeup_figure(
     Raises
     ------
     InputError
-        If there is no surface or no box, or there are too many cells to read.
+        If there is no surface or no box, or a side of a map would show more than 24 cells.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def _numbers(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:
-    """Draw the cells with their counts as text; raise InputError for more than 24 per side."""
+    """Draw cells with their counts as text; raise InputError for more than 24 cells per side."""
     grid = surface.grid
     first = np.floor(low / grid.cell_m + _SLACK).astype(int)
     last = np.minimum(np.ceil(high / grid.cell_m - _SLACK).astype(int), grid.m)

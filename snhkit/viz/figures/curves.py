@@ -86,11 +86,11 @@ def error_curves(
         errors are computed from the true records, so the figure is for the owner of the records
         only.
     against : str
-        A column of positive numbers.
+        The column of positive numbers for the horizontal axis, such as "epsilon".
     label : str
         The label of the horizontal axis.
     band : (float, float), optional
-        An interval of the horizontal axis to shade.
+        The ends of an interval to shade on the horizontal axis.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
         Columns ``method``, ``count`` and ``truth``. The figure shows true counts, so it is for the
         owner of the records only.
     top : float, optional
-        If given, the largest true count to show, on linear axes. By default, the axes cover all
+        The largest true count to show; the axes are then linear. By default, the axes cover all
         counts, and are logarithmic above a hundredth of the largest true count.
 
     Returns
@@ -189,7 +189,7 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
 
 
 def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
-    """Make both scales linear up to ``near`` and logarithmic beyond."""
+    """Make the scales of both axes linear up to ``near`` and logarithmic beyond."""
     for scale, set_ticks in (
         (axis.set_xscale, axis.set_xticks),
         (axis.set_yscale, axis.set_yticks),
@@ -200,12 +200,12 @@ def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
 
 
 def theme_svg(figure: Figure, label: str) -> str:
-    """Return a figure as SVG without background, with texts and frames in the page's text colour.
+    """Return a figure as SVG without background, in the text colour of the page that shows it.
 
     Parameters
     ----------
     figure : Figure
-        The figure, which is changed: its texts, frames and ticks are recoloured.
+        The figure, whose texts, frames and ticks this function recolours.
     label : str
         The text that screen readers read instead of the figure.
 

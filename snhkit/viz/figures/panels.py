@@ -1,4 +1,4 @@
-"""A figure of the values of methods at several epsilons, such as errors, in one or more panels."""
+"""A figure that compares methods by a number, such as the error, at several epsilons."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ def method_panels(
     panel: str | None = None,
     right: float | None = None,
 ) -> Figure:
-    """Return a figure of numbers, with a row for each method and a mark for each epsilon.
+    """Draw a number for each method and epsilon: a row for each method, a mark for each epsilon.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def method_panels(
     label : str
         The label below the axes: the name of the numbers, with their unit.
     panel : str, optional
-        A column whose values, such as size bands, get one panel each; by default, one panel shows
-        the whole table.
+        A column, such as the size of boxes, each value of which gets a panel of its own. By
+        default, one panel shows the whole table.
     right : float, optional
-        The value that a method without error would have, drawn as a vertical line.
+        The number that a method without error would have, drawn as a vertical line.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Figures of releases as maps side by side, and of their errors as bars."""
+"""Figures that compare releases: maps side by side, and bars of errors."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -33,12 +33,13 @@ def surface_figure(
     Parameters
     ----------
     releases : mapping of str to Release or Surface
-        At least one release or surface, by the name to show; a surface is drawn in its own cells.
+        At least one release or surface (counts of a grid's cells), by title of its map. A surface
+        is drawn in its own cells.
     boxes : RangeQueries, optional
         Boxes to outline on every map.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default, the smallest of 1, 2, 5, 10, ... metres
-        with at most 150 cells per side.
+        Width of the cells in which releases are drawn, in metres; by default, the smallest of 1, 2,
+        5, 10, ... metres with at most 150 cells per side.
     columns : int
         The largest number of maps in a row.
 
@@ -106,7 +107,7 @@ def error_bars(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Columns ``method`` (title), ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
+        Columns ``method``, ``epsilon`` and ``rel_error`` (1 is 100 %). The errors are
         computed from the true records, so the figure is for the owner of the records only.
 
     Returns

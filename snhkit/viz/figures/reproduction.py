@@ -1,4 +1,4 @@
-"""A figure of the paper's evaluation, measured again."""
+"""A figure of the paper's evaluation, drawn again from new measurements."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +16,17 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return a plot of a figure of the paper with the values that were measured.
+    """Draw a figure of the paper's evaluation again, from newly measured values.
 
-    The plot has lines, with one panel for each data set. If the positions on the axis have names,
-    the plot has bars instead, with one panel for each position.
+    The figure has lines, with one panel for each data set. If the positions on the horizontal axis
+    have names (``told.parts``), the figure has bars instead, with one panel for each position.
 
     Parameters
     ----------
     told : PaperFigure
-        The figure, with its heading and axes.
+        The figure of the paper: its heading and its axes.
     table : DataFrame
-        The points, as ``snhkit.experiment.reproduction.figure`` returns them.
+        The measured values, as ``snhkit.experiment.reproduction.figure`` returns them.
     """
     if told.parts:
         return _bars(told, table)
@@ -68,7 +68,7 @@ def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
 
 
 def _bars(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Return bars of the lines' values, one panel for each named position on the axis."""
+    """Return a figure with a bar for each line, one panel for each position in ``told.parts``."""
     drawn = Figure(figsize=(3.4 * len(told.parts), 2.8), layout="constrained")
     axes = drawn.subplots(1, len(told.parts), squeeze=False)[0]
     styles = _styles(table)

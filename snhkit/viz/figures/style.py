@@ -1,4 +1,4 @@
-"""The colour, marker, line and hatch of each method, the same in all figures."""
+"""Each method has the same colour, marker, line and hatch in all figures."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class MethodStyle:
         Values for matplotlib. Colours repeat after seven methods; lines of the eighth and later
         methods are dashed. Markers repeat after fifteen methods, and hatches after seventeen.
     hollow : bool
-        Whether the marker is drawn as an outline. This is so for all but the first release by a
-        method.
+        Whether only the outline of the marker is drawn. If a figure shows several releases by one
+        method, the first has filled markers and the others have hollow markers.
     """
 
     colour: str
@@ -43,23 +43,24 @@ class MethodStyle:
 
     @property
     def line(self) -> dict[str, Any]:
-        """Keyword arguments of matplotlib for a line or for points."""
+        """The style of a line or of points, as keyword arguments for matplotlib's ``Axes.plot``."""
         face = {"markerfacecolor": "none"} if self.hollow else {}
         return {"color": self.colour, "marker": self.marker, "linestyle": self.linestyle} | face
 
     @property
     def bar(self) -> dict[str, Any]:
-        """Keyword arguments of matplotlib for a bar; hatches distinguish bars without colours."""
+        """The style of a bar, as keyword arguments for matplotlib's ``Axes.bar``."""
         return {"color": self.colour, "hatch": self.hatch}
 
 
 def method_style(title: str) -> dict[str, Any]:
-    """Return colour, marker and line style of one method, as arguments for a matplotlib line.
+    """Return a method's colour, marker and line style, as arguments for ``Axes.plot``.
 
     Parameters
     ----------
     title : str
-        The title of a method in ``METHODS``, or another name, which gets the first free style.
+        The title of a method, such as "SNH", or another name. Another name gets the first style
+        that no method has.
 
     Examples
     --------
@@ -70,18 +71,19 @@ def method_style(title: str) -> dict[str, Any]:
 
 
 def method_styles(titles: Iterable[str]) -> dict[str, MethodStyle]:
-    """Return the style of each method; other names get styles that no method has.
+    """Return the style for each title of a method; other names get styles that no method has.
 
     Parameters
     ----------
     titles : iterable of str
-        Titles of methods in ``METHODS``, or other names. A title may be followed by ", ε = " and an
-        epsilon. Releases by one method have the same colour and marker; all but the first have
-        hollow markers and other line styles.
+        Titles of methods, or other names. A title may be followed by ", ε = " and an epsilon, for
+        several releases by one method. These have the same colour and marker; all but the first
+        have hollow markers and other line styles.
 
     Returns
     -------
     dict of str to MethodStyle
+        The styles, by the elements of ``titles``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A figure of the guarantee of differential privacy: answers with and without one record."""
+"""A figure of what differential privacy guarantees: answers with and without one record."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,12 +16,13 @@ _IMPOSSIBLE = "possible with one of the files only: not differentially private"
 def two_worlds(
     answers: ArrayLike, with_it: ArrayLike, without_it: ArrayLike, epsilon: float
 ) -> Figure:
-    """Draw the probabilities of answers from two files that differ in one record, and their ratios.
+    """Draw the probability of each answer from two files that differ in one record.
 
     Parameters
     ----------
     answers : array, shape (a,)
-        The a possible answers, in increasing order.
+        The possible answers in increasing order, such as the released counts 0, 1, 2; a is the
+        number of answers.
     with_it, without_it : array, shape (a,)
         The probability of each answer from the file with the record, and from the file without the
         record.
@@ -45,17 +46,18 @@ def two_worlds(
 
     Notes
     -----
-    Where both probabilities are 0 there is no ratio, and nothing is drawn.
+    The upper part shows the probabilities, the lower part the ratio of the two probabilities of
+    each answer. An answer with two probabilities of 0 has no ratio and is not drawn.
     """
     x, p, q = (np.asarray(a, float) for a in (answers, with_it, without_it))
     if x.ndim != 1 or not x.shape == p.shape == q.shape:
         raise InputError(
-            "two_worlds: answers, with_it and without_it must have equal shapes (a,), not "
-            f"{x.shape}, {p.shape} and {q.shape}."
+            "two_worlds: answers, with_it and without_it must be lists of equal length, not "
+            f"arrays of shapes {x.shape}, {p.shape} and {q.shape}."
         )
     if not (np.isfinite([p, q]).all() and (np.stack([p, q]) >= 0).all()):
         raise InputError(
-            "two_worlds: probabilities must be finite and not negative; the least is "
+            "two_worlds: probabilities must be finite and not negative; the smallest is "
             f"{np.min([p, q])} and the largest {np.max([p, q])}."
         )
     if not 0 < epsilon < np.inf:
@@ -86,7 +88,7 @@ def two_worlds(
 
 
 def _draw_ratios(axis: Axes, x: NDArray, p: NDArray, q: NDArray, epsilon: float) -> None:
-    """Draw the ratios p / q on a logarithmic scale; 0 and infinity are drawn at its ends."""
+    """Draw the ratio p / q for each x, on a logarithmic scale with 0 and infinity at its ends."""
     seen, both = (p > 0) | (q > 0), (p > 0) & (q > 0)
     log = np.log(p[both] / q[both])
     edge = 1.6 * max(epsilon, np.abs(log).max(initial=0))

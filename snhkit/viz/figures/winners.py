@@ -1,4 +1,4 @@
-"""A coloured table of the method with the smallest error for each case and box size."""
+"""A coloured table of the methods with the smallest errors, by city and box size."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,17 +11,19 @@ __all__ = ["winners_figure"]
 
 
 def winners_figure(errors: pd.DataFrame) -> Figure:
-    """Draw a table of the method with the smallest error for each case and box size.
+    """Draw a table of the methods with the smallest errors, for example by city and box size.
 
-    The table has a row for each case, such as a city, and a column for each box size. Each field
-    has the name of the method, its error and its colour.
+    The table has a row for each case, such as a city or a city with an epsilon, and a column for
+    each box size. Each field shows the name and the error of the method with the smallest error,
+    on the method's colour.
 
     Parameters
     ----------
     errors : DataFrame
-        Mean relative errors (1 is 100 %), with one column for each method, by its title. The last
-        level of the row index is the box size; the other levels are the case. The errors are
-        computed from the true records, so the figure is for the owner of the records only.
+        Mean relative errors (1 is 100 %), with one column for each method, named by the method's
+        title. The last level of the row index is the box size; the other levels name the case. The
+        errors are computed from the true records, so the figure is for the owner of the records
+        only.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def winners_figure(errors: pd.DataFrame) -> Figure:
         )
     if errors.isna().any(axis=None):
         raise InputError(
-            "winners_figure: the table has missing values; leave out methods or rows with nan."
+            "winners_figure: the table has missing values (nan); leave out their rows or methods."
         )
     best, who = errors.min(axis=1), errors.idxmin(axis=1)
     styles = method_styles(errors.columns)

@@ -1,4 +1,4 @@
-"""Outlines of a release's own cells, for a map."""
+"""Outlines, for a map, of the cells in which a release counts records."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ _UNIT = 1e-6  # degrees, at most 11 cm
 
 
 def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
-    """Return the outlines of a release's own cells, as JSON values, and a note on their number.
+    """Return the outlines of the cells in which a release counts records, and a note on them.
 
     The outline of a cell is the box in degrees whose sides pass through the midpoints of the cell's
     edges.
@@ -30,11 +30,12 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     Returns
     -------
     outlines : dict or None
-        ``corners`` lists the south, west, north and east side of one cell after another, in
-        multiples of ``unit`` degrees from ``origin`` (south, west). None if the cells are
-        districts, or if there are more than 60,000.
+        JSON values: ``origin``, the latitude and longitude of the region's south-west corner;
+        ``unit``, a step in degrees; and ``corners``, a flat list with four whole numbers for each
+        cell, the steps from ``origin`` to the cell's south, west, north and east side. None if the
+        cells are districts, or if there are more than 60,000 cells.
     note : str
-        The number of cells, in words for the reader of the map.
+        A text for the map that gives the number of cells.
 
     Examples
     --------

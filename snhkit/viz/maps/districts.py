@@ -34,7 +34,7 @@ _FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, 
 
 
 class _Districts(MacroElement):
-    """The polygons and their legend on a map."""
+    """A map element that draws coloured polygons and shows their legend."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}"
@@ -67,7 +67,7 @@ def district_map(
     release : Release
         The release that counts the districts; counting costs no epsilon.
     districts : GeoDataFrame or GeoSeries
-        Polygons in any CRS, such as districts or H3 cells. The part of a polygon outside the
+        Polygons in any CRS, such as districts or H3 hexagons. The part of a polygon outside the
         region is not counted and has no colour.
     label : hashable, optional
         The column with the districts' names; by default, the index values are the names.
@@ -84,8 +84,8 @@ def district_map(
     Raises
     ------
     InputError
-        If there is no column ``label``, the frame has no CRS, a shape is not a valid polygon, ``m``
-        is not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
+        If there is no column ``label``, ``districts`` has no CRS, a shape is not a valid polygon,
+        ``m`` is not a folium map, or ``tiles`` or ``attr`` is given together with ``m``.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def district_overlay(
     *,
     label: Hashable | None = None,
 ) -> dict[str, Any]:
-    """Return coloured districts as a layer of ``DrawMap.layers``, made of JSON values.
+    """Return districts, coloured by their released counts, as a layer for ``DrawMap.layers``.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def district_overlay(
     Returns
     -------
     dict
-        ``districts`` (GeoJSON in degrees) and ``legend``, the content of the legend.
+        JSON values: ``districts`` (GeoJSON in degrees) and ``legend``, the content of the legend.
     """
     shapes = Districts.of(release.region, districts, label)
     counts, bounds = shapes.answers(release)
@@ -134,7 +134,7 @@ class Districts:
     Parameters
     ----------
     frame : GeoDataFrame or GeoSeries
-        The q polygons in their original form.
+        The polygons as they were given; q is the number of polygons.
     names : list of str, length q
         The names of the polygons.
     shapes : array of shapely geometries, shape (q,)
@@ -143,10 +143,11 @@ class Districts:
     area_m2 : ndarray, shape (q,)
         The area of each polygon's part inside the region, in square metres.
     share : ndarray, shape (q,)
-        The area inside the region, divided by the whole area; from 0 to 1.
+        The area of each polygon's part inside the region, divided by the polygon's area; from 0 to
+        1.
     drawn : list of dict, length q
-        GeoJSON geometries in degrees: the part of a polygon inside the region, or the whole
-        polygon if no part is inside.
+        The shapes to draw, as GeoJSON geometries in degrees: the part of a polygon inside the
+        region, or the whole polygon if no part is inside.
     """
 
     frame: "gpd.GeoDataFrame | gpd.GeoSeries"
@@ -163,7 +164,7 @@ class Districts:
         frame: "gpd.GeoDataFrame | gpd.GeoSeries",
         label: Hashable | None = None,
     ) -> "Districts":
-        """Return a frame's polygons clipped to a region, with names from the column ``label``."""
+        """Return the polygons of ``frame`` for a region, with names from the column ``label``."""
         names = _names(frame, label)
         shapes = polygons_in(region, frame)
         inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
@@ -174,7 +175,7 @@ class Districts:
         return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
 
     def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a release's counts, shape (q,), and 90 % intervals, shape (q, 2), in records."""
+        """Return a release's counts of the polygons, (q,), and their 90 % intervals, (q, 2)."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OutsideWarning)  # tooltips mention parts outside
             return release.answer(self.frame), release.interval(self.frame)
@@ -198,18 +199,20 @@ class Districts:
 
     @property
     def titles(self) -> list[str]:
-        """The names of the polygons, with a note if a polygon is partly or wholly outside."""
+        """The names of the polygons, each with a note if the polygon is not all in the region."""
         said = np.select(
-            [self.share <= 0, self.share < _WHOLE], [" (outside)", " (reaches outside)"], ""
+            [self.share <= 0, self.share < _WHOLE],
+            [" (outside the region)", " (partly outside the region)"],
+            "",
         )
         return [name + word for name, word in zip(self.names, said, strict=True)]
 
     def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Return counts per km² inside the region, shape (q,); nan for polygons outside."""
+        """Return counts divided by ``area_m2`` in km², shape (q,); nan for an area of 0."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
 
     def scale(self, counts: Iterable[NDArray]) -> ColourScale:
-        """Return one colour scale for several releases, given the counts, shape (q,), of each."""
+        """Return one colour scale for several releases; ``counts`` has an array (q,) for each."""
         densities = [self.density(each) for each in counts]
         known = [density[self.area_m2 > 0].max(initial=0.01) for density in densities]
         return ColourScale.up_to(max(known, default=1.0), _UNIT)
@@ -217,16 +220,16 @@ class Districts:
     def overlay(
         self, counts: NDArray, bounds: NDArray, scale: ColourScale, title: str
     ) -> dict[str, Any]:
-        """Return the coloured polygons as a layer, as ``district_overlay`` does.
+        """Return the polygons, coloured by given counts, as a layer for ``DrawMap.layers``.
 
         Parameters
         ----------
         counts : ndarray, shape (q,)
             Released counts of the polygons.
         bounds : ndarray, shape (q, 2)
-            Lower and upper bounds of their 90 % intervals, nan if unknown.
+            Lower and upper bounds of the counts' 90 % intervals, nan if unknown.
         scale : ColourScale
-            The colours of records per km².
+            The colour scale for records per km².
         title : str
             The title of the legend.
         """
@@ -242,7 +245,7 @@ class Districts:
         return {"districts": self._features(colour, lines), "legend": scale.legend(title)}
 
     def outlines(self) -> dict[str, Any]:
-        """Return the polygons without counts as a layer of ``DrawMap.layers``."""
+        """Return the polygons without colours and counts as a layer for ``DrawMap.layers``."""
 
         def lines(k: int) -> list[str]:
             return [] if self.share[k] > 0 else ["outside the region: not counted"]
@@ -254,7 +257,8 @@ class Districts:
     ) -> dict[str, Any]:
         """Return the polygons as GeoJSON, each with a colour and the lines of a tooltip.
 
-        A tooltip has the name of the polygon above the result of ``lines``.
+        ``colour`` and ``lines`` are called with the index of a polygon. The tooltip shows the name
+        of the polygon above the result of ``lines``.
         """
         features = [
             {
@@ -289,7 +293,7 @@ def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None
 
 
 def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[str]:
-    """Return the lines of a polygon's tooltip below the polygon's name."""
+    """Return the lines of text that the tooltip of a polygon shows below the polygon's name."""
     if share <= 0:
         return ["outside the region: not counted"]
     known = [] if np.isnan(bounds).any() else ["90 % interval: {:,.1f} to {:,.1f}".format(*bounds)]
@@ -299,7 +303,7 @@ def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[
 
 
 def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
-    """Return shapes in metres of the region as GeoJSON texts in degrees, with simpler borders."""
+    """Convert shapes from metres to GeoJSON texts in degrees, with simplified borders."""
 
     def degrees(xy: NDArray[np.float64]) -> NDArray[np.float64]:
         lat, lon = region.to_latlon(xy)

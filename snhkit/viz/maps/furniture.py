@@ -1,4 +1,4 @@
-"""The parts of every map: land, a graticule (lines of latitude and longitude) and a legend."""
+"""Parts that all maps have: land, a graticule (lines of latitude and longitude), a legend."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ class Furniture(MacroElement):
     Parameters
     ----------
     bounds : list, optional
-        South-west and north-east corner of the first view, [[lat, lon], [lat, lon]] in degrees.
-        Without bounds, the view of the map does not change.
+        South-west and north-east corner of the area that the map shows at first, [[lat, lon],
+        [lat, lon]] in degrees. With None, the area that the map shows does not change.
     land : dict, optional
-        The land, from ``snhkit.viz.maps.land.land``; by default, no land is drawn.
+        The result of ``snhkit.viz.maps.land.land``; by default, no land is drawn.
     """
 
     _template = Template(
@@ -45,7 +45,7 @@ class Furniture(MacroElement):
         self.bounds, self.land = bounds, land
 
     def render(self, **kwargs: Any) -> None:
-        """Add the scripts of this map to the page, and styles and functions once per page."""
+        """Add the map's scripts to the page, and the styles and functions of all maps once."""
         figure: Any = self.get_root()
         css = (_HERE / "furniture.css").read_text(encoding="utf-8")
         js = (_HERE / "furniture.js").read_text(encoding="utf-8")
@@ -56,12 +56,13 @@ class Furniture(MacroElement):
 
 
 class LegendOfLayer(MacroElement):
-    """A part of a map that shows the legend of the layer that is chosen by its radio button.
+    """A map element that shows the legend of the layer whose radio button is selected.
 
     Parameters
     ----------
     legends : list of dict
-        For each layer, its ``name`` and its ``legend``, as ``ColourScale.legend`` returns it.
+        For each layer, a dict of its ``name`` and its ``legend``, which ``ColourScale.legend``
+        returns.
     """
 
     _template = Template(

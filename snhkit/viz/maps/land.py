@@ -1,9 +1,9 @@
-"""Coastlines, borders and place names around a region, from data inside the package.
+"""Coastlines, borders and place names around a region, from data that the package contains.
 
 The data are in the public domain. County borders around the paper's twelve cities are the US Census
 Bureau's cartographic boundaries of 2016 (1:500,000). Countries and places are from Natural Earth
-4.1 (1:50,000,000). ``docs/land.py`` makes the files. Outside the twelve cities, coastlines may be
-wrong by kilometres.
+4.1 (1:50,000,000). ``docs/land.py`` makes the data files. Outside the twelve cities, coastlines may
+be wrong by kilometres.
 """
 
 import json
@@ -28,7 +28,7 @@ _SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural
 
 @lru_cache(maxsize=16)
 def land(region: Region) -> dict[str, Any]:
-    """Return the land around a region, as JSON values.
+    """Return the coastlines, borders and place names around a region, as JSON values.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def land(region: Region) -> dict[str, Any]:
     -------
     dict
         ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
-        longitude, name, kind], where the kind is "place" or "area") and ``source``, an attribution.
+        longitude, name, kind]) and ``source``, an attribution of the data. The kind is "place" for
+        a town, and "area" for a county or country.
 
     Examples
     --------

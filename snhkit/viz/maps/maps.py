@@ -44,7 +44,7 @@ def base_map(
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """Return a map of a region: its outline, coasts and borders, a graticule and a scale.
+    """Return a map of a region's outline, with coasts, borders, a graticule and a scale bar.
 
     By default, the map loads no background from the network, and shows coarse coasts, borders and
     names (see ``snhkit.viz.maps.land``). If ``folium-offline`` is installed (the extra
@@ -60,8 +60,8 @@ def base_map(
         change.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``folium.Map``: the name of a tile set, or the address
-        of a tile server together with the attribution that the server requires. The tile server
-        receives requests from which the part of the world that is shown follows.
+        of a tile server together with the attribution that the server requires. The requests to
+        the server reveal which part of the world the map shows.
 
     Returns
     -------
@@ -109,14 +109,14 @@ def compare_map(
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
 ) -> folium.Map:
-    """Return a map with one layer for each release, chosen by radio buttons.
+    """Return a map with a layer of released counts for each release, chosen by radio buttons.
 
     All layers share one colour scale.
 
     Parameters
     ----------
     releases : mapping of str to Release
-        At least one release, by the name to show; all of one region.
+        Releases of one region, by the name to show; at least one.
     boxes : RangeQueries, optional
         Boxes to draw, each with a tooltip that shows the count of every release. Boxes that were
         placed around private records reveal where the records are, so such a map is for the owner
@@ -124,8 +124,8 @@ def compare_map(
     m : folium.Map, optional
         An existing map to which the layers are added; the map's view does not change.
     cell_m : float, optional
-        Width of the cells shown, in metres; by default, the smallest of 1, 2, 5, 10, ... metres
-        with at most 150 cells per side.
+        Width, in metres, of the squares whose counts are shown as colours; by default, the smallest
+        of 1, 2, 5, 10, ... metres with at most 150 squares per side of the region.
     tiles, attr : str or folium.TileLayer, optional
         The background of a new map, as for ``base_map``.
 
@@ -137,8 +137,9 @@ def compare_map(
     Raises
     ------
     InputError
-        If there is no release, regions differ, ``m`` is not a folium map or already has a layer
-        with the name of a release, or ``tiles`` or ``attr`` is given together with ``m``.
+        If there is no release, the releases' regions differ, ``m`` is not a folium map or already
+        has a layer with the name of a release, or ``tiles`` or ``attr`` is given together with
+        ``m``.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def compare_map(
 
 
 def to_html(fmap: folium.Map) -> str:
-    """Return a map as one HTML page that opens without a network.
+    """Return a map as one HTML page that needs no network connection.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Return whether a map needs no network: made by ``folium-offline`` and without tiles.
+    """Return whether a map needs no network: it has no tiles and uses ``folium-offline``.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def folium_of(fmap: folium.Map) -> ModuleType:
 
 
 def stamp(release: "Release") -> str:
-    """Return a line for a map's legend: epsilon, the unit of privacy and today's date."""
+    """Return a line of text for a legend: epsilon, the unit of privacy and today's date."""
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return f"{release.price}, hides {release.unit.sentence}; drawn {today}"
 
@@ -279,14 +280,14 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
     regions = {release.region for release in releases.values()}
     if len(regions) != 1:
         raise InputError(
-            f"a map shows releases of one region, not of {len(regions)}; give at least one "
-            "release, and only releases of the same region."
+            f"a map needs releases of one region, not {len(releases)} releases of {len(regions)} "
+            "regions; give at least one release, and only releases of the same region."
         )
     return regions.pop()
 
 
 def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
-    """Hide the surfaces that a map shows, so that a new one can be shown.
+    """Hide the pictures of counts that a map shows, so that a new picture can be shown.
 
     If a layer of the map already has the name of a release, InputError is raised instead.
     """
@@ -304,7 +305,7 @@ def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
 
 
 def _control_last(module: ModuleType, m: folium.Map) -> None:
-    """Add the layer control at the end of a map, or move it there.
+    """Add the layer control after all layers of a map, or move an existing one there.
 
     The script of the control refers to all layers, so they must come first.
     """

@@ -1,4 +1,4 @@
-"""Released counts of equal cells, and a colour scale that all compared releases share."""
+"""Released counts of equal cells, and a colour scale for several releases."""
 
 import base64
 import io
@@ -36,12 +36,12 @@ _SPECK_M = 0.01  # side of a box that is small enough to lie in one cell of a re
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface:
-    """Counts of the equal cells of a grid.
+    """The count of each cell of a grid, which can be drawn as a picture.
 
     Parameters
     ----------
     grid : Grid
-        The cells, m columns and m rows.
+        The grid, with m columns and m rows of cells.
     counts : ndarray, shape (m, m)
         ``counts[i, j]`` is for the i-th column from the west and the j-th row from the south.
 
@@ -63,10 +63,10 @@ class Surface:
 
     @classmethod
     def of(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return the counts of equal cells by a release or a model.
+        """Return the counts, by a release or a model, of the equal cells of a grid.
 
-        With the same ``cell_m``, the cells do not depend on the method, so surfaces can be
-        compared.
+        The grid depends only on the region and ``cell_m``, so the surfaces of different methods
+        can be compared.
 
         Parameters
         ----------
@@ -83,12 +83,12 @@ class Surface:
 
     @classmethod
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
-        """Return counts for a drawing in which the release's own cells have sharp edges.
+        """Return counts for a picture that shows sharp edges between the cells of a release.
 
-        If the release's own cells are equal and wider than those of the surface, each cell of the
-        surface gets the density of the release's cell at its centre. In all other cases, the result
-        is that of ``of``, in which a cell across an edge of two of the release's cells would get a
-        mean of both densities.
+        A release may have been built on equal cells that are wider than the cells of the surface.
+        Then each cell of the surface gets the density of the release's cell at its centre. In all
+        other cases, the result is that of ``of``, where a cell of the surface that lies in two
+        cells of the release gets a mean of both densities.
 
         Parameters
         ----------
@@ -113,7 +113,9 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """Return the smallest width of 1, 2, 5, 10, 20, ... m with at most ``most`` cells per side.
+    """Return the smallest cell width of 1, 2, 5, 10, ... m with at most ``most`` cells per side.
+
+    The side is that of the region, and the width is in metres.
 
     Examples
     --------
@@ -125,18 +127,18 @@ def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
 
 @dataclass(frozen=True)
 class ColourScale:
-    """A colour scale for densities from 0 to ``top``: the colormap viridis over square roots.
+    """A colour scale for densities from 0 to ``top``: viridis over the square root of density.
 
-    With square roots, sparse streets remain visible next to a dense centre. The brightness of
-    viridis increases evenly, so the scale can be read with every kind of colour vision, and in
+    Because of the square root, sparse streets remain visible next to a dense centre. The brightness
+    of viridis increases evenly, so the scale can be read with every kind of colour vision, and in
     grey. Negative densities, which noise causes, have the colour of 0.
 
     Parameters
     ----------
     top : float
-        The density with the brightest colour, which larger densities have too.
+        The density with the brightest colour. Larger densities have the same colour.
     unit : str
-        Unit of the densities.
+        Unit of the densities, as the legend shows it.
 
     Examples
     --------
@@ -153,24 +155,24 @@ class ColourScale:
 
     @classmethod
     def shared(cls, surfaces: Iterable[Surface]) -> "ColourScale":
-        """Return one scale for all surfaces; about 0.3 % of the cells exceed its round top."""
+        """Return one scale for several surfaces; at most about 0.3 % of cells exceed its top."""
         values = [s.density.ravel() for s in surfaces]
         high = float(np.quantile(np.concatenate(values), 0.997)) if values else 1.0
         return cls.up_to(max(high, 1.0))
 
     @classmethod
     def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
-        """Return the scale with the smallest round top that is at least ``density``, above 0."""
+        """Return a scale to a density above 0, rounded up to one digit: 1, 2, 4, 6 or 8."""
         return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
 
     @property
     def norm(self) -> PowerNorm:
-        """The scale as a norm of matplotlib."""
+        """The scale as a matplotlib norm, which maps densities to numbers from 0 to 1."""
         return PowerNorm(0.5, vmin=0, vmax=self.top, clip=True)
 
     @property
     def cmap(self) -> Colormap:
-        """The colours as a colormap of matplotlib."""
+        """The colours as a matplotlib colormap."""
         return matplotlib.colormaps["viridis"]
 
     @property
@@ -179,17 +181,17 @@ class ColourScale:
         return (0.0, self.top / 4, self.top)
 
     def levels(self, density: NDArray) -> NDArray[np.uint8]:
-        """Return for each density the row of ``palette`` with its colour, from 1 to 255."""
+        """Return the index, from 1 to 255, of each density's colour in ``palette``."""
         return (1 + np.rint(254 * self.norm(density).filled(0))).astype(np.uint8)
 
     @property
     def palette(self) -> NDArray[np.uint8]:
-        """Colours as red, green and blue, shape (256, 3); the first stands for no colour."""
+        """Red, green and blue of each colour, 0 to 255, shape (256, 3); row 0 means transparent."""
         colours = self.cmap(np.linspace(0, 1, 255), bytes=True)[:, :3]
         return np.concatenate([np.zeros((1, 3), np.uint8), colours])
 
     def legend(self, title: str) -> dict[str, Any]:
-        """Return the content of a map's legend as JSON values."""
+        """Return the title, unit, ticks and colours of a map's legend, as JSON values."""
         low, middle, high = (f"{tick:g}" for tick in self.ticks)
         steps = self.cmap(np.linspace(0, 1, 16), bytes=True)[:, :3]
         return {
@@ -219,7 +221,7 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
     -------
     dict
         ``image`` (a PNG as a data URL), ``bounds`` ([south, west, north, east] in degrees),
-        ``alt`` (a text for screen readers) and ``legend``.
+        ``alt`` (a text for screen readers) and ``legend`` (the result of ``scale.legend``).
     """
     grid = surface.grid
     a_cell = max(1, min(_PIXELS_A_CELL, _MAX_PIXELS // grid.m))
@@ -245,8 +247,9 @@ def _cell_of_pixel(
 ) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
     """Return the index of each pixel's cell, shape (pixels, pixels), and the region's bounds.
 
-    The index of cell (i, j) is i * m + j, and -1 outside the region. Rows run from north to south
-    in equal steps of Web Mercator's y coordinate, which are not equal steps of latitude.
+    In a grid of m by m cells, the index of cell (i, j) is i * m + j; outside the region, the index
+    is -1. The rows of pixels run from north to south in equal steps of Web Mercator's y coordinate,
+    which are not equal steps of latitude.
     """
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))

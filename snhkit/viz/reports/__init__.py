@@ -1,1 +1,1 @@
-"""HTML reports that open without a network, and the tables in them."""
+"""HTML reports that need no network connection, and the tables in the reports."""

@@ -1,4 +1,4 @@
-"""An HTML page of the counts of boxes by releases, which shows released values only."""
+"""An HTML page with the released counts of boxes, which shows released values only."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ __all__ = ["answers_html"]
 
 _INTERVALS = (
     "The 90 % interval of each count, in brackets, contains the true count in about nine "
-    "of ten cases. The interval is an estimate from public cities, not a guarantee."
+    "of ten cases. The intervals are estimates from public data of cities, not guarantees."
 )
 
 
@@ -32,22 +32,23 @@ def answers_html(
     about: str,
     code: str = "",
 ) -> str:
-    """Return an HTML page with counts of boxes, a map, the releases' cards, the ledger and code.
+    """Return an HTML page with released counts of boxes, a map, cards, the ledger and code.
 
-    The page needs no other files.
+    The page has a card, the description of a release, for each release, and needs no other files.
 
     Parameters
     ----------
     releases : mapping of str to Release
-        One release or more, by the name to show; all of one region.
+        Releases of one region, by the name to show; at least one.
     boxes : RangeQueries, optional
-        Boxes that every release answers.
+        Boxes whose counts by each release are shown.
     ledger : Ledger
         The ledger to show.
     title, about : str
         The page's heading, and a sentence on the origin of the records.
     code : str
-        Python code that makes such releases and answers the same boxes; left out if empty.
+        Python code to show, which builds such releases and counts the same boxes; left out if
+        empty.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def answers_html(
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
-    """Return the table of the counts of boxes by each release, and a note on their intervals."""
+    """Return a table of each release's counts of the boxes, and a note on the intervals."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [
@@ -115,5 +116,5 @@ def _card(release: "Release") -> Markup:
 
 
 def _own_html(thing: "Release | Ledger") -> Markup:
-    """Return the HTML table of a release or a ledger, whose texts are escaped already."""
+    """Return the table that a release or a ledger shows in a notebook; texts are escaped."""
     return Markup(thing._repr_html_())  # noqa: S704

@@ -1,4 +1,4 @@
-"""The parts of an HTML report, made from templates; the report needs no network."""
+"""The parts of an HTML report, made from templates; the report needs no network connection."""
 
 import base64
 import io
@@ -46,7 +46,7 @@ def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) 
     notes : iterable of str
         Warnings, shown in red above the heading.
     parts : iterable of Markup
-        Contents of the page, from the functions of this module.
+        Contents of the page, made by other functions of this module such as ``section``.
     """
     template = _environment().get_template("page.html.j2")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -56,17 +56,17 @@ def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) 
 
 
 def section(heading: str, *contents: Markup) -> Markup:
-    """Return contents as a section of a page, under a heading of the second level."""
+    """Return contents as HTML under a second-level heading."""
     return _part("section", heading, contents)
 
 
 def titled(heading: str, contents: Markup) -> Markup:
-    """Return contents under a heading of the third level, for a part of a section."""
+    """Return contents as HTML under a third-level heading, for a part of a section."""
     return _part("titled", heading, contents)
 
 
 def paragraph(text: str) -> Markup:
-    """Return a paragraph of text."""
+    """Return a text as an HTML paragraph."""
     return _part("paragraph", text)
 
 
@@ -76,14 +76,14 @@ def program(text: str) -> Markup:
 
 
 def wide(contents: Markup, kind: str = "") -> Markup:
-    """Return a table that scrolls sideways on a narrow screen.
+    """Return a table inside an area that scrolls sideways on a narrow screen.
 
     Parameters
     ----------
     contents : Markup
-        The table.
+        The HTML table.
     kind : str
-        A class name of the page's style sheet: "ledger" aligns texts to the left.
+        A CSS class for the area, such as "ledger", which aligns texts to the left.
     """
     return _part("wide", contents, kind)
 
@@ -93,16 +93,16 @@ def table(
     rows: Iterable[Sequence[Any]],
     groups: Sequence[tuple[str, int]] = (),
 ) -> Markup:
-    """Return a table that scrolls sideways on a narrow screen.
+    """Return rows of values as an HTML table that scrolls sideways on a narrow screen.
 
     Parameters
     ----------
     columns : sequence of str
         The headings of the columns.
     rows : iterable of sequences
-        The cells of each row, in the order of the columns.
+        The values of each row, in the order of the columns.
     groups : sequence of (str, int), optional
-        Headings above the columns' headings, each with the number of columns that it spans.
+        Headings above the columns' headings; each is a text and the number of columns below.
 
     Examples
     --------
@@ -113,40 +113,40 @@ def table(
 
 
 def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
-    """Return a map of the released counts with a layer for each release.
+    """Return a map of released counts as HTML, with a layer for each release.
 
-    Without the extra ``offline``, a map cannot be embedded in a page, so a picture of the released
-    counts is returned instead.
+    If the extra ``offline`` is not installed, a map cannot be embedded in a page. A picture of the
+    released counts is then returned instead.
 
     Parameters
     ----------
     releases : mapping of str to Release
-        Releases by the name to show.
+        Releases of one region, by the name to show; at least one.
     boxes : RangeQueries, optional
-        Boxes that are outlined.
+        Boxes to outline on the map, with their counts in tooltips.
     """
     fmap = compare_map(releases, boxes)
     if not embeds_everything(fmap):
         # folium alone would load its parts from the network whenever the page is opened.
-        return picture(surface_figure(releases), "Released counts, one colour scale for all.")
+        return picture(surface_figure(releases), "Released counts, all on the same colour scale.")
     return map_page(fmap)
 
 
 def map_page(fmap: folium.Map) -> Markup:
-    """Return a map that needs no network, or a sentence if the extra ``offline`` is missing.
+    """Return a map as HTML, or a note if the map would need a network connection.
 
     Parameters
     ----------
     fmap : folium.Map
-        A map of ``snhkit.viz.maps``.
+        A map made by a function of ``snhkit.viz.maps``.
     """
     if not embeds_everything(fmap):
-        return paragraph("The map is left out: pip install 'snhkit[offline]' to include it.")
+        return paragraph("The map is left out: to include one, run pip install 'snhkit[offline]'.")
     return _part("map", to_html(fmap))
 
 
 def picture(figure: Figure, caption: str) -> Markup:
-    """Return a figure as an image inside the page, with its caption."""
+    """Return a figure and its caption as HTML that contains the image."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=120)
     return _part("picture", base64.b64encode(buffer.getvalue()).decode("ascii"), caption)
@@ -154,7 +154,7 @@ def picture(figure: Figure, caption: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """Return the templates of pages, which escape every value that is not ``Markup``."""
+    """Return the Jinja templates, which escape every value that is not ``Markup``."""
     return Environment(
         loader=PackageLoader("snhkit.viz.reports"),
         autoescape=True,
@@ -165,6 +165,6 @@ def _environment() -> Environment:
 
 
 def _part(name: str, *values: Any) -> Markup:
-    """Return the HTML that the template macro of a given name makes from values."""
+    """Return the HTML that the template macro called ``name`` makes from values."""
     module = _environment().get_template("parts.html.j2").module
     return Markup(getattr(module, name)(*values))  # noqa: S704 - the macro has escaped the values

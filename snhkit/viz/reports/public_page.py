@@ -19,40 +19,41 @@ __all__ = ["public_html"]
 
 _LEVEL = "90 %"
 _HOW_TO_READ = (
-    "Noise was added to every count, so that nobody can tell whether {unit} is among the records. "
-    "Counts are estimates: they can be too large, too small, or below zero where nobody was. "
-    "Epsilon, {epsilon}, measures how strong the protection is: the smaller, the stronger."
+    "Noise was added to every count, to hide {unit}. Counts are estimates: they can be too large, "
+    "too small, or below zero where nobody was. Epsilon, {epsilon}, measures how well the noise "
+    "hides: the smaller, the better."
 )
 _INTERVAL = (
     f"The interval contains the true count in about {_LEVEL} of cases. The interval allows for the "
-    "noise and for records that are spread unevenly inside cells. It is an estimate from public "
-    "cities, not a guarantee. If the interval reaches down to 0, the count does not show that "
-    "anybody was there, and no number is given."
+    "noise and for records that are spread unevenly inside cells. The intervals are estimates from "
+    "public data of cities, not guarantees. If an interval reaches down to 0, the count does not "
+    "show that anybody was there, and the table gives no count."
 )
 _NO_INTERVAL = "Small counts may be noise only."
 _NOT_MEASURED = (
     "The errors of the counts were not measured, since measuring them would reveal something about "
-    "the records. Nothing on this page was computed from the records, except what the card lists "
-    "as paid for. Who is missing from the records, and why, was not measured either. Counts are "
-    "numbers of records, not of people, and do not cover places or times outside the file."
+    "the records. Nothing on this page was computed from the records, except from the measurements "
+    'that are listed above under "Paid for". Who is missing from the records, and why, was not '
+    "measured either. Counts are numbers of records, not of people, and do not cover places or "
+    "times outside the file."
 )
 
 
 def public_html(
     release: "Release", districts: Districts | None = None, *, title: str, about: str = ""
 ) -> str:
-    """Return a page on a release that may be published, as HTML that needs no other files.
+    """Return an HTML page for the publication of a release; the page needs no other files.
 
     Parameters
     ----------
     release : Release
-        The release. Nothing else that depends on private records is shown.
+        The release. The page shows nothing else that depends on private records.
     districts : Districts, optional
         Polygons to list with their counts and intervals.
     title : str
         The page's heading.
     about : str
-        A sentence on the origin of the records, by whoever publishes the page.
+        A sentence on the origin of the records, written by the publisher.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def public_html(
     ------
     InputError
         If the release must not be published, because its noise came from a seed, or because its
-        method is a demonstration.
+        method is for teaching only.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def _density(density: float, share: float) -> str:
 
 
 def _told(count: float, interval: NDArray[np.float64], share: float) -> tuple[str, str]:
-    """Return the texts of a count and its interval; no count if the interval reaches down to 0."""
+    """Return a count and its interval as texts, without the count if the interval contains 0."""
     if share <= 0:
         return "not counted", ""
     low, high = interval

@@ -1,4 +1,4 @@
-"""An HTML page of a comparison, which needs no network."""
+"""An HTML page of a comparison of methods, which needs no network connection."""
 
 from markupsafe import Markup
 
@@ -13,11 +13,12 @@ from snhkit.viz.reports.tables import errors_html, sizes_html
 __all__ = ["report_html"]
 
 _REPLAYABLE = (
-    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish."
+    "The noise came from a seed: anyone who knows the seed can remove the noise. Do not publish "
+    "the releases."
 )
 _MEASURE = (
     "Mean relative error of the queries; less is better. The relative error of a query is "
-    "|answer - truth| / max(truth, 0.1 % of the records)."
+    "|released count - true count| / max(true count, 0.1 % of the records)."
 )
 _AROUND = (
     "Mean relative error of squares centred on records, by the length of their sides. Most such "
@@ -31,13 +32,13 @@ _ANYWHERE = (
 _ADDS_UP = (
     "The sum of the answers to all tiles of 100 m, divided by the number of records. The tiles "
     "cover the region without overlapping, so the right value is 1, up to noise. If the value of a "
-    "method is far from 1, do not add up its answers to small boxes."
+    "method is far from 1, do not add up the method's answers to small boxes."
 )
-_NO_BAND = "The region is smaller than the squares of every size band."
+_NO_BAND = "Not measured: the region is smaller than the squares of every range of sizes."
 
 
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
-    """Return an HTML page of a comparison: tables, plots, a map and the ledger.
+    """Return an HTML page of a comparison of methods: tables, plots, a map and the ledger.
 
     The page needs no other files. A warning at the top states that the page is for the owner of the
     records only.
@@ -45,7 +46,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
     Parameters
     ----------
     comparison : Comparison
-        The result of ``experiment.run``.
+        The result of ``snhkit.experiment.run.run``.
     title : str
         The page's heading.
     about : str
@@ -95,7 +96,7 @@ def report_html(comparison: Comparison, *, title: str, about: str) -> str:
 
 
 def _by_size(comparison: Comparison) -> list[Markup]:
-    """Return the sections on errors by size band: a table, and figures with one panel per band."""
+    """Return the sections on errors by size band (range of sides): a table and two figures."""
     if comparison.sizes.empty:
         return [section("Errors by size of square", paragraph(_NO_BAND))]
     sizes = comparison.sizes.assign(method=comparison.sizes["method"].map(title_of))

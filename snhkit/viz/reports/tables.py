@@ -13,7 +13,7 @@ __all__ = ["errors_html", "sizes_html", "table_for_people", "terminal_tables"]
 
 
 def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of a comparison with numbers as text, and with units in the headings.
+    """Return a comparison's table for readers: numbers as text, and units in the headings.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def errors_html(comparison: Comparison) -> Markup:
-    """Return the table of errors, additivity, speed and size of a comparison as HTML."""
+    """Return an HTML table of errors, sums of tiles, times and sizes of a comparison."""
     shown = table_for_people(comparison.table)
     return table(list(shown.columns), shown.to_numpy().tolist())
 
@@ -44,8 +44,8 @@ def errors_html(comparison: Comparison) -> Markup:
 def sizes_html(comparison: Comparison) -> Markup:
     """Return the errors of a comparison by size band as an HTML table.
 
-    The table has one row for each release. For each band, there is a column of relative errors
-    around records, and a column of errors anywhere.
+    The table has one row for each release. For each size band (a range of sides of squares), there
+    is a column of relative errors around records, and a column of errors anywhere.
     """
     sizes = list(dict.fromkeys(comparison.sizes["size"]))
     groups = [
@@ -69,8 +69,8 @@ def terminal_tables(comparison: Comparison) -> str:
     """Return the tables of a comparison as text of at most 80 columns.
 
     The first table has the errors of the queries and the sums of all tiles. The second has the
-    errors by size band, if a band fits into the region. The last has the time and the space that
-    each release took.
+    errors by size band (a range of sides of squares), if a band fits into the region. The last has
+    the time of the build, the time of a query and the size of the file for each release.
     """
     rows, heads = comparison.table, _heads(comparison)
     errors = [
@@ -91,8 +91,8 @@ def terminal_tables(comparison: Comparison) -> str:
         )
     ]
     said = {
-        "Mean errors of the squares around records, relative and in records; of squares\n"
-        "of the same sizes anywhere, in records; and the sum of all 100 m tiles over n": _aligned(
+        "Mean errors of squares around records, relative and in records; mean errors, in\n"
+        "records, of squares of the same sizes anywhere; sums of all 100 m tiles / n": _aligned(
             ["method", "epsilon", "relative", "records", "anywhere", "tiles / n"], errors
         )
     }
@@ -115,14 +115,14 @@ def terminal_tables(comparison: Comparison) -> str:
 
 
 def _heads(comparison: Comparison) -> list[list[str]]:
-    """Return the title and the epsilon of each release, as columns of text."""
+    """Return the title of the method and the epsilon of each release, as texts."""
     return [[title(name), f"{epsilon:g}"] for name, epsilon in comparison.releases]
 
 
 def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
-    """Return one error of each release in each size band as text: one row for each release.
+    """Return the errors in one column of a table as texts, with one row for each release.
 
-    ``value`` is a column of ``sizes``, the table of errors by size band.
+    ``sizes`` is the table of errors by size band, and ``value`` is the name of the column.
     """
     written = _records if value.startswith("abs") else "{:.3f}".format
     bands = max(len(set(sizes["size"])), 1)
@@ -131,7 +131,7 @@ def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
 
 
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return lines with the first column aligned to the left and the others to the right.
+    """Return a table as lines of text: first column aligned to the left, others to the right.
 
     If only the first cell of a row has a text, the cell is a heading and does not widen the column.
     """
@@ -163,5 +163,5 @@ def _records(error: float) -> str:
 
 
 def _sum(total: float) -> str:
-    """Return the sum of tiles divided by n as text: three decimals below 10, otherwise one."""
+    """Return a sum of answers divided by n as text: three decimals below 10, otherwise one."""
     return f"{total:.3f}" if abs(total) < 10 else f"{total:,.1f}"

@@ -121,8 +121,8 @@ def test_points_do_not_tell_what_was_left_out():
     ("rows", "told"),
     [
         ([[0.0, 0.0], [1.0, 1.0]], r"no row lies in the region of 10000 m around \(48.86, 2.35\)"),
-        ([[np.nan, 2.35]], "no row has a position"),
-        ([[48.86, 999]], "no row has a position.*decimal point.*CRS"),
+        ([[np.nan, 2.35]], "no row can be used"),
+        ([[48.86, 999]], "no row can be used.*decimal point.*CRS"),
     ],
 )
 def test_nothing_left_is_an_error(rows, told):
@@ -141,7 +141,8 @@ def test_swapped_columns_are_named(tmp_path, region):
         with pytest.raises(InputError, match="latitude and longitude look swapped") as refused:
             read_points(source, region)
         assert "pass lat='lon', lon='lat'" in str(refused.value)
-        assert f"centre ({region.lat:g}, {region.lon:g}) latitude first?" in str(refused.value)
+        centre = f"centre ({region.lat:g}, {region.lon:g}) given as (latitude, longitude)?"
+        assert centre in str(refused.value)
         reports: list[ReadReport] = []
         mended = read_points(source, region, lat="lon", lon="lat", report=reports.append)
         assert len(mended) == 15
@@ -159,7 +160,7 @@ def test_swapped_beyond_the_globe_is_named_though_the_region_is_elsewhere():
 
 
 def test_projected_numbers_are_not_called_swapped():
-    with pytest.raises(InputError, match="no row has a position"):
+    with pytest.raises(InputError, match="no row can be used"):
         read_points(np.array([[5_411_000.0, 452_000.0], [5_411_010.0, 452_000.0]]), PARIS)
 
 

@@ -45,7 +45,7 @@ def test_what_one_file_alone_can_answer_breaks_the_promise():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((ANSWERS, WITH[:3], WITHOUT, 1), "must have equal shapes"),
+        ((ANSWERS, WITH[:3], WITHOUT, 1), "must be lists of equal length"),
         ((ANSWERS, WITH, -WITHOUT, 1), "not negative"),
         ((ANSWERS, WITH, WITHOUT * np.nan, 1), "finite"),
         ((ANSWERS, WITH, WITHOUT, 0), "positive number"),

@@ -87,10 +87,10 @@ def test_names_are_text_not_html(two_releases):
 
 
 def test_releases_of_one_region_are_needed(told, city, two_releases):
-    with pytest.raises(InputError, match="not of 0"):
+    with pytest.raises(InputError, match="not 0 releases"):
         compare_map({})
     elsewhere = told(Region.around(lat=1, lon=1, side_m=1_000), np.zeros((2, 2)))
-    with pytest.raises(InputError, match="one region, not of 2"):
+    with pytest.raises(InputError, match="one region, not 3 releases of 2 regions"):
         compare_map({**two_releases, "Elsewhere": elsewhere})
 
 

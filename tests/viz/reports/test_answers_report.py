@@ -59,5 +59,5 @@ def test_what_must_not_be_published_says_so(data):
 
 
 def test_nothing_released(data):
-    with pytest.raises(InputError, match="not of 0"):
+    with pytest.raises(InputError, match="not 0 releases"):
         page({}, None, data)

@@ -153,7 +153,7 @@ def test_a_region_smaller_than_every_band():
     boxes = snh.RangeQueries.sample(records, 5, (5, 10))
     tiny = run(records, None, boxes, Plan(("ug",), (1,)))
     page = Page(report_html(tiny, title="T", about="A"))
-    assert "smaller than the squares of every size band" in " ".join(page.of("p"))
+    assert "smaller than the squares of every range of sizes" in " ".join(page.of("p"))
     assert "by the length of their sides" not in terminal_tables(tiny)
     assert tiny.rows()[0]["sizes"] == []
 
