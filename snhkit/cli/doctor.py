@@ -58,7 +58,7 @@ def doctor() -> None:
     where = "nowhere: JAX does not work" if found.trouble else found.where
     say(f"  training and denoising (snh, snh-paper, denoised, dpsgd)   {where}")
     say("  counts, noise and all other methods                        the processor")
-    say(f"  counts of streamed files                                   {_threads()}")
+    say(f"  counting the records of large files                        {_threads()}")
     missing = _missing()
     say("\nMissing" if missing else "\nNothing is missing.")
     for line in missing:

@@ -47,7 +47,8 @@ _DONE = "points.jsonl"  # measured values, with which an interrupted run continu
     "names",
     multiple=True,
     metavar="NAME",
-    help="Figure to measure, such as rho; repeat the option for several [default: all].",
+    help="Short name of one of the paper's figures, such as rho; repeat the option for several "
+    "[default: all].",
 )
 @click.option("--quick", is_flag=True, help="Measure fewer values, in minutes instead of hours.")
 @click.option(

@@ -207,7 +207,10 @@ def _packed(rows: NDArray) -> bytes:
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """Return an array of unpacked numbers, or raise InputError if the bytes do not fill it."""
+    """Return the numbers of ``size`` bytes each that zlib decompresses, as an array of ``shape``.
+
+    InputError is raised if the decompressed bytes are not exactly as many as the array needs.
+    """
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:

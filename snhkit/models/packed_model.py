@@ -127,13 +127,16 @@ class PackedGridModel(UnknownNoise):
         return cls(PackedCounts(grid, size, arrays["counts"], arrays["ends"]), unit)
 
 
-def _rounded(values: NDArray[np.float64], many: int) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Yield bands of rows of whole numbers, proportional to ``values`` and with sum ``many``."""
+def _rounded(values: NDArray[np.float64], total: int) -> Iterator[NDArray[np.unsignedinteger]]:
+    """Yield whole numbers that are about proportional to ``values`` and add up to ``total``.
+
+    The rows of the result are yielded in consecutive groups, to save memory.
+    """
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):
         # Values are divided before they are multiplied, because their products might overflow.
-        ends = np.rint(running / whole * many)
+        ends = np.rint(running / whole * total)
         counts = np.diff(ends, prepend=upto)
         upto = float(ends[-1])
         yield counts.astype(np.min_scalar_type(int(counts.max()))).reshape(-1, len(values))

@@ -71,9 +71,10 @@ def exact_delta(delta: Epsilon) -> Fraction:
 
 
 def epsilon_share(epsilon: Epsilon) -> Fraction:
-    """Return epsilon as an exact fraction; a positive Fraction may have any number of digits.
+    """Return epsilon as an exact fraction, without a limit on its digits if it is a Fraction.
 
-    A part of the epsilon that a caller gave can have more digits than ``exact`` accepts.
+    The function ``exact`` limits the digits of an epsilon that a user gives. A share of such an
+    epsilon, which is a Fraction, may need more.
     """
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 

@@ -118,7 +118,7 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
 def loss_and_gradient(
     flat: NDArray[np.float64], gram: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the mean squared error of intervals under a p-Identity strategy, and its gradient.
+    """Return the total squared error of intervals under a p-Identity strategy, and its gradient.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def loss_and_gradient(
 
     Notes
     -----
-    The error is tr(W^T W (A^T A)^-1) for the strategy A. Let d be the column sums of [I; T]. The
-    inverse is diag(d) K diag(d) with K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, so
-    only a p by p matrix is inverted.
+    Let d be the column sums of [I; T]. The strategy is A = [I; T] diag(d)^-1, whose columns add up
+    to 1, and the error is tr(W^T W (A^T A)^-1). The inverse is diag(d) K diag(d) with
+    K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, so only a p by p matrix is inverted.
     """
     m = len(gram)
     rows = flat.reshape(-1, m)

@@ -64,9 +64,10 @@ class Approximation:
 
 @lru_cache(maxsize=64)
 def approximation(region: Region) -> Approximation | None:
-    """Return the polynomial of lowest order whose error is less than 1 mm, if there is one.
+    """Return a polynomial that replaces ``Region.to_xy`` with an error of less than 1 mm, or None.
 
-    The orders 3, 5, 7 and 9 are tried. If the error of all of them is larger, the result is None.
+    The polynomial is in latitude and longitude. The orders 3, 5, 7 and 9 are tried, and the lowest
+    sufficient one is taken. If the error of all of them is larger, the result is None.
 
     Examples
     --------

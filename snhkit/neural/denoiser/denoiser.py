@@ -144,16 +144,17 @@ def denoise(
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
     """Return the logarithm of the share of records in cells that stand out of the noise.
 
-    The largest count that noise alone plausibly causes is subtracted from every count. The share is
-    the sum of the positive differences, without the sum expected from noise, divided by the number
-    of records. The logarithm is limited to the range from -5 to 0.
+    A threshold, the largest count that noise alone plausibly causes, is subtracted from every
+    count, and the positive differences are added up. Some noise exceeds the threshold, so the
+    expected sum of its excess is subtracted. The result is divided by the number of records, and
+    its logarithm is limited to the range from -5 to 0.
 
     Parameters
     ----------
     noisy : ndarray
         Counts of cells, in units of the noise scale.
     psi : float
-        A thousandth of the number of records, in the same units.
+        A thousandth of the number of records, divided by the noise scale.
     """
     by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
     above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance

@@ -83,7 +83,7 @@ def answers_html(
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
-    """Return a table of each release's counts of the boxes, and a note on the intervals."""
+    """Return a table of each release's answers with intervals of 90 %, and a note on these."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [
