@@ -35,8 +35,8 @@ class QuadTree:
     ----------
     height : int, optional
         The number of times that each side of the region is halved, from 0 to 13; the smallest
-        squares are a grid of 2^height cells per side. By default the smallest squares are about as wide as
-        ``default_cell_width`` for the epsilon of their level.
+        squares are a grid of 2^height cells per side. By default the smallest squares are about as
+        wide as ``default_cell_width`` for the epsilon of their level.
 
     Raises
     ------
