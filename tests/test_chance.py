@@ -63,5 +63,5 @@ def collect(request: pytest.FixtureRequest, *rates: float) -> None:
 def test_chances_that_add_up_to_too_much_are_refused(request, rates, monkeypatch):
     monkeypatch.setattr(plugin_of(request), "repeats", None)
     collect(request, 1e-7, 1e-6)
-    with pytest.raises(pytest.UsageError, match=r"add up to less than 1e-05:\n.* test_0"):
+    with pytest.raises(pytest.UsageError, match=r"add up to at most 1e-05:\n.* test_0"):
         collect(request, *rates)

@@ -153,7 +153,7 @@ def test_wrong_arguments_are_refused(path, changes, message):
 
 
 def test_points_are_not_scanned_nor_files_points(path, memory):
-    with pytest.raises(InputError, match="to PrivateDataset instead"):
+    with pytest.raises(InputError, match="pass the result of read_points to PrivateDataset"):
         scanned(memory)
     with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
         snh.PrivateDataset(path, 1, unit="record", n="public")  # pyright: ignore
