@@ -83,8 +83,8 @@ def sums(builder: Builder, task: Task, seed: int, epsilon: float) -> float:
     return float(release.answer(tiles).sum() / task.data.n)
 
 
-def main(folder: Path, effort: Effort, draws: int) -> None:
-    """Print the table of errors."""
+def main(folder: Path, effort: Effort, draws: int, containing: str) -> None:
+    """Print the table of errors, with the rows whose labels contain a text."""
     start = time.perf_counter()
     task = squares(folder, SMALL_M, effort.boxes)
     print(f"\n{effort.boxes:,} squares of 25 to 100 m, {draws} draws\n")
@@ -92,7 +92,8 @@ def main(folder: Path, effort: Effort, draws: int) -> None:
     names = (*map(str, effort.epsilons), f"25 m tiles over n, at {middle}")
     print("| epsilon |", " | ".join(names), "|")
     print("|---" * (len(names) + 1) + "|", flush=True)
-    for name, builder in tqdm(rows(effort).items(), unit="row", leave=False):
+    chosen = {name: builder for name, builder in rows(effort).items() if containing in name}
+    for name, builder in tqdm(chosen.items(), unit="row", leave=False):
         slow = isinstance(builder, snh.SNH) and isinstance(builder.networks.network, MLP)
         asked = (middle,) if slow else effort.epsilons
         errors = dict(zip(asked, mean_errors(builder, task, range(draws), asked), strict=True))
@@ -106,5 +107,6 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="few boxes and steps, as a test")
+    parser.add_argument("--rows", default="", metavar="TEXT", help="only rows that contain TEXT")
     given = parser.parse_args()
-    main(given.folder, QUICK if given.quick else Effort(), given.draws)
+    main(given.folder, QUICK if given.quick else Effort(), given.draws, given.rows)
