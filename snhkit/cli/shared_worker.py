@@ -28,7 +28,7 @@ _MOST_MB = 700  # memory with compiled programs; above it, a new process replace
 
 
 class Line:
-    """A callable that runs a given function in the process that serves a socket.
+    """A callable that runs the function it is called with in the process behind a socket.
 
     Parameters
     ----------

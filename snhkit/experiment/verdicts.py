@@ -154,8 +154,8 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 def cheap(table: Any) -> tuple[bool, str]:
     """Return whether builds, queries and files of SNH take less time and space than in the paper.
 
-    The three values of each line are the seconds for a build, the microseconds for a query, and the
-    size of the file in megabytes.
+    The table has three rows for each method: the seconds for a build, the microseconds for a query,
+    and the size of the file in megabytes.
     """
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs per query, "

@@ -50,7 +50,8 @@ class Partition:
     The constructor proves that the cells cover the region and do not overlap. Put +1 on the
     lower-left and the upper-right corner of each cell, and -1 on the other two corners. These
     numbers determine how many cells cover each position. Every position is therefore covered once
-    if and only if the numbers cancel everywhere except at the corners of the region.
+    if and only if the numbers at each position add up to 0, except at the corners of the region,
+    where they add up to +1 at the lower left and the upper right and to -1 at the other two.
     """
 
     region: Region

@@ -58,7 +58,7 @@ class BucketCosts:
         sensitivity: int,
         block_price: Fraction = Fraction(0),
     ) -> "BucketCosts":
-        """Return costs in the smallest unit, at least 2^-20 records, whose sums cannot overflow.
+        """Return costs in the smallest unit, at least 2^-20 records, in which sums do not overflow.
 
         Parameters
         ----------

@@ -211,7 +211,7 @@ class NoisyGradients:
         Raises
         ------
         BudgetExceeded
-            If all sums that were charged in advance, one for each row of ``noise``, are used up.
+            If the method is called more often than the number of sums that were charged in advance.
         InputError
             If there are more boxes than ``batch``.
         """

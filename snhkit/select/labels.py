@@ -1,4 +1,4 @@
-"""The labels of ParamSelect, a table of the best parameter values found on public data."""
+"""Labels, from which ParamSelect learns: the best parameter values found on public data."""
 
 import csv
 import math

@@ -183,7 +183,7 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
     )
     if not seen.rows:
         raise InputError(
-            f"{source.name}: no row passes the filters since, until and users; widen "
+            f"{source.name}: no row passes the filters (since=, until=, users=); widen "
             "them or leave them out."
         )
     if not seen.inside:

@@ -42,7 +42,7 @@ class DenoisedGrid:
         The cell width of the noisy grid in metres. With "bought", the width is chosen from n,
         epsilon and a noisy measurement of how evenly the records are spread, which costs up to 3 %
         of epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
-        points. With None, ``default_cell_width`` gives the width.
+        points that ``PrivateDataset.release`` gets. With None, ``default_cell_width`` gives it.
     sizes_m : (float, float)
         The sides of the smallest and the largest boxes that the release is prepared for, in metres.
         Boxes of other sizes are answered less accurately.

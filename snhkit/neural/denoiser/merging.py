@@ -1,4 +1,4 @@
-"""Division of blocks with few records into groups of cells that are counted together."""
+"""Groups of neighbouring cells that get one noisy count together, where records are few."""
 
 import numpy as np
 from jaxtyping import Float, Int

@@ -162,7 +162,7 @@ class ColourScale:
 
     @classmethod
     def up_to(cls, density: float, unit: str = UNIT) -> "ColourScale":
-        """Return a scale to a density above 0, rounded up to one digit: 1, 2, 4, 6 or 8."""
+        """Return a scale to ``density``, rounded up to 1, 2, 4, 6 or 8 times a power of ten."""
         return cls(_nice(density, (1, 2, 4, 6, 8, 10)), unit)
 
     @property
