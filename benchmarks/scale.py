@@ -1,9 +1,8 @@
 """Time and memory for files of many records: ``python benchmarks/scale.py [--help]``.
 
 Makes files of synthetic points in a temporary folder, which is deleted at the end, and measures
-each row in a process of its own. Prints Markdown. DuckDB, Polars and numpy.histogram2d count
-squares in degrees, since they have no projection; snhkit projects every point and counts squares in
-metres.
+each row of a Markdown table in a process of its own. DuckDB, Polars and numpy.histogram2d have no
+projection and count squares in degrees; snhkit projects every point and counts squares in metres.
 """
 
 import argparse
