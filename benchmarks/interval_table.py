@@ -33,9 +33,10 @@ SIZES = (None, 10_000)
 WIDTHS = {"identity": (0.5, 1, 2, 4), "hb2d": (1, 3)}
 """Factors of the default cell width, for methods that are given widths."""
 
-QUICK = ("ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm", "dawa")
-SLOW = ("pgm", "denoised", "snh")
-ONE_SIZE = ("pgm", "denoised")  # measured on whole data sets only
+SAMPLED = (
+    "ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm", "dawa", "snh",
+)  # fmt: skip
+WHOLE = ("pgm", "denoised")  # measured with all records only, not with samples of them
 BOXES = 250
 LEAST = 120  # the least number of boxes in a bin
 ANY = ("ug", "identity", "ag", "privtree", "hb2d")  # used for methods that were not measured
@@ -46,7 +47,7 @@ def errors_of(name: str, towns: dict[str, Place]) -> pd.DataFrame:
 
     joblib builds the releases, in the processes or on the cluster that the caller chose.
     """
-    sizes = SIZES[:1] if name in ONE_SIZE else SIZES
+    sizes = SIZES[:1] if name in WHOLE else SIZES
     jobs = [
         (place, town, n, epsilon, factor)
         for (town, place), n, epsilon in itertools.product(towns.items(), sizes, EPSILONS)
@@ -130,7 +131,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The table behind Release.interval.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
     parser.add_argument("--files", type=Path, default=Path(), help="folder for results of methods")
-    parser.add_argument("--methods", nargs="+", default=[*QUICK, *SLOW])
+    parser.add_argument("--methods", nargs="+", default=[*SAMPLED, *WHOLE])
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--scheduler", help="address of a Dask cluster that measures instead")
     parser.add_argument("--out", type=Path, help="where to write the table")

@@ -82,12 +82,12 @@ def _refuse_other(
     budget: Budget | Epsilon | None,
 ) -> None:
     """Raise InputError if a ledger in memory has another unit, another budget or other records."""
-    if ledger.unit is None or not ledger.unit.has_neighbours_of(unit):
-        if ledger.unit is None:
-            raise InputError(
-                "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
-                "(data.ledger)."
-            )
+    if ledger.unit is None:
+        raise InputError(
+            "ledger: this ledger has no unit of privacy; give the ledger of a dataset "
+            "(data.ledger)."
+        )
+    if not ledger.unit.has_neighbours_of(unit):
         raise InputError(
             f"ledger: its unit of privacy is {ledger.unit.sentence}; give the same unit."
         )
