@@ -50,8 +50,8 @@ METHODS: dict[str, Any] = {
     "PrivTree": snh.PrivTree(max_depth=3),
     "QuadTree": snh.QuadTree(1),
     "HB2D": snh.HierarchicalGrid(100, b=2),
-    "DAWA, blocks of 4": snh.DAWA(order=1, block=4),
-    "DAWA, 16 blocks": snh.DAWA(order=3, block=4),
+    "DAWA, 4 cells": snh.DAWA(order=1, max_bucket_m=400),
+    "DAWA, 64 cells": snh.DAWA(order=3, max_bucket_m=400),
     "Privelet": snh.Privelet(200),
     "HDMM": snh.HDMM(100),
     "PGM": snh.PGM(200),
@@ -66,7 +66,7 @@ METHODS: dict[str, Any] = {
 }
 DELTA = Fraction(1, 100)
 """The delta of the methods with Gaussian noise; large, so that few runs can reveal a fault."""
-SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 16 blocks": 2, "HDMM": 2}
+SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 64 cells": 2, "HDMM": 2}
 """The factor by which the number of runs is divided for slow methods."""
 
 

@@ -1,12 +1,12 @@
 """Errors of DAWA with other settings, on public cities: python benchmarks/dawa.py [--help].
 
 Needs the folder of public data sets. Prints, as Markdown, the mean relative errors of squares of
-four size bands for cells and thresholds other than the defaults, divided by the error with the
-defaults.
+four size bands for cells, largest buckets and shares of epsilon other than the defaults, divided by
+the error with the defaults.
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,17 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.experiment import SIZE_BANDS_M, relative_errors, thinned
+from snhkit.geometry import Grid
 
 CITIES = ("Boston, incidents", "Chicago, assaults", "Miami, check-ins", "New York, cabs")
 CHANGES = {
     "half as wide cells": {"order": 1},
     "twice as wide cells": {"order": -1},
-    "caution / 3": {"caution": 1 / 3},
-    "caution x 2": {"caution": 2},
-    "block 1": {"block": 1},
-    "block 4": {"block": 4},
-    "order 10, block 256, no caution": {"old": 1},
+    "half as wide buckets": {"bucket": 0.5},
+    "twice as wide buckets": {"bucket": 2},
+    "one bucket": {"bucket": 1e9},
+    "ratio 0.25": {"ratio": 0.25},
+    "ratio 0.5": {"ratio": 0.5},
 }
 
 
@@ -51,16 +52,16 @@ class Exam:
 
     def variant(self, sizes_m: tuple[float, float], change: dict) -> snh.DAWA:
         """Return DAWA for squares of the given sizes, with one setting changed."""
-        if "old" in change:
-            return snh.DAWA(order=10, block=256, caution=0, sizes_m=sizes_m)
         usual, side_m = snh.DAWA(sizes_m=sizes_m), self.data.region.side_m
-        order = usual.order_for(side_m, self.data.n * float(self.epsilon))
-        caution = usual.caution_for(side_m / 2**order)
-        return snh.DAWA(
+        known = self.data.n * float(self.epsilon)
+        order = usual.order_for(side_m, known)
+        grid = Grid(self.data.region, 2**order)
+        bucket_m = grid.cell_m * 2 ** usual.bucket_order_for(grid, known)
+        return replace(
+            usual,
             order=min(order + change.get("order", 0), 11),
-            caution=caution * change.get("caution", 1),
-            block=change.get("block", usual.block),
-            sizes_m=sizes_m,
+            max_bucket_m=bucket_m * change.get("bucket", 1),
+            ratio=change.get("ratio", usual.ratio),
         )
 
 

@@ -5,7 +5,8 @@ histogram with one part of our method changed at a time, and those of the author
 
 - AG with 16 x 16 coarse cells, each divided into 1, 4, 16, 64 or 256 pieces. As in the authors'
   program, all edges are edges of the histogram's cells, on which the edges of the boxes lie too.
-- DAWA with another grid. At order 8, its cells are those of the histogram.
+- DAWA with another grid, at order 8 with the cells of the histogram, and DAWA with the whole region
+  as the largest bucket.
 - DAWA that chooses each bucket among all intervals of 1, 2, 4, ... cells that begin at a multiple
   of their length. The choice is made from costs without noise, from costs with noise, or, as in the
   authors' program, from costs with noise of which negative ones are replaced by 0.
@@ -84,11 +85,12 @@ def choosing(records: snh.Points, how: str, seed: int) -> Iterator[None]:
     ours = Measurements.buckets
     rng = np.random.default_rng(seed)
 
-    def buckets(self, grid, along, block, price, epsilon, block_price):
-        ours(self, grid, along, block, price, epsilon, block_price)  # spends the same epsilon
+    def buckets(self, grid, along, longest, epsilon):
+        ours(self, grid, along, longest, epsilon)  # spends the same epsilon
         counts = grid.count(records).counts.ravel()[along]
         scale = 0 if how == "exact" else 2 / float(epsilon)
-        return free_buckets(counts, float(price), lambda k: rng.laplace(0, scale, k), how == "cut")
+        price = 1 / float(self.left)
+        return free_buckets(counts, price, lambda k: rng.laplace(0, scale, k), how == "cut")
 
     if how != "ours":
         Measurements.buckets = buckets  # type: ignore[method-assign]
@@ -105,9 +107,9 @@ def variants(sizes_m: tuple[float, float]) -> dict[str, tuple[Builder, str, str]
         "AG": (snh.AdaptiveGrid(), "ours", "AG"),
         "AG, edges of the histogram": (AlignedAG(), "ours", "AG"),
         "DAWA": (dawa, "ours", "DAWA_float"),
-        "DAWA, order 6": (replace(dawa, order=6), "ours", "DAWA_float"),
         "DAWA, order 7": (replace(dawa, order=7), "ours", "DAWA_float"),
         "DAWA, order 8": (fine, "ours", "DAWA_float"),
+        "DAWA, order 8, one bucket": (replace(fine, max_bucket_m=1e9), "ours", "DAWA_float"),
         "DAWA, order 8, free buckets, costs without noise": (fine, "exact", "DAWA_float"),
         "DAWA, order 8, free buckets": (fine, "free", "DAWA_float"),
         "DAWA, order 8, free buckets, costs cut off": (fine, "cut", "DAWA_float"),

@@ -6,7 +6,7 @@ from snhkit.privacy.audit import (
     audited_epsilon,
     epsilon_lower_bound,
 )
-from snhkit.privacy.buckets import BucketCosts, noisy_buckets
+from snhkit.privacy.buckets import noisy_buckets
 from snhkit.privacy.budget import Budget, Epsilon, exact, exact_delta, written
 from snhkit.privacy.contributions import contributions
 from snhkit.privacy.count_source import CountSource, PointSource
@@ -35,7 +35,6 @@ from snhkit.privacy.zcdp import Rho, epsilon_of, pure_rho, rho_of
 
 __all__ = [
     "Audit",
-    "BucketCosts",
     "Budget",
     "CountSource",
     "Entropy",

@@ -212,30 +212,21 @@ class Measurements(Account):
         return depth, number
 
     def buckets(
-        self,
-        grid: Grid,
-        along: NDArray[np.int64],
-        block: int,
-        price: Fraction,
-        epsilon: Epsilon,
-        block_price: Fraction = Fraction(0),
+        self, grid: Grid, along: NDArray[np.int64], longest: int, epsilon: Epsilon
     ) -> NDArray[np.int64]:
         """Return a private partition of a line of grid cells into buckets (see ``noisy_buckets``).
 
         Parameters
         ----------
         grid : Grid
-            The cells; their number is a power of two.
+            The cells.
         along : ndarray of int, shape (cells,)
             The cells' flat indices in the order of the line, each once.
-        block : int
-            The number of cells of the smallest block, a power of two.
-        price : Fraction
-            The fixed cost of a bucket, which is added to twice its deviation, in records.
+        longest : int
+            The number of cells of the longest buckets, a power of four that divides the number of
+            cells.
         epsilon : int, float, str, Decimal or Fraction
             The cost of the partition.
-        block_price : Fraction
-            The cost of a block in addition to the costs of its buckets, in records.
 
         Returns
         -------
@@ -245,7 +236,7 @@ class Measurements(Account):
         paid = self._take_epsilon("buckets", epsilon)
         counts = self._histogram(grid)
         length, spend = noisy_buckets(
-            counts, along, block, price, paid, self.unit.sensitivity, self._entropy, block_price
+            counts, along, longest, paid, self.unit.sensitivity, self._entropy
         )
         self._allowance.record(spend)
         return length

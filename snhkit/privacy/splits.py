@@ -71,7 +71,7 @@ class Lattice:
             if scale <= _MAX_SCALE:
                 return cls(2**bits, scale, math.ceil(_LN_4 * scale))
         raise InputError(
-            "noisy_splits: sensitivity / epsilon must be below 2**47. "
+            "sensitivity / epsilon must be below 2**47, since noise is drawn with 64-bit integers. "
             "Give a larger epsilon, or a smaller max_per_user."
         )
 

@@ -10,7 +10,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.privacy import total
 
-LARGE = DAWA(order=5, block=4, sizes_m=(200, 300), caution=0)
+LARGE = DAWA(order=5, sizes_m=(200, 300))
 
 
 def released(records: Points, epsilon, builder, public=None, **unit):
@@ -18,14 +18,14 @@ def released(records: Points, epsilon, builder, public=None, **unit):
     return data.release(builder, epsilon=epsilon, public=public)
 
 
-def test_a_quarter_of_epsilon_chooses_buckets_and_the_rest_counts_them(records):
+def test_two_fifths_of_epsilon_choose_buckets_and_the_rest_counts_them(records):
     cuts, counts = released(records, "0.4", DAWA(order=5)).spends
     assert (cuts.epsilon, cuts.composition, cuts.what) == (
-        Fraction(1, 10),
+        Fraction(4, 25),
         "sequential",
         "bucket boundaries",
     )
-    assert (counts.epsilon, counts.composition) == (Fraction(3, 10), "parallel")
+    assert (counts.epsilon, counts.composition) == (Fraction(6, 25), "parallel")
 
 
 def test_for_large_squares_several_levels_are_counted(records):
@@ -45,17 +45,17 @@ def test_the_shares_are_those_of_the_expected_squares(records):
         bucket[x0:x1, y0:y1] = i
     shares = level_shares(box_energies(LARGE.expected(grid, None), grid, bucket))
     paid = [spend.epsilon for spend in release.spends[1:]]
-    assert paid == [Fraction(3, 10) * share for share in shares.values()]
+    assert paid == [Fraction(6, 25) * share for share in shares.values()]
 
 
 def test_counts_of_buckets_without_noise_are_exact(records):
-    release = released(records, 10**6, DAWA(order=5, block=4, caution=0))
+    release = released(records, 10**6, DAWA(order=5))
     cells = release.model.partition.boxes()
     # Only cells of equal counts share a bucket, so the count of each cell is exact as well.
     for boxes in (cells, Grid(records.region, 32).boxes()):
         truth = exact_counts(records, boxes)
         np.testing.assert_allclose(release.answer(boxes), truth, atol=1e-6)
-    assert len(cells) < 600
+    assert len(cells) < 800
 
 
 def test_levels_with_little_noise_agree(records):
@@ -73,14 +73,14 @@ def test_a_single_count_spreads_over_the_region():
 
 
 def test_buckets_are_small_in_dense_places_and_large_elsewhere(records):
-    release = released(records, 40, DAWA(order=6, caution=0))
+    release = released(records, 40, DAWA(order=6))
     cells = release.model.partition
     around = np.hypot(cells.x0 - 100, cells.y0 - 130) < 40
     assert cells.areas[around].mean() < cells.areas[~around].mean() / 2
 
 
 def test_buckets_follow_the_curve(records):
-    release = released(records, 1, DAWA(order=5, block=4, caution=0))
+    release = released(records, 1, DAWA(order=5))
     cells = release.model.partition
     centre = np.stack([cells.x0 + cells.x1, cells.y0 + cells.y1]) / 2
     reach = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
@@ -104,19 +104,34 @@ def test_the_tree_is_optimised_for_squares_near_public_points(records):
     assert (LARGE.expected(grid, None).x == anywhere.x).all()
 
 
-def test_cells_and_caution_suit_squares_and_n_epsilon():
+def test_cells_suit_squares_and_n_epsilon():
     assert DAWA().order_for(13_200) == 9  # cells of 26 m for squares from 25 m on
-    assert DAWA(sizes_m=(1_000, 5_000)).order_for(13_200) == 6
-    # A noisier grid has wider cells: three quarters of default_cell_width, 232 m.
-    assert DAWA().order_for(13_200, n_epsilon=147) == 6
+    assert DAWA(sizes_m=(1_000, 5_000)).order_for(13_200) == 7  # cells of 103 m
+    # A noisier grid has wider cells: half of default_cell_width, which is 232 m.
+    assert DAWA().order_for(13_200, n_epsilon=147) == 7
     assert DAWA(order=3).order_for(13_200, n_epsilon=147) == 3
-    assert DAWA().caution_for(25) == pytest.approx(2.4 + 0.54 * np.log(2.5**2))
-    assert DAWA(caution=1).caution_for(25) == 1
 
 
-def test_a_dear_part_of_the_line_makes_fewer_buckets(records):
-    few, many = (released(records, 1, DAWA(order=5, caution=c)) for c in (20, 0))
-    assert len(few.model.partition) < len(many.model.partition) / 2
+def test_the_largest_buckets_suit_squares_and_n_epsilon():
+    grid = Grid(Region.around(lat=0, lon=0, side_m=12_800), 512)  # cells of 25 m
+    assert DAWA().bucket_order_for(grid, n_epsilon=10**6) == 2  # 100 m
+    assert DAWA(sizes_m=(25, 700)).bucket_order_for(grid, n_epsilon=10**6) == 5  # 800 m
+    assert DAWA().bucket_order_for(grid) == 4  # four times as wide if n is private
+    # Ten times default_cell_width, 2,320 m, are rounded to 128 cells.
+    assert DAWA().bucket_order_for(grid, n_epsilon=147) == 7
+    assert DAWA(max_bucket_m=200).bucket_order_for(grid, n_epsilon=147) == 3
+    assert DAWA(max_bucket_m=1).bucket_order_for(grid) == 0
+    assert DAWA(max_bucket_m=10**6).bucket_order_for(grid) == 9
+
+
+@pytest.mark.parametrize("max_bucket_m", [25, 100, 400])
+def test_no_bucket_is_wider_than_asked(records, max_bucket_m):
+    release = released(records, "0.001", DAWA(order=5, max_bucket_m=max_bucket_m))
+    cells = release.model.partition
+    widths = np.stack([cells.x1 - cells.x0, cells.y1 - cells.y0])
+    np.testing.assert_allclose(widths[0], widths[1])
+    assert widths.max() <= max_bucket_m * (1 + 1e-9)
+    assert widths.min() >= 12.5 * (1 - 1e-9)
 
 
 def test_squares_as_large_as_the_region_are_accepted(records):
@@ -132,19 +147,18 @@ def test_n_is_not_needed(records):
 def test_an_epsilon_too_small_for_64_bits_is_refused_before_payment(records):
     data = PrivateDataset(records, budget=1, unit="record", n="public")
     with pytest.raises(InputError, match="larger epsilon"):
-        data.release(DAWA(order=10), epsilon="1e-12")
+        data.release(DAWA(order=10), epsilon="1e-15")
     assert data.ledger.entries == ()
 
 
 def test_numpy_numbers_can_be_saved(records):
-    builder = DAWA(np.float32(0.3), np.int64(4), np.int32(4), (np.float64(30), np.int64(60)))
+    builder = DAWA(np.float32(0.3), np.int64(4), np.int32(50), (np.float64(30), np.int64(60)))
     release = released(records, 1, builder)
     assert release.hyperparameters == {
         "ratio": pytest.approx(0.3),
         "order": 4,
-        "block": 4,
+        "max_bucket_m": 50,
         "sizes_m": [30, 60],
-        "caution": None,
     }
     assert release.to_bytes()
 
@@ -161,10 +175,8 @@ def test_the_registered_method_uses_the_sizes():
         ({"order": 12}, "order must be a whole number from 0 to 11"),
         ({"order": -1}, "order must be a whole"),
         ({"order": 2.5}, "order must be a whole"),
-        ({"block": 0}, "block must be a whole"),
-        ({"block": 12}, "power of four"),
-        ({"block": 8}, "power of four"),
-        ({"caution": -1}, "caution must be a number, at least 0"),
+        ({"max_bucket_m": 0}, "max_bucket_m must be a positive number of metres"),
+        ({"max_bucket_m": np.inf}, "max_bucket_m must be a positive number of metres"),
         ({"sizes_m": (0, 10)}, "sizes_m"),
         ({"sizes_m": (20, 10)}, "sizes_m"),
         ({"sizes_m": (20, np.inf)}, "sizes_m"),

@@ -19,7 +19,7 @@ def releases(records):
     return {
         "Identity": data.release(snh.Identity(cell_m=20), epsilon="0.5"),
         # whose error no theory gives
-        "DAWA": data.release(snh.DAWA(order=5, block=4), epsilon="0.25"),
+        "DAWA": data.release(snh.DAWA(order=5), epsilon="0.25"),
     }
 
 

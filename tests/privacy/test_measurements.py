@@ -37,7 +37,7 @@ MEASUREMENTS = {
     "capped_sum": lambda p, e: p.capped_sum(GRID, 3, e),
     "products": lambda p, e: p.products(GRID, np.eye(2, dtype=int), e),
     "splits": lambda p, e: p.splits(2, 99, e),
-    "buckets": lambda p, e: p.buckets(GRID, np.arange(4), 1, Fraction(1), e),
+    "buckets": lambda p, e: p.buckets(GRID, np.arange(4), 1, e),
     "gradients": lambda p, e: p.gradients(
         GRID.boxes(), 1.0, steps=2, size=3, batch=4, clip=1.0, epsilon=e
     ),
