@@ -4,7 +4,7 @@ Needs the folder of public data sets. Measures methods on public cities, with al
 samples of them. The sweep can be interrupted and resumed, and takes about an hour of one core
 without ``snh`` and ``pgm``. Then a model is fitted to the errors. With ``--out``, writes the
 coefficients; those of methods that were not measured remain in the file. Prints, as Markdown, how
-far expected errors are from errors of releases on cities that were not used for the fit.
+far expected errors are from the mean errors of releases on cities that were not used for the fit.
 """
 
 import argparse
@@ -20,14 +20,17 @@ from distributed import Client
 from public_cities import CALIBRATION, HELD_OUT, SIDES_M, TRAINED_ON, places
 
 from snhkit.experiment import SIZE_BANDS_M, Place, sweep
-from snhkit.experiment.crowding import crowding
-from snhkit.experiment.expected import PLANNED, regressors
+from snhkit.experiment.crowding import crowding, sparsity
+from snhkit.experiment.expected import CITY_KEYS, PLANNED, regressors, rounding
 
 EPSILONS = ("0.05", "0.2", "0.8")
 SIZES = (None, 50_000, 10_000, 2_000)
 QUICK = ("ug", "identity", "ag", "privtree", "quadtree", "hb2d", "privelet", "hdmm")
 SLOW = ("snh", "pgm")
 """Methods that are measured in regions of one size only, and at fewer numbers of records."""
+
+DRAWS = 5
+"""Releases of each held-out city, with which expected errors are compared; one for ``snh``."""
 
 RIDGE = 0.3
 
@@ -36,47 +39,52 @@ def measured(
     folder: Path, files: Path, methods: list[str], processes: int, client: Client | None
 ) -> Any:
     """Return the errors of methods on all cities; results of builds are stored in ``files``."""
-    all_sides = places(CALIBRATION, folder, SIDES_M) | places(HELD_OUT, folder)
-    one_side = places(CALIBRATION, folder) | places(HELD_OUT, folder)
+    held = places(HELD_OUT, folder)
     tables = []
     for names in ([name for name in methods if name in QUICK], *([m] for m in methods)):
         if not names or (names[0] in QUICK and len(names) == 1):
             continue
-        slow = names[0] in SLOW
-        tables.append(
-            sweep(
-                one_side if slow else all_sides,
-                names,
-                EPSILONS,
-                n={"snh": (None,), "pgm": (None, 10_000)}.get(names[0], SIZES),
-                bands_m=SIZE_BANDS_M[:2] if names == ["snh"] else SIZE_BANDS_M,
-                seeds=[0],
-                queries=1_000,
-                file=files / f"plan_{'fast' if len(names) > 1 else names[0]}.jsonl",
-                processes=processes,
-                client=client,
+        sides = SIDES_M[:1] if names[0] in SLOW else SIDES_M
+        for towns, seeds in ((places(CALIBRATION, folder, sides), 1), (held, DRAWS)):
+            tables.append(
+                sweep(
+                    towns,
+                    names,
+                    EPSILONS,
+                    n={"snh": (None,), "pgm": (None, 10_000)}.get(names[0], SIZES),
+                    bands_m=SIZE_BANDS_M[:2] if names == ["snh"] else SIZE_BANDS_M,
+                    seeds=range(1 if names == ["snh"] else seeds),
+                    queries=1_000,
+                    file=files / f"plan_{'fast' if len(names) > 1 else names[0]}.jsonl",
+                    processes=processes,
+                    client=client,
+                )
             )
-        )
-    return pd.concat(tables, ignore_index=True)
+    keys = ["method", "city", "n", "epsilon", "from_m", "to_m"]
+    every = pd.concat(tables, ignore_index=True)
+    return every.groupby(keys, sort=False, as_index=False)[list(PLANNED)].mean()
 
 
-def terms(table: Any, towns: dict[str, Place], crowd: dict) -> np.ndarray:
+def terms(table: Any, towns: dict[str, Place], known: dict) -> np.ndarray:
     """Return the regressors of ``snhkit.experiment.expected`` for each row of a table of errors."""
-    return np.concatenate(
-        [
-            regressors(row.n, row.epsilon, towns[row.city].records.region.side_m, crowd[row.city])
-            for row in table.itertuples()
-        ]
-    )
+    lows = [low for low, _ in SIZE_BANDS_M]
+    found = []
+    for row in table.itertuples():
+        side_m = towns[row.city].records.region.side_m
+        crowded, sparse = (known[row.city][key] for key in CITY_KEYS)
+        rounded = rounding(row.method, side_m, row.n, row.epsilon)
+        band = sparse[[lows.index(row.from_m)]]
+        found.append(regressors(row.n, row.epsilon, side_m, crowded[None], band, rounded))
+    return np.concatenate(found)
 
 
-def fitted(table: Any, towns: dict[str, Place], crowd: dict) -> dict:
+def fitted(table: Any, towns: dict[str, Place], known: dict) -> dict:
     """Return coefficients and residual spread by method, smallest side of the band, and measure."""
     found: dict = {}
     for (name, low), part in table.groupby(["method", "from_m"]):
         if name == "denoised":
             part = part[~part.city.str.startswith(TRAINED_ON)]
-        x = terms(part, towns, crowd)
+        x = terms(part, towns, known)
         penalty = RIDGE * np.eye(x.shape[1])
         penalty[0, 0] = 0
         for measure in PLANNED:
@@ -99,13 +107,13 @@ def left_out(x: np.ndarray, y: np.ndarray, city: np.ndarray, penalty: np.ndarray
     return float(np.sqrt(np.mean(rest**2)))
 
 
-def tested(table: Any, fits: dict, towns: dict[str, Place], crowd: dict) -> None:
+def tested(table: Any, fits: dict, towns: dict[str, Place], known: dict) -> None:
     """Print how far expected errors are from measured ones on held-out cities."""
     print("| method | squares, m | measure | median deviation | within 25 % | within 50 % |")
     print("|---" * 6 + "|")
     every = []
     for (name, low), part in table.groupby(["method", "from_m"], sort=False):
-        x = terms(part, towns, crowd)
+        x = terms(part, towns, known)
         for measure in ("rel_error", "abs_error_anywhere"):
             expected = np.exp(x @ np.array(fits[name][f"{low:g}"][measure]["coefficients"]))
             off = np.abs(expected / part[measure].to_numpy(float) - 1)
@@ -128,15 +136,18 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, help="where to write the table")
     given = parser.parse_args()
     towns = places(CALIBRATION, given.folder, SIDES_M) | places(HELD_OUT, given.folder)
-    crowd = {name: crowding(town.records)[None] for name, town in towns.items()}
+    known = {
+        name: {"crowding": crowding(town.records), "sparsity": sparsity(town.records)}
+        for name, town in towns.items()
+    }
     cluster = None if given.scheduler is None else Client(given.scheduler)
     table = measured(given.folder, given.files, given.methods, given.processes, cluster)
     held = table.city.isin(list(places(HELD_OUT, given.folder)))
-    fits = fitted(table[~held], towns, crowd)
+    fits = fitted(table[~held], towns, known)
     if given.out is not None:
         before = json.loads(given.out.read_text()) if given.out.exists() else {}
         days = before.get("provenance", {}).get("measured", {})
-        known = {
+        written = {
             "provenance": {
                 "command": "python benchmarks/plan_table.py --out "
                 "snhkit/experiment/plan_table.json",
@@ -149,11 +160,14 @@ if __name__ == "__main__":
                 "epsilons": list(EPSILONS),
             },
             "n_epsilon": [60, 350_000],
-            "crowding": {
-                name: crowd[f"{name}, {SIDES_M[0]:,.0f} m"][0].round(4).tolist()
+            "cities": {
+                name: {
+                    key: known[f"{name}, {SIDES_M[0]:,.0f} m"][key].round(4).tolist()
+                    for key in CITY_KEYS
+                }
                 for name in CALIBRATION
             },
             "fits": before.get("fits", {}) | fits,
         }
-        given.out.write_text(json.dumps(known) + "\n")
-    tested(table[held], fits, towns, crowd)
+        given.out.write_text(json.dumps(written) + "\n")
+    tested(table[held], fits, towns, known)

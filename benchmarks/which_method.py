@@ -14,7 +14,7 @@ import numpy as np
 
 from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table, title
 from snhkit.experiment.evaluation import band_name
-from snhkit.experiment.expected import SIDE_M, regressors
+from snhkit.experiment.expected import CITY_KEYS, SIDE_M, Situation
 
 CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
 """Pairs of a number of records and an epsilon."""
@@ -26,18 +26,21 @@ CLOSE = 1.1
 def errors(measure: str) -> dict[tuple, dict[str, float]]:
     """Return the expected error of each method, by case, group of cities, and size band."""
     table = plan_table()
-    crowded = np.array(sorted(table["crowding"].values()))
-    groups = {"even": crowded[:GROUP], "crowded": crowded[-GROUP:]}
+    cities = sorted(table["cities"].values(), key=lambda city: city["crowding"])
+    groups = {
+        group: [np.array([city[key] for city in chosen]) for key in CITY_KEYS]
+        for group, chosen in (("even", cities[:GROUP]), ("crowded", cities[-GROUP:]))
+    }
     return {
         (n, epsilon, group, band): {
             name: float(np.exp((terms @ np.array(part[measure]["coefficients"])).mean()))
             for name, fits in table["fits"].items()
             if (part := fits.get(f"{band[0]:g}")) and not METHODS[name].demonstration
+            for terms in [Situation(n, SIDE_M, *points).terms(name, epsilon, k)]
         }
         for n, epsilon in CASES
-        for group, crowdings in groups.items()
-        for band in SIZE_BANDS_M
-        for terms in [regressors(n, epsilon, SIDE_M, crowdings)]
+        for group, points in groups.items()
+        for k, band in enumerate(SIZE_BANDS_M)
     }
 
 

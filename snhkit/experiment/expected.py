@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.builders import Privelet, QuadTree
+from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import positive, two_numbers, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.experiment.crowding import crowding
+from snhkit.experiment.crowding import crowding, sparsity
 from snhkit.experiment.evaluation import SIZE_BANDS_M
 from snhkit.experiment.methods import method
 from snhkit.geometry import Points
@@ -29,6 +31,9 @@ PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 
 SIDE_M = 13_200.0
 """The side, in metres, of the regions in which most errors of ``plan_table`` were measured."""
+
+_HALVED = {"quadtree": QuadTree().height_for, "privelet": Privelet().halvings}
+"""Methods whose cell width is rounded to half, a quarter, ... of the region's side."""
 
 _SIDES_M = (3_300.0, 26_400.0)  # range of the sides of regions for which the table is valid
 _TAIL = 1.2816  # a tenth of a normal distribution lies this many standard deviations above its mean
@@ -101,7 +106,8 @@ def expected_error(
     -----
     ``python benchmarks/plan_table.py`` measures errors, fits the table to the errors, and tests the
     table on other cities. The logarithm of an error is modelled as a polynomial in the logarithms
-    of n times epsilon, of n and of the side of the region, and in the values of ``crowding``.
+    of n times epsilon, of n and of the side of the region, and in the values of ``crowding`` and
+    ``sparsity``.
     """
     import pandas as pd
 
@@ -208,10 +214,19 @@ class Situation:
     crowdings : ndarray, shape (c, 3)
         The results of ``crowding``: of the public points (c = 1), or of the c cities of
         ``plan_table`` if no public points are given.
+    sparsities : ndarray, shape (c, 4)
+        The results of ``sparsity`` for the same points.
     """
 
-    def __init__(self, n: int, side_m: float, crowdings: NDArray[np.float64]) -> None:
-        self.n, self.side_m, self.crowdings = n, side_m, crowdings
+    def __init__(
+        self,
+        n: int,
+        side_m: float,
+        crowdings: NDArray[np.float64],
+        sparsities: NDArray[np.float64],
+    ) -> None:
+        self.n, self.side_m = n, side_m
+        self.crowdings, self.sparsities = crowdings, sparsities
 
     @classmethod
     def of(cls, n: int, public: Points | None) -> "Situation":
@@ -227,7 +242,8 @@ class Situation:
         """
         n = whole("n", n, least=1)
         if public is None:
-            return cls(n, SIDE_M, np.array(list(plan_table()["crowding"].values())))
+            cities = plan_table()["cities"].values()
+            return cls(n, SIDE_M, *(np.array([c[k] for c in cities]) for k in CITY_KEYS))
         side_m = public.region.side_m
         if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
             low, high = _SIDES_M
@@ -235,10 +251,24 @@ class Situation:
                 f"public: expected errors are known for regions {low:,.0f} to {high:,.0f} m wide, "
                 f"not {side_m:,.0f} m; leave public out to assume a region of {SIDE_M:,.0f} m."
             )
-        return cls(n, side_m, crowding(public)[None])
+        return cls(n, side_m, crowding(public)[None], sparsity(public)[None])
 
-    def terms(self, epsilon: float) -> NDArray[np.float64]:
-        """Return the result of ``regressors`` for a given epsilon, shape (c, 12).
+    def terms(self, name: str, epsilon: float, band: int) -> NDArray[np.float64]:
+        """Return the result of ``regressors`` for a method, an epsilon and a size band.
+
+        Parameters
+        ----------
+        name : str
+            Short name of the method.
+        epsilon : float
+            The epsilon of a release.
+        band : int
+            The place of the size band in ``SIZE_BANDS_M``.
+
+        Returns
+        -------
+        ndarray, shape (c, 16)
+            A row for each set of points.
 
         Raises
         ------
@@ -251,22 +281,55 @@ class Situation:
                 f"n times epsilon = {self.n * epsilon:,.0f}, but expected errors are known only "
                 f"for values from {low:,.0f} to {high:,.0f}; give another n or epsilon."
             )
-        return regressors(self.n, epsilon, self.side_m, self.crowdings)
+        return regressors(
+            self.n,
+            epsilon,
+            self.side_m,
+            self.crowdings,
+            self.sparsities[:, band],
+            rounding(name, self.side_m, self.n, epsilon),
+        )
+
+
+CITY_KEYS = ("crowding", "sparsity")
+"""What ``plan_table`` holds of each city."""
+
+
+def rounding(name: str, side_m: float, n: int, epsilon: float) -> float:
+    """Return by how much the cell width of a method is rounded, as a natural logarithm.
+
+    The cell width of QuadTree and Privelet is the side of the region divided by a power of two. The
+    result is the logarithm of this width, divided by the width without rounding times a constant.
+    For the other methods, the result is 0.
+    """
+    if name not in _HALVED:
+        return 0.0
+    width_m = side_m / 2 ** _HALVED[name](side_m, n, epsilon)
+    return math.log(width_m / default_cell_width(n, epsilon)) - 0.5
 
 
 def regressors(
-    n: float, epsilon: float, side_m: float, crowdings: NDArray[np.float64]
+    n: float,
+    epsilon: float,
+    side_m: float,
+    crowdings: NDArray[np.float64],
+    sparsities: NDArray[np.float64],
+    rounded: float,
 ) -> NDArray[np.float64]:
-    """Return the 12 regressors of the model for the logarithm of an error, shape (c, 12).
+    """Return the 16 regressors of the model for the logarithm of an error, shape (c, 16).
 
-    ``crowdings`` holds the results of ``crowding`` for c sets of points, shape (c, 3).
+    For c sets of points, ``crowdings`` holds the results of ``crowding``, shape (c, 3), and
+    ``sparsities`` those of ``sparsity`` for one size band, shape (c,). ``rounded`` is the result of
+    ``rounding``.
     """
     f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred at 0
+    h = sparsities - 5.0
     both = np.full(len(f), math.log(n * epsilon) - 8)
     ones = np.ones(len(f))
     side = math.log(side_m / SIDE_M)
     columns = [ones, both, both**2, ones * (math.log(n) - 9), ones * side, *f.T]
-    return np.column_stack([*columns, *(both[:, None] * f).T, f[:, 1] ** 2])
+    columns += [*(both[:, None] * f).T, f[:, 1] ** 2, h, h * both]
+    return np.column_stack([*columns, ones * rounded, both * rounded])
 
 
 def plan_table() -> dict[str, Any]:
@@ -308,7 +371,7 @@ def _expected(
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]
     at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))
     below, above = int(np.floor(at)), int(np.ceil(at))
-    terms = place.terms(epsilon)
+    terms = {i: place.terms(name, epsilon, i) for i in (below, above)}
     found: dict[str, float] = {}
     for measure in PLANNED:
         parts = [fits.get(f"{SIZE_BANDS_M[i][0]:g}", {}).get(measure) for i in (below, above)]
@@ -316,7 +379,9 @@ def _expected(
             return None
         logs, spread = (
             (1 - at + below) * low + (at - below) * high
-            for low, high in zip(*(_predicted(part, terms) for part in parts), strict=True)
+            for low, high in zip(
+                _predicted(parts[0], terms[below]), _predicted(parts[1], terms[above]), strict=True
+            )
         )
         across = np.quantile(logs, (0.1, 0.5, 0.9))
         # The differences between cities and the residuals of the fit are combined.

@@ -8,8 +8,8 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table
-from snhkit.experiment.crowding import crowding
-from snhkit.experiment.expected import PLANNED, regressors
+from snhkit.experiment.crowding import crowding, sparsity
+from snhkit.experiment.expected import CITY_KEYS, PLANNED, regressors, rounding
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 
@@ -36,9 +36,35 @@ class TestCrowding:
         found = np.exp(crowding(even))
         assert found == pytest.approx([(w / 10_000) ** 2 for w in (50, 200, 800)], rel=0.05)
 
-    def test_too_few_points_are_refused(self):
+    @pytest.mark.parametrize("measure", [crowding, sparsity])
+    def test_too_few_points_are_refused(self, measure):
         with pytest.raises(InputError, match="public holds 99 points"):
-            crowding(snh.Points(CITY, [[1.0, 1.0]] * 99))
+            measure(snh.Points(CITY, [[1.0, 1.0]] * 99))
+
+
+class TestSparsity:
+    def test_worked_by_hand(self):
+        # Nine tenths of the squares hold nine tenths of the points, the others hold one tenth.
+        points = snh.Points(CITY, [[10, 10]] * 90_000 + [[9_990, 9_990]] * 10_000)
+        expected = math.log(0.9 / 0.9 + 0.1 / 0.1)
+        assert sparsity(points) == pytest.approx([expected] * 4, abs=0.1)
+
+    def test_a_share_is_at_least_a_thousandth(self):
+        alone = snh.Points(CITY, np.random.default_rng(0).uniform(0, 10_000, (5_000, 2)))
+        assert sparsity(alone)[0] == pytest.approx(math.log(1_000))
+
+    def test_squares_fit_small_regions(self):
+        city = snh.Region.around(lat=0, lon=0, side_m=3_300)
+        assert sparsity(snh.Points(city, [[10.0, 10.0]] * 100)) == pytest.approx([0] * 4)
+
+
+def test_only_halved_cells_are_rounded():
+    assert rounding("identity", 13_200, 50_000, 0.2) == 0
+    # The widths of QuadTree's cells fall while n grows, and are halved at once.
+    found = [rounding("quadtree", 13_200, n, 0.2) for n in range(20_000, 60_000, 500)]
+    steps = np.diff(found)
+    assert steps.min() == pytest.approx(-math.log(2), abs=0.02)
+    assert (steps > 0).sum() == len(steps) - (steps < -0.5).sum()
 
 
 class TestExpected:
@@ -46,7 +72,8 @@ class TestExpected:
         public = snh.synthetic_points("milwaukee", 5_000)
         row = expected(public=public).iloc[0]
         part = plan_table()["fits"]["identity"]["25"]["rel_error"]
-        terms = regressors(100_000, 0.2, public.region.side_m, crowding(public)[None])
+        points = crowding(public)[None], sparsity(public)[:1]
+        terms = regressors(100_000, 0.2, public.region.side_m, *points, 0.0)
         middle = float((terms @ np.array(part["coefficients"]))[0])
         assert row.rel_error == pytest.approx(math.exp(middle))
         assert row.rel_error_high == pytest.approx(math.exp(middle + 1.2816 * part["spread"]))
@@ -145,4 +172,5 @@ def test_the_table_tells_where_it_comes_from():
     assert told["command"].startswith("python benchmarks/plan_table.py")
     assert not set(told["cities"]) & set(told["held_out"])
     assert set(plan_table()["fits"]) <= set(METHODS)
-    assert set(plan_table()["crowding"]) == set(told["cities"])
+    assert set(plan_table()["cities"]) == set(told["cities"])
+    assert {tuple(city) for city in plan_table()["cities"].values()} == {CITY_KEYS}
