@@ -17,7 +17,7 @@ __all__ = ["Account"]
 
 
 class Account:
-    """The public part of ``Measurements``: the terms of a build, and what it may and did spend.
+    """The public part of ``Measurements``: a build's terms, what it spent, and what it may spend.
 
     A build that draws Gaussian noise spends rho, the parameter of zero-concentrated differential
     privacy, instead of epsilon.
@@ -62,7 +62,7 @@ class Account:
 
     @property
     def exponent(self) -> int:
-        """The exponent e by which a count's variance depends on its cost (see ``Terms``)."""
+        """The exponent e such that a count's noise variance is proportional to its cost^-e."""
         return self._terms.exponent
 
     @property
@@ -77,12 +77,12 @@ class Account:
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of all measurements; with Gaussian noise, the epsilon of the terms."""
+        """The epsilon of all measurements; with Gaussian noise, always the terms' epsilon."""
         return self._terms.epsilon if self._terms.rho else self._allowance.spent
 
     @property
     def delta(self) -> Fraction:
-        """The delta of all measurements; with Gaussian noise, the delta of the terms."""
+        """The delta of all measurements; with Gaussian noise, always the terms' delta."""
         return self._terms.delta if self._terms.rho else total_delta(self.spends)
 
     def inverse_scale(self, price: Fraction) -> float:
@@ -97,11 +97,11 @@ class Account:
         self._allowance.close()
 
     def _take(self, what: str, price: Epsilon) -> Fraction | Rho:
-        """Reserve and return the price of a measurement with Laplace or Gaussian noise."""
+        """Reserve a measurement's price, and return it: an epsilon, or a Rho for Gaussian noise."""
         return self._terms.price(self._allowance.take(what, price))
 
     def _take_epsilon(self, what: str, epsilon: Epsilon) -> Fraction:
-        """Reserve and return the price of a measurement that has Laplace noise only."""
+        """Reserve and return the epsilon of a measurement that can have Laplace noise only."""
         self._refuse_gaussian(what)
         return self._allowance.take(what, epsilon)
 

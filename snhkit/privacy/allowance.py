@@ -46,7 +46,7 @@ class Allowance:
 
     @property
     def spent(self) -> Fraction:
-        """The epsilon of all measurements together."""
+        """The epsilon of all measurements together, without those that cost a rho."""
         return total(self._spends)
 
     def take(self, what: str, epsilon: Epsilon) -> Fraction:
@@ -57,7 +57,7 @@ class Allowance:
         what : str
             The name of the measurement, which error messages show.
         epsilon : int, float, str, Decimal or Fraction
-            The cost.
+            The cost, which is a rho for Gaussian noise.
 
         Raises
         ------

@@ -123,7 +123,7 @@ def audit_mechanism(
     """
     if not pairs:
         raise InputError(
-            "audit: the list of pairs of neighbouring datasets is empty; give at least one pair."
+            "audit: pairs is empty; give at least one pair of neighbouring inputs, with a name."
         )
     each = 1 - (1 - confidence) / len(pairs)
     shown = {
@@ -146,7 +146,8 @@ def audited_epsilon(
 
     The function searches for an event, such as an output above a threshold, that is much more
     probable for one input than for the other. A bound above the claimed epsilon disproves the
-    claim. A bound below proves nothing, since another event or other inputs may reveal more.
+    claim. A bound below the claimed epsilon proves nothing, since another event or other inputs may
+    reveal more.
 
     Parameters
     ----------
@@ -184,8 +185,8 @@ def audited_epsilon(
 
     Notes
     -----
-    After Jagielski, Ullman and Oprea, "Auditing Differentially Private Machine Learning", NeurIPS
-    2020. The event's probabilities are bounded by Clopper-Pearson limits.
+    The method follows Jagielski, Ullman and Oprea, "Auditing Differentially Private Machine
+    Learning", NeurIPS 2020. The event's probabilities are bounded by Clopper-Pearson limits.
     """
     a, b, thresholds, half = projected(mechanism, one, other, runs)
     estimates = _bounds(a[:half], b[:half], thresholds, confidence, delta)
@@ -196,7 +197,10 @@ def audited_epsilon(
 def projected(
     mechanism: Callable[[Any], ArrayLike], one: Any, other: Any, runs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the outputs for two inputs, projected on the direction that separates them best.
+    """Return a mechanism's outputs for two inputs, projected to one number for each run.
+
+    The projection is on the direction that best separates the outputs for the first input from
+    those for the second.
 
     Parameters
     ----------
@@ -210,11 +214,12 @@ def projected(
     Returns
     -------
     a, b : ndarray, shape (runs,)
-        One number for each run on ``one`` and on ``other``.
+        The projected outputs: ``a`` for the input ``one``, and ``b`` for ``other``.
     thresholds : ndarray, shape (t,)
         Candidate thresholds for these numbers.
     half : int
-        The direction and the thresholds depend on the first ``half`` runs on each input only.
+        The number of runs on each input from which the direction and the thresholds are computed.
+        These are the first runs. Compute bounds from the later runs only.
     """
     if runs < 4:
         raise InputError(f"audit: runs must be at least 4, not {runs}.")
@@ -238,7 +243,7 @@ def epsilon_lower_bound(
     confidence: float = 0.99,
     delta: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Return the smallest epsilon that is compatible with the observed frequencies of events.
+    """Return the smallest epsilon that is compatible with the frequency of each observed event.
 
     Parameters
     ----------
@@ -246,7 +251,7 @@ def epsilon_lower_bound(
         The number of runs in which each of e events occurred, for the first and for the second
         input, each of shape (e,). Every event is assumed to be more probable for the first input.
     runs : (int, int)
-        The number of runs on each input.
+        The number of runs on the first and on the second input.
     confidence : float
         The probability, between 0 and 1, with which each single bound holds.
     delta : float
@@ -264,9 +269,10 @@ def epsilon_lower_bound(
 
     Notes
     -----
-    The bound is log((p - delta) / q), where p and q are Clopper-Pearson limits of the two
-    probabilities ("The use of confidence or fiducial limits", Biometrika 1934). Each limit holds
-    with a probability of (1 + ``confidence``) / 2.
+    The bound is log((p - delta) / q), where p is a lower limit of the event's probability for the
+    first input, and q an upper limit for the second input. Both are Clopper-Pearson limits ("The
+    use of confidence or fiducial limits", Biometrika 1934), each of which holds with a probability
+    of (1 + ``confidence``) / 2.
     """
     from scipy.special import betaincinv
 
@@ -278,9 +284,10 @@ def epsilon_lower_bound(
 
 
 def _between(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return thresholds halfway between neighbouring values, fewer than 400 of them.
+    """Return thresholds halfway between consecutive values, fewer than 400 of them.
 
-    A rounding error of a value is too small to move the value to the other side of a threshold.
+    A rounding error of a value is too small to move the value to the other side of a threshold. If
+    all values are equal, their value is the only threshold.
     """
     values = np.unique(values)
     middles = (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
@@ -296,9 +303,10 @@ def _bounds(
 ) -> NDArray[np.float64]:
     """Return lower bounds on epsilon from events at each of t thresholds, shape (4, t).
 
-    Rows 0 and 1 are for the event that a number is above the threshold. Row 0 assumes that this
-    event is more probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the event
-    that a number is not above the threshold.
+    ``a`` and ``b`` hold one number for each run on the first and on the second input. Rows 0 and 1
+    are for the event that a number is above the threshold. Row 0 assumes that this event is more
+    probable for ``a``, and row 1 for ``b``. Rows 2 and 3 are the same for the event that a number
+    is not above the threshold.
     """
     above = [len(x) - np.searchsorted(np.sort(x), thresholds) for x in (a, b)]
     below = [len(x) - hits for x, hits in zip((a, b), above, strict=True)]

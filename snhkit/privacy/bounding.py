@@ -21,7 +21,8 @@ def kept_records(
     Parameters
     ----------
     person : ndarray of int, shape (n,)
-        The person of each record, or the person and window of days, as a number.
+        A number for the person of each record. If the unit of privacy has windows of days, a
+        person has a different number in each window.
     xy : ndarray, shape (n, 2)
         The coordinates of each record, in metres.
     most : int
@@ -44,7 +45,7 @@ def kept_records(
         return np.zeros(0, np.int64)
     x, y = (np.ascontiguousarray(axis).view(np.uint64) for axis in xy.T)
     number = mixed(mixed(x ^ key[0]) + y)
-    # Records at the same place also get different numbers, from their ranks at that place.
+    # A person's records at the same place get different numbers, from their ranks at that place.
     order = np.lexsort((number, person))
     number, person = number[order], person[order]
     same = (number[1:] == number[:-1]) & (person[1:] == person[:-1])

@@ -17,10 +17,10 @@ Epsilon = int | float | str | Decimal | Fraction
 """The types that are accepted as an epsilon; a str is a decimal or a fraction such as "1/3"."""
 
 MAX_PART = 2**62
-"""The limit of numerators and denominators, because the noise is drawn with 64-bit integers."""
+"""Numerators and denominators must be below this, as the noise is drawn with 64-bit integers."""
 
 _MAX_TEXT = 64  # characters
-_MAX_EXPONENT = 40  # decimal
+_MAX_EXPONENT = 40  # of ten, in absolute value
 
 
 def exact(epsilon: Epsilon) -> Fraction:
@@ -73,8 +73,8 @@ def exact_delta(delta: Epsilon) -> Fraction:
 def epsilon_share(epsilon: Epsilon) -> Fraction:
     """Return epsilon as an exact fraction, without a limit on its digits if it is a Fraction.
 
-    The function ``exact`` limits the digits of an epsilon that a user gives. A share of such an
-    epsilon, which is a Fraction, may need more.
+    The function ``exact`` limits the digits of an epsilon that a user gives. Builders divide such
+    an epsilon into shares, which are Fractions and may need more digits.
     """
     return epsilon if isinstance(epsilon, Fraction) and epsilon > 0 else exact(epsilon)
 

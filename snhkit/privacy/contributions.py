@@ -34,7 +34,8 @@ def contributions(
     kind : str
         The unit of privacy, as for ``PrivacyUnit``; not "record".
     epsilon : int, float, str, Decimal or Fraction
-        The epsilon of a release that spends all of it on one noisy count of each cell.
+        The epsilon of a release. The release is assumed to make one noisy count of each cell, at
+        the cost of the whole epsilon.
     count : float
         The number of records in a typical box, for which the column ``error`` is computed.
 

@@ -17,8 +17,9 @@ __all__ = ["CountSource", "PointSource"]
 class CountSource(Protocol):
     """The interface of private records that can only be counted.
 
-    Before a source is made, records beyond ``max_per_user`` are dropped, so a source holds at most
-    ``PrivacyUnit.sensitivity`` records of each unit of privacy. Everything but ``region`` and
+    The source of a release holds at most ``PrivacyUnit.sensitivity`` records of each unit of
+    privacy, because records beyond ``max_per_user`` were dropped. A ledger, which recognises its
+    dataset by all records, reads a source that includes them. Everything but ``region`` and
     ``max_depth`` is private, so a builder can read a source through ``Measurements`` only.
 
     See Also
@@ -85,7 +86,7 @@ class PointSource:
     Parameters
     ----------
     points : Points
-        The records, at most ``PrivacyUnit.sensitivity`` of each unit of privacy.
+        The records; for a release, at most ``PrivacyUnit.sensitivity`` of each unit of privacy.
 
     Examples
     --------

@@ -23,13 +23,14 @@ class Entry:
     when : datetime
         The time of the charge, in UTC.
     who : str
-        The name of the method that was charged.
+        The name of the method that the charge pays for, such as "UG".
     epsilon : Fraction
         The epsilon that was charged.
     delta : Fraction
         The delta that was charged; 0 for pure differential privacy.
     rho : Fraction
-        The charge as the rho of zCDP if the ledger's budget has a delta; otherwise 0.
+        If the ledger's budget has a delta, the charge as the rho of zero-concentrated differential
+        privacy (zCDP); otherwise 0.
     replayable : bool
         Whether the noise comes from a seed, so that anyone who knows the seed can remove the noise.
     state : "open", "settled" or "failed"
@@ -40,7 +41,8 @@ class Entry:
         For a failed entry, the type name of the exception. The exception's text is not kept,
         because it may quote records.
     checksum : str
-        For a settled entry, the checksum of the release's file, which ``snhkit verify`` compares.
+        For a settled entry, the checksum of the release's file, by which ``snhkit verify`` finds
+        the entry of a file.
 
     Examples
     --------

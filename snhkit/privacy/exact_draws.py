@@ -16,11 +16,12 @@ needs more rounds therefore reports that the source of entropy is broken."""
 
 
 def bernoulli_exp(entropy: Entropy, *factors: tuple[NDArray[np.int64], int]) -> NDArray[np.bool_]:
-    """Return draws that are True with probability exp(-u / t), for 0 <= u <= t.
+    """Return draws that are True with probability exp(-u / t), where (u, t) is the factor.
 
-    The draws have the shape of u. If several factors (u, t) are given, u / t stands for the product
-    of their quotients. The method is Algorithm 1 of Canonne, Kamath and Steinke, "The Discrete
-    Gaussian for Differential Privacy" (2020).
+    Each factor has an array u of integers, shape (count,), and an integer t, with 0 <= u <= t. The
+    draws have the shape of u. If there are several factors, the probability is exp(-p), where p is
+    the product of all u / t. The method is Algorithm 1 of Canonne, Kamath and Steinke, "The
+    Discrete Gaussian for Differential Privacy" (2020).
     """
     size = factors[0][0].size
     accepted, alive = np.empty(size, np.bool_), np.arange(size)
@@ -52,7 +53,7 @@ def uniform_below(n: int, count: int, entropy: Entropy) -> NDArray[np.int64]:
     if n == 1:
         return np.zeros(count, np.int64)
     words = entropy.words(count)
-    last = np.uint64(2**64 - 2**64 % n - 1)  # 0 .. last have each remainder equally often
+    last = np.uint64(2**64 - 2**64 % n - 1)  # on 0 .. last, all remainders are equally frequent
     for _ in range(MAX_ROUNDS):
         uneven = np.flatnonzero(words > last)
         if not uneven.size:

@@ -116,7 +116,9 @@ def gradient_noise(
 
 
 def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
-    """Return a sum of clipped gradients with noise added; training may use no other gradients.
+    """Return a sum of clipped gradients with noise added.
+
+    The training of a private model may use gradients of private data in this form only.
 
     Parameters
     ----------
@@ -141,9 +143,9 @@ def noisy_gradient(total: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
 def clipped_sum(gradients: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
     """Return the sum of gradients, each clipped to the L2 norm ``clip``, shape (p,).
 
-    ``gradients`` has shape (s, p): s gradients, each with p components. One unit of privacy can
-    change each clipped gradient by at most 2 ``clip`` in L2 norm, and therefore the sum by at most
-    2 s ``clip``.
+    ``gradients`` has shape (s, p): s gradients, each with p components. A gradient whose norm is
+    not finite counts as 0. One unit of privacy can change each clipped gradient by at most 2
+    ``clip`` in L2 norm, and therefore the sum by at most 2 s ``clip``.
 
     Examples
     --------

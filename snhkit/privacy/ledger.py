@@ -31,12 +31,13 @@ _NONE = Fraction(0)
 class Ledger:
     """An exact, thread-safe account of the epsilon that was spent on one dataset.
 
-    Charges add up (sequential composition), and no charge is ever taken back. Demonstrations such
-    as ``DPSGD`` also have a delta. These deltas are added up and shown, but no budget limits them.
+    Charges add up (sequential composition), and no charge is ever taken back. A budget without a
+    delta limits epsilon only. Demonstrations such as ``DPSGD``, which can be charged to such a
+    budget, also have a delta; these deltas are added up and shown, but not limited.
 
     If the budget has a delta, costs are measured by the rho of zero-concentrated differential
     privacy (zCDP), and the rhos add up. A release with Gaussian noise costs the rho that implies
-    its epsilon and delta, and a release without a delta costs epsilon^2 / 2.
+    its epsilon and delta, and a release without a delta costs a rho of epsilon^2 / 2.
 
     Parameters
     ----------
@@ -162,8 +163,8 @@ class Ledger:
             If less than the cost is left. The message names the shortfall, and nothing is charged.
         InputError
             If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
-            is empty or not printable. Also if a rho is charged to a budget without a delta, or a
-            delta without a rho to a budget with a delta.
+            is empty or not printable. The error is also raised if a rho is charged to a budget
+            without a delta, or if a delta without a rho is charged to a budget with a delta.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():
@@ -313,7 +314,8 @@ class Ledger:
         -------
         pandas.DataFrame
             The columns are number, when, who, epsilon, delta, rho, state, replayable, bought and
-            reason. Epsilon, delta and rho are floats.
+            reason. Epsilon, delta and rho are floats. The column bought is a text with the cost of
+            each measurement; the other columns are the attributes of ``Entry``.
         """
         return ledger_table.as_frame(self.entries)
 

@@ -81,7 +81,7 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
 def _hidden(unit: PrivacyUnit, budget: Budget) -> str:
     """Return one line of text that names the unit of privacy that each release hides."""
     if unit.n_public and budget.delta:
-        return f"n is public: each entry hides {unit.sentence}, at the epsilon on its card"
+        return f"n is public: each entry hides {unit.sentence}, at the epsilon on its release card"
     if unit.n_public:
         return f"n is public: each entry hides {unit.sentence}, at twice its epsilon"
     return f"Each entry hides {unit.sentence_for_any_bound}"

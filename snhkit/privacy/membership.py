@@ -20,11 +20,12 @@ def membership_accuracy(
     *,
     confidence: float = 0.99,
 ) -> tuple[float, float]:
-    """Return how often an attacker guesses a mechanism's input correctly, and a lower bound.
+    """Return an attacker's share of correct guesses, and a lower bound on their probability.
 
-    The attacker knows both inputs, sees the output for one of them, and guesses which input it was.
-    Each input is used in half of the runs. ``largest_accuracy`` returns the largest accuracy that
-    a given epsilon allows any attacker.
+    The attacker knows two inputs of a mechanism, sees the output for one of them, and guesses which
+    input it was. Both inputs are equally frequent, so guesses without the output are right in half
+    of the runs. ``largest_accuracy`` returns the largest accuracy that a given epsilon allows any
+    attacker.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def membership_accuracy(
     a, b, thresholds, half = projected(mechanism, one, other, runs)
     above = np.array([(a[:half] > t).mean() - (b[:half] > t).mean() for t in thresholds])
     best = int(np.abs(above).argmax())
-    # "one" is guessed above the threshold, or below it if that was right more often.
+    # The attacker guesses ``one`` for numbers above the threshold, or for all other numbers if that
+    # was right more often in the first half of the runs.
     guessed_one, guessed_other = (
         (x[half:] > thresholds[best]) == (above[best] > 0) for x in (a, b)
     )

@@ -55,8 +55,8 @@ def noisy_histogram(
     Returns
     -------
     counts : ndarray of int64, shape of ``histogram.counts``
-        The noisy counts, each with independent noise of scale ``sensitivity / epsilon``, or
-        ``sensitivity / sqrt(2 rho)``.
+        The noisy counts, each with independent noise: Laplace noise of scale ``sensitivity /
+        epsilon``, or Gaussian noise of scale ``sensitivity / sqrt(2 rho)``.
     spend : Spend
         The cost, with parallel composition.
 
@@ -253,7 +253,7 @@ def _filled(
     out = np.empty(shape, np.int64)
     flat, filled = out.reshape(-1), 0
     while filled < flat.size:
-        # At least a third of the candidates is accepted.
+        # On average, at least 31 % of the candidates are accepted.
         draws = draw(min(2 * (flat.size - filled) + 16, _CHUNK))[: flat.size - filled]
         flat[filled : filled + draws.size] = draws
         filled += draws.size
@@ -265,7 +265,8 @@ def _accepted(count: int, scale: Fraction, entropy: Entropy) -> NDArray[np.int64
     t, s = scale.numerator, scale.denominator
     u = uniform_below(t, count, entropy)
     u = u[bernoulli_exp(entropy, (u, t))]
-    # A draw is (u + t * successes) // s, kept as quotient and remainder so that nothing overflows.
+    # A draw is (u + t * k) // s, where k counts the events of probability exp(-1) before the first
+    # one that does not occur. The sum is kept as quotient and remainder so that nothing overflows.
     quotient, remainder = np.divmod(u, s)
     alive = np.arange(u.size)
     for _ in range(MAX_ROUNDS):

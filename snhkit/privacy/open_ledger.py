@@ -14,7 +14,7 @@ from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["NO_BUDGET", "held", "open_ledger"]
 
-NO_BUDGET = "budget is missing; give the most epsilon that all releases may spend."
+NO_BUDGET = "budget is missing; give the largest epsilon that all releases together may spend."
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:

@@ -49,7 +49,7 @@ def noisy_products(
     Returns
     -------
     sums : ndarray of int64, shape (r, r)
-        A X A^T, each with noise of scale ``sensitivity * column_norm(A)**2 / epsilon``.
+        The sums A X A^T, each with noise of scale ``sensitivity * column_norm(A)**2 / epsilon``.
     spend : Spend
         The cost of all sums.
 
@@ -75,8 +75,8 @@ def noisy_products(
     """
     if not isinstance(histogram, Histogram) or not isinstance(histogram.partition, Grid):
         raise InputError(
-            "noisy_products: give the Histogram that Grid.count makes, "
-            f"not a {type(histogram).__name__}."
+            "noisy_products: histogram must be a Histogram that Grid.count made; "
+            f"this {type(histogram).__name__} was not."
         )
     matrix, counts = _integers(weights), histogram.counts
     rows, columns = matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
@@ -87,7 +87,7 @@ def noisy_products(
         )
     epsilon = epsilon_share(epsilon)
     change = whole("sensitivity", sensitivity, least=1) * column_norm(matrix) ** 2
-    # Drawn before the sums, so that nothing is computed if the noise cannot be drawn.
+    # The noise is drawn first, so that no sum is computed if the noise cannot be drawn.
     noise = discrete_laplace((rows, rows), noise_scale(epsilon, change), entropy)
     half = matrix @ counts
     sums = np.ascontiguousarray((matrix @ np.ascontiguousarray(half.T)).T)

@@ -66,9 +66,10 @@ class NoisyQuantile:
     people with more records. A person is in one bin, so adding or removing a person with any number
     of records changes one count by 1. Each count gets discrete Laplace noise of scale ``1 /
     epsilon``. The chosen value is the smallest candidate that at most a share ``1 - quantile`` of
-    all people exceed, according to the noisy counts; if there is none, it is ``most``. The noise
-    changes the number of these people by about ``2 / epsilon`` for every doubling of ``most``, so
-    there should be many more people.
+    all people exceed, according to the noisy counts; if there is none, it is ``most``. The noisy
+    number of people with more records than a candidate is a sum of at most k noisy counts, where k
+    is the number of candidates. The noise in this sum has a standard deviation of at most
+    ``sqrt(2 k) / epsilon``, so the number of people should be much larger.
     """
 
     quantile: float
@@ -168,7 +169,8 @@ class NoisyContributions:
         Parameters
         ----------
         epsilon : int, float, str, Decimal or Fraction
-            The epsilon of a release that spends all of it on one noisy count of each cell.
+            The epsilon of a release. The release is assumed to make one noisy count of each cell,
+            at the cost of the whole epsilon.
         count : float
             The number of records in a typical box, for which the column ``error`` is computed.
 
@@ -242,7 +244,7 @@ def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) 
 
 
 def buy(bound: NoisyQuantile, records: NDArray[np.int64], ledger: Ledger) -> NoisyContributions:
-    """Charge a ledger for a ``NoisyQuantile``, and return the noisy numbers of people.
+    """Charge a ledger for a ``NoisyQuantile``, and return the noisy numbers that it measures.
 
     Parameters
     ----------

@@ -33,8 +33,9 @@ class Spend:
     Raises
     ------
     InputError
-        If epsilon or rho is not a Fraction, if both or neither of them are positive, if delta is
-        not a Fraction in [0, 1), or if composition is neither of the two words.
+        If epsilon or rho is not a Fraction of at least 0, if both are 0, if a positive rho comes
+        with an epsilon or a delta, if delta is not a Fraction in [0, 1), or if composition is not
+        "sequential" or "parallel".
 
     Examples
     --------

@@ -24,7 +24,7 @@ _FORMATS = {False: 1, True: 2}  # key: whether the budget has a delta, which for
 
 
 class StoredLedger(Ledger):
-    """A ledger in a file, which is written to the disk before any charge takes effect.
+    """A ledger in a file, which writes each charge to the disk before the charge takes effect.
 
     All notebooks and processes that open the same file share one budget, also after a restart. If a
     process is killed while a charge is open, the charge stays spent.
@@ -38,9 +38,9 @@ class StoredLedger(Ledger):
         All private records, including those beyond ``max_per_user``. A ledger that was made for
         other records is refused.
     unit : PrivacyUnit
-        The unit of privacy, the same at every opening. Only ``max_per_user`` may differ between
-        openings, and only if the number of records is private: ``max_per_user`` then has no effect
-        on which datasets are neighbours.
+        The unit of privacy, the same at every opening. If the number of records is private,
+        ``max_per_user`` may differ between openings, because it then has no effect on which
+        datasets are neighbours.
     budget : Budget, int, float, str, Decimal or Fraction, optional
         The largest epsilon that all charges together may reach; required for a new file. For an
         existing file, leave it out or give the same budget.

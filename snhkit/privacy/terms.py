@@ -49,22 +49,22 @@ class Terms:
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity, which is 1 divided by the noise scale of a count.
+        """The inverse noise scale of a count that costs the whole epsilon or rho.
 
-        The count costs the whole epsilon. With Gaussian noise, the scale is that of Laplace noise
-        with the same variance.
+        With Laplace noise, this is epsilon divided by the sensitivity. With Gaussian noise, it is
+        the inverse scale of Laplace noise with the same variance.
         """
         return inverse_scale(self.price(self.rho or self.epsilon), self.unit.sensitivity)
 
     @property
     def exponent(self) -> int:
-        """The exponent e by which the noise variance of a count depends on the count's cost.
+        """The exponent e such that the noise variance of a count is proportional to cost^-e.
 
-        A count that costs a share s of an amount has s^-e times the variance of a count that costs
-        the whole amount. The exponent is 2 for Laplace noise, and 1 for Gaussian noise.
+        The exponent is 2 for Laplace noise, whose cost is an epsilon, and 1 for Gaussian noise,
+        whose cost is a rho.
         """
         return 1 if self.rho else 2
 
     def price(self, amount: Fraction) -> Fraction | Rho:
-        """Return an amount as the price of a measurement: a Rho if the noise is Gaussian."""
+        """Return an amount as a price: a Rho for Gaussian noise, an epsilon for Laplace noise."""
         return Rho(amount) if self.rho else amount

@@ -33,7 +33,8 @@ class PrivacyUnit:
 
     Two datasets are neighbours if adding or removing one unit makes one of them the other. If the
     number of records is public, neighbours have equally many records, so one unit is replaced by
-    another instead. A replacement is a removal and an addition, so each epsilon counts twice.
+    another instead. A replacement is a removal and an addition, so each epsilon counts twice; for
+    Gaussian noise, each rho counts twice.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ class PrivacyUnit:
         The largest number of records of a person, or of a person in a window, that are kept, at
         least 1. The argument is required for all kinds but "record", where it is not allowed.
     whose : str
-        The word for what a user id stands for, such as "household". Only descriptions use the word.
+        The word for what a user id stands for, such as "household". Descriptions use the word, and
+        all datasets of one ledger must have the same word.
     n_public : bool
         Whether the number of records is public.
 
@@ -148,9 +150,10 @@ class PrivacyUnit:
 
     @property
     def factor(self) -> int:
-        """The factor by which the charged epsilon is multiplied for neighbouring datasets.
+        """The factor by which a charge is multiplied for neighbouring datasets.
 
-        The factor is 2 if the number of records is public, and 1 otherwise.
+        The factor is 2 if the number of records is public, and 1 otherwise. It applies to the
+        charged rho if the noise is Gaussian, and to the charged epsilon otherwise.
         """
         return 2 if self.n_public else 1
 
@@ -189,7 +192,9 @@ class PrivacyUnit:
     def neighbours_epsilon(
         self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE
     ) -> Fraction:
-        """Return the epsilon for neighbouring datasets; if ``rho`` is positive, at ``delta``.
+        """Return the epsilon of a charge for neighbouring datasets.
+
+        If ``rho`` is positive, the returned epsilon holds together with ``delta``.
 
         Parameters
         ----------
@@ -201,8 +206,8 @@ class PrivacyUnit:
         -----
         If the number of records is public, neighbouring datasets differ by the replacement of one
         unit. The Euclidean norm of the change in the counts of disjoint cells is then at most
-        sqrt(2) times that of adding or removing a unit, so rho is doubled. In pure differential
-        privacy, without a delta, epsilon is doubled.
+        sqrt(2) times that of adding or removing a unit, so rho is doubled. Without a rho, epsilon
+        is doubled.
         """
         if rho and self.n_public:
             return epsilon_of(2 * rho, delta)

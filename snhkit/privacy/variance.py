@@ -52,7 +52,8 @@ def noise_variance(price: Fraction | Rho, sensitivity: int) -> float:
     -----
     The discrete Laplace distribution of scale s = sensitivity / epsilon has the variance
     2 e^(-1/s) / (1 - e^(-1/s))^2, which is nearly 2 s^2 - 1/6. The variance of the discrete
-    Gaussian distribution is summed for small scales; for a scale s of 3 or more it is s^2.
+    Gaussian distribution of scale s = sensitivity / sqrt(2 rho) is s^2, up to rounding errors, if s
+    is 3 or more. For a smaller s, the variance is computed as a sum over the integers.
     """
     if isinstance(price, Rho):
         scale = float(gaussian_scale(price, sensitivity))

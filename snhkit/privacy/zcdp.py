@@ -55,12 +55,13 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     Returns
     -------
     Fraction
-        The largest rho that the theorem below allows, rounded down to 9 significant digits.
+        The largest rho that the theorem in the notes allows, rounded down to 9 significant digits.
 
     Raises
     ------
     InputError
-        If epsilon is not positive, or delta is not between 0 and 1.
+        If epsilon is not positive, delta is not between 0 and 1, or epsilon is so small that the
+        theorem allows no positive rho.
 
     Examples
     --------
@@ -101,8 +102,8 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     Returns
     -------
     Fraction
-        The smallest epsilon that the theorem of ``rho_of`` allows, rounded up to 9 significant
-        digits; 0 if rho is 0.
+        The smallest epsilon that the theorem in the notes of ``rho_of`` allows, rounded up to 9
+        significant digits; 0 if rho is 0.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def _best_order(loss) -> NDArray[np.float64]:
 
 
 def rounded(value: float, rounding: str) -> Fraction:
-    """Return a number with 9 significant digits, by a rounding mode of the ``decimal`` module."""
+    """Return a number rounded to 9 significant digits; ``rounding`` is a mode of ``decimal``."""
     return Fraction(Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value)))
 
 
