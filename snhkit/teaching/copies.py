@@ -83,7 +83,7 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a notebook with solutions that has nbgrader's marks around each solution.
+    """Return a copy of a solved notebook, with nbgrader's marks around each solution.
 
     Parameters
     ----------

@@ -14,7 +14,8 @@ def guessed_after(
 ) -> NDArray[np.float64]:
     """Return how often the mean of daily noisy counts tells whether a person was counted.
 
-    The person was counted on all days or on none; a fair coin decides which.
+    The person was counted on all days or on none; a fair coin decides which. All other records are
+    known to the attacker, who subtracts them: each day's count is 0 or 1 before noise is added.
 
     Parameters
     ----------
@@ -79,8 +80,9 @@ def running_totals(
 
     Notes
     -----
-    The binary mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011): each
-    day is part of one sum on each level of the tree, and a total needs at most one sum per level.
+    The binary mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011). The
+    levels of the tree have the noisy sums of 1, 2, 4, ... consecutive days. Each day is part of one
+    sum on each level, and a total needs at most one sum per level.
     """
     daily = np.asarray(counts, np.int64)
     levels = _levels(len(daily))

@@ -47,7 +47,8 @@ def gaussian_delta(epsilon: float, std: float, times: int = 1) -> float:
     Notes
     -----
     Balle and Wang, "Improving the Gaussian Mechanism for Differential Privacy", ICML 2018,
-    Theorem 8. For k counts with equal noise, delta is that of one count with 1/k of the variance.
+    Theorem 8. For ``times`` counts with equal noise, delta is that of one count whose noise has the
+    variance ``std**2 / times``.
     """
     mu = np.sqrt(whole("times", times, 1)) / positive("std", std)
     below, above = ndtr(mu / 2 - epsilon / mu), ndtr(-mu / 2 - epsilon / mu)

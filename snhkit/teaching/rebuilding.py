@@ -57,9 +57,10 @@ def cells_in(grid: Grid, boxes: RangeQueries) -> NDArray[np.float64]:
 
 
 def rebuilt(inside: ArrayLike, answers: ArrayLike, most: float | None = 1) -> NDArray[np.float64]:
-    """Return the counts of cells whose sums over boxes come closest to published counts.
+    """Return counts of cells that add up, in each box, as closely as possible to published counts.
 
-    These counts minimise the sum of the absolute differences over all boxes.
+    For each box, the sum over its cells is compared with its published count. The result minimises
+    the total of the absolute differences over all boxes.
 
     Parameters
     ----------

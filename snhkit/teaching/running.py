@@ -26,7 +26,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If nbconvert is not installed, or a cell fails.
+        If nbclient is not installed, or a cell fails.
     """
     try:
         import nbformat
@@ -34,7 +34,7 @@ def run(notebook: dict[str, Any]) -> dict[str, Any]:
 
         from snhkit.teaching.kernels import notebook_client
     except ImportError:
-        raise InputError('nbconvert is missing: pip install "snhkit[course]".') from None
+        raise InputError('Notebooks need nbclient to run: pip install "snhkit[course]".') from None
     cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
     content: Any = nbformat.from_dict({**notebook, "cells": cells})
     with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:

@@ -111,7 +111,9 @@ def slides(notebook: dict[str, Any]) -> str:
     Raises
     ------
     InputError
-        If nbconvert or latex2mathml is not installed.
+        If nbconvert is not installed.
+    ImportError
+        If latex2mathml is not installed.
     """
     try:
         import nbformat

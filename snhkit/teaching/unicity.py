@@ -35,6 +35,8 @@ def invented_hours(points: Points, seed: int = 0) -> NDArray[np.int64]:
 class Traces:
     """The traces of people: the cells and hours of each person's records, without names.
 
+    A point of a trace is a pair of a cell and a time interval. Several records can give one point.
+
     Parameters
     ----------
     points : Points
@@ -87,14 +89,14 @@ class Traces:
         object.__setattr__(self, "_by_user", seen[np.argsort(seen[:, 1], kind="stable")])
 
     def people(self, least: int) -> NDArray[np.int64]:
-        """Return the users with at least ``least`` different points, pairs of cell and interval."""
+        """Return the users whose traces have at least ``least`` different points."""
         users, points = np.unique(self._by_user[:, 1], return_counts=True)  # pyright: ignore
         return users[points >= least]
 
     def clues_of(self, user: int, known: int, seed: int = 0) -> NDArray[np.int64]:
         """Draw ``known`` different points of a user's trace, shape (known,).
 
-        A point is a number that stands for a cell and a time interval.
+        Each point is given as one number, which stands for a cell and a time interval.
 
         Raises
         ------

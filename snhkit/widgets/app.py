@@ -48,7 +48,7 @@ class App(Explorer):
     def _go_on(self, state: dict[str, Any]) -> None:
         """Restore a saved state: open the city or file, draw the boxes, rebuild the releases.
 
-        Only releases of synthetic cities are built again.
+        Only releases of synthetic cities are rebuilt; those of a file are read from its folder.
         """
         try:
             if state["file"] is not None and self._opener is None:

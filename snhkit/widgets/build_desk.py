@@ -139,7 +139,7 @@ class BuildDesk(w.VBox):
             raise Repeated(
                 f"{_listed(list(repeated.values()))} {'is' if len(repeated) == 1 else 'are'} built "
                 f"already. A second build draws new noise and spends another ε = {price}. Nothing "
-                "was spent yet."
+                'was spent yet. To spend it, press "Build again", or call build(..., again=True).'
             )
         return order
 
@@ -165,7 +165,7 @@ class BuildDesk(w.VBox):
         self._begin()
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # outside a notebook, nobody can press Cancel
+        except RuntimeError:  # outside a notebook, so there is no page to block
             asyncio.run(self._aside(orders))
         else:
             self._task = loop.create_task(self._aside(orders))
@@ -206,7 +206,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _known(key: str) -> str:
-    """Return ``key``; raise InputError if no such method exists or is installed."""
+    """Return the name of a method; raise InputError if it is unknown or a package is missing."""
     if extra := method(key).lacks:
         extra.require()
     return key

@@ -17,7 +17,7 @@ from snhkit.widgets.session import Built, Session
 __all__ = ["Building", "Cancelled", "Order"]
 
 _PATIENCE_S = 0.5  # a cancelled build gets at most twice this time to end, and is then abandoned
-_LEAST_SHARE = 0.05  # below this share, the remaining time is not estimated
+_LEAST_SHARE = 0.05  # until this fraction is completed, the remaining time is not estimated
 
 Say = Callable[[float, str], object]
 
@@ -117,7 +117,8 @@ class Building:
         Cancelled
             If a person cancelled the build.
         BudgetExceeded
-            If a method would cost more than the budget has left. Earlier methods have been built.
+            If a method would cost more than the budget has left. The methods before this method
+            have been built.
         InputError
             If another build is running.
         """

@@ -34,7 +34,7 @@ __all__ = ["Explorer"]
 
 _CSS = (Path(__file__).parent / "explorer.css").read_text(encoding="utf-8")
 _DELAY_S = 0.15  # seconds from a change of the boxes to the new figure
-_FIRST_BOXES, _MORE_BOXES = 12, 100  # squares after the first build, and squares of ``sample``
+_FIRST_BOXES, _MORE_BOXES = 12, 100  # squares drawn after the first build, and by ``sample``
 
 
 class Explorer(w.VBox):
@@ -84,7 +84,8 @@ class Explorer(w.VBox):
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
-        # A visitor's browser can send messages to any widget that exists, also to a hidden one.
+        # A visitor's browser can send messages to any widget that exists, also to a hidden one. The
+        # form that opens files is therefore created only if the visitor may open files.
         self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
         self._export = ExportPanel(
@@ -158,7 +159,8 @@ class Explorer(w.VBox):
         *methods : str
             Short names of the methods to build; by default, the ticked methods.
         again : bool
-            Whether to build releases that exist already again, and spend their epsilon again.
+            Whether to build a release even if the same release exists already. The second build
+            spends its epsilon again.
 
         Raises
         ------
@@ -166,7 +168,8 @@ class Explorer(w.VBox):
             If no method is ticked, the smallest box size exceeds the largest, a release exists
             already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than the budget has left. Earlier methods have been built.
+            If a method would cost more than the budget has left. The methods before this method
+            have been built.
         Cancelled
             If a person pressed Cancel. Epsilon that was spent stays spent.
         """
@@ -203,7 +206,8 @@ class Explorer(w.VBox):
         Raises
         ------
         InputError
-            If there is no public point and no release, or the smallest size exceeds the largest.
+            If there is no public point and no release, the smallest size exceeds the largest, or
+            the largest exceeds the side of the region.
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 
@@ -225,7 +229,7 @@ class Explorer(w.VBox):
             self.map.boxes = samples.squares(
                 self._session, _FIRST_BOXES, self._controls.sizes_m, window
             )
-        except InputError:  # the sizes do not fit
+        except InputError:  # the chosen sizes are not possible in this region
             return
         self.map.view = list(samples.in_degrees(window)[0])
 
@@ -318,7 +322,7 @@ class Explorer(w.VBox):
         kept, refused = samples.inside(self._session.region, self.map.boxes)
         if refused:
             self._entry.refuse(refused)
-            self.map.boxes = kept  # this calls the function again
+            self.map.boxes = kept  # this assignment calls ``_boxes_changed`` again
             return
         self._show_answers()
         self._remember()

@@ -1,4 +1,4 @@
-"""The menus and tick boxes for the releases that the maps show, and for how they are drawn."""
+"""The menus for the releases on the maps, and the tick boxes for how the maps are drawn."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -83,7 +83,7 @@ class Layers(w.HBox):
 
     @property
     def names(self) -> list[str]:
-        """The choices in the three menus: names of releases, "Truth", or a text for nothing."""
+        """The choices in the three menus: names of releases, "Truth", "No picture" or "—"."""
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the names to show first: a method without networks, one with, and true counts."""
+    """Return the names to show first: a method without networks, one with networks, and "Truth"."""
     titles = {name: one.title for name, one in session.built.items()}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
@@ -123,7 +123,7 @@ _cells = lru_cache(maxsize=8)(cell_outlines)
 
 
 def _in_cells(session: Session, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a layer of coloured cells by name; all releases have the same colour scale."""
+    """Return a layer of coloured cells for each name; all layers share one colour scale."""
     built = {name: one.surface for name, one in session.built.items()}
     true = {TRUTH: session.true_surface} if TRUTH in names else {}
     scale = ColourScale.shared((built or true).values())
@@ -138,7 +138,7 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 def _in_districts(
     session: Session, districts: Districts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return a layer of coloured districts by name; all releases have the same colour scale."""
+    """Return a layer of coloured districts for each name; all layers share one colour scale."""
     built = {name: one.districts for name, one in session.built.items() if one.districts}
     true = {}
     if TRUTH in names:

@@ -13,7 +13,7 @@ import traitlets
 __all__ = ["Memory"]
 
 _MOST_TEXT = 200_000  # the longest state that is accepted from a browser
-_LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}
+_LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}  # lengths; None for any length
 
 
 class _Browser(anywidget.AnyWidget):
@@ -30,7 +30,7 @@ class Memory(w.HBox):
     Parameters
     ----------
     go_on : callable
-        A function that is called with the state of the earlier visit, to restore that state, when a
+        A function that restores a state. It is called with the state of the earlier visit when a
         person presses "Go on".
     """
 

@@ -77,8 +77,9 @@ def explore(
     budget : float, optional
         The total epsilon that may be spent on a dataset.
     unit : "record" or "user"
-        The unit of privacy, as for ``PrivateDataset``. The unit can be changed in the explorer
-        until the first build.
+        The unit of privacy, as for ``PrivateDataset``. In the explorer, the unit can be changed
+        until the first build. It is fixed for a ``PrivateDataset``, for a ``ledger`` in a file, and
+        for records without user ids.
     max_per_user : int, optional
         With the unit "user", the number of records that are kept of each user.
     ledger : str or path, optional
@@ -99,8 +100,8 @@ def explore(
         own records, only the denoised grid is ticked, because each build costs a part of the
         budget.
     sizes_m : (float, float)
-        Smallest and largest side of the boxes that will be counted, in metres, for methods that
-        prepare for sizes.
+        Smallest and largest side, in metres, of the boxes that will be counted. Some methods
+        prepare their releases for boxes of these sizes.
     districts : GeoDataFrame, GeoSeries or path, optional
         Public polygons in any CRS, at least one of them in the region. The tick box *By district*
         colours the maps by the counts of the polygons, and a table lists these counts.

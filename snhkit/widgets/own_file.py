@@ -24,7 +24,7 @@ class OwnFile:
     """A file of private records, and the declarations that are needed to explore the file.
 
     The ledger is a file, so that a later session continues with the budget that is left. Releases
-    are saved in a folder beside the records.
+    are saved in a folder beside the ledger.
 
     Parameters
     ----------
@@ -86,7 +86,8 @@ class OwnFile:
         Raises
         ------
         InputError
-            If a file does not exist, or a text cannot be parsed; the message names the field.
+            If a file does not exist, or a text cannot be parsed. The message names the file or the
+            field.
         """
         path = values["path"].strip().strip("'\"")
         if not path:
@@ -142,7 +143,8 @@ class OwnFile:
         Parameters
         ----------
         **report : callable
-            The argument ``report`` for ``read_points``, if any.
+            The argument ``report`` of ``read_points``, a function that receives a report on the
+            rows left out. By default, ``read_points`` warns about such rows.
 
         Raises
         ------
@@ -172,7 +174,7 @@ class OwnFile:
         Parameters
         ----------
         **report : callable
-            The argument ``report`` for ``read_points``, if any.
+            The same parameter as that of ``dataset``.
 
         Raises
         ------

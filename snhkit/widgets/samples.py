@@ -1,4 +1,4 @@
-"""Boxes in degrees and metres, and random squares placed by public points or releases."""
+"""Boxes in degrees and metres, and random squares around public points or cells of releases."""
 
 import warnings
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def inside(
     for number, box in enumerate(degrees, 1):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", OutsideWarning)  # the table shows this
+                warnings.simplefilter("ignore", OutsideWarning)  # the table marks such boxes
                 one = in_metres(region, [box])
             reaches = one is not None and bool(
                 (one.x < region.side_m)
@@ -79,7 +79,11 @@ def inside(
 
 
 def window(session: Session) -> RangeQueries:
-    """Return the square to show first, in which the newest release counts most records."""
+    """Return the square to show first, in which the newest release counts most records.
+
+    The square is 1.5 km wide, or as wide as the region if the region is smaller. The session must
+    have a release.
+    """
     region = session.region
     side = min(_WINDOW_M, region.side_m)
     blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
@@ -96,7 +100,7 @@ def window(session: Session) -> RangeQueries:
 def squares(
     session: Session, count: int, sizes_m: tuple[float, float], within: RangeQueries | None = None
 ) -> list[list[float]]:
-    """Return random squares in degrees, around public points or cells of a release.
+    """Return random squares around points or cells, as [south, west, north, east] in degrees.
 
     Parameters
     ----------
@@ -108,12 +112,14 @@ def squares(
     sizes_m : (float, float)
         Smallest and largest side in metres.
     within : RangeQueries, optional
-        One box that contains the centres of the squares; by default, the whole region.
+        One square that contains the centres; by default, the whole region. If no public point or
+        cell lies in this square, the centres are spread evenly in it.
 
     Raises
     ------
     InputError
-        If there is neither a public point nor a release, or the smallest size exceeds the largest.
+        If there is neither a public point nor a release, the smallest size exceeds the largest, or
+        the largest exceeds the side of the region.
     """
     points = session.public.xy if session.public is not None else _by_release(session)
     if within is not None:
@@ -123,8 +129,8 @@ def squares(
         points = near if len(near) else low + within.width[0] * even
     if not len(points):
         raise InputError(
-            "There are neither public points nor a release to place squares by: build a method "
-            "first."
+            "Random squares are placed around public points or cells of a release, and there are "
+            "neither: build a method first."
         )
     return in_degrees(RangeQueries.sample(Points(session.region, points), count, sizes_m))
 

@@ -81,16 +81,16 @@ class Session:
     public : Points, optional
         Public points that methods may use.
     records : Points, optional
-        The records, if they are invented or the unit of privacy can still be changed; otherwise
-        None.
+        The records, if they are invented or if a person may change the unit of privacy before the
+        first build; otherwise None.
     invented : bool
         Whether the records are invented. Only then may true counts be shown.
     districts : Districts, optional
-        Polygons whose counts by each release are shown as well.
+        Polygons; the counts of the polygons by each release are shown beside those of the boxes.
     source : str
         Python code that defines the variables ``records`` and ``public``; empty if unknown.
     shelf : Shelf, optional
-        The folder in which releases are saved.
+        The folder in which releases are saved; by default, no release is saved.
     built : dict of str to Built
         All releases by name, in the order of the builds.
     """
@@ -125,19 +125,19 @@ class Session:
 
     @property
     def units(self) -> list[str]:
-        """The units of privacy that can be chosen; none after the first ledger entry."""
+        """The units of privacy that can be chosen now; empty after the first ledger entry."""
         if self.records is None or self.dataset.ledger.entries:
             return []
         return ["record"] if self.records.user is None else ["record", "user"]
 
     def under(self, unit: PrivacyUnit) -> "Session":
-        """Return a session of the same records and budget, but another unit of privacy.
+        """Return a session with the same records and budget, but with another unit of privacy.
 
         Raises
         ------
         InputError
-            If epsilon was spent already, because the ledger of the new session would not include
-            what was spent; or if the records do not allow the unit.
+            If the records do not allow the unit, or epsilon was spent already. In the latter case,
+            the ledger of the new session would not include what was spent.
         """
         if unit.kind not in self.units or self.records is None:
             raise InputError(
@@ -154,7 +154,10 @@ class Session:
         return replace(self, dataset=dataset)
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
-        """Spend epsilon on a release by the method ``key``; ``keep`` adds it to the session."""
+        """Build a release by the method ``key``, which spends epsilon.
+
+        The release is not added to the session; ``keep`` does so.
+        """
         started = time.perf_counter()
         builder = METHODS[key].builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
@@ -173,14 +176,16 @@ class Session:
         return Answers(*self.districts.answers(release), unmeasured(release))
 
     def keep(self, built: Built, *, stored: bool = False) -> None:
-        """Add a release as the newest, under a name that no other release has.
+        """Add a release to the session, under a name that no other release of the session has.
+
+        The release is also saved in the folder ``shelf``, if the session has one.
 
         Parameters
         ----------
         built : Built
             The release.
         stored : bool
-            Whether the release was read from the folder ``shelf``, so that no file is written.
+            Whether the release was read from the folder ``shelf``; it is then not saved again.
         """
         name, told = built.stem, built.release.hyperparameters
         if name in self.built and "sizes_m" in told:
@@ -198,7 +203,10 @@ class Session:
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
     ) -> dict[str, str]:
-        """Return the names of releases with these settings that exist already, by method."""
+        """Return the name of an existing release with these settings, for each method that has one.
+
+        The keys of the result are short names of methods.
+        """
         found = {}
         for key in methods:
             asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
@@ -225,7 +233,7 @@ class Session:
         return {name: one.districts for name, one in self.built.items() if one.districts}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
-        """Return the true counts of boxes, shape (q,).
+        """Return the true counts of q boxes, shape (q,).
 
         Raises
         ------
@@ -317,7 +325,10 @@ def owned(
 
 
 def title_of(release: Release) -> str:
-    """Return the title of the method that built a release; for other builders, their class name."""
+    """Return the title of the method that built a release.
+
+    If the builder is none of ``METHODS``, the result is the name of the builder's class.
+    """
     told = release.hyperparameters.get("networks")
     if release.method == "SNH" and told == hyperparameters(Networks.paper()):
         return METHODS["snh-paper"].title

@@ -23,7 +23,8 @@ class Shelf:
     Parameters
     ----------
     records : Path
-        Path of the records. The folder has the same path with ``.releases`` added.
+        Path of the records or, if the ledger has a path of its own, the path of the ledger without
+        the ending ``.ledger``. The folder has this path with ``.releases`` added.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def answers_table(
     truth: NDArray | None = None,
     sizes_m: tuple[float, float] | None = None,
 ) -> str:
-    """Return an HTML table with one row for each box: its size, each count, and the true count.
+    """Return an HTML table with one row for each box: its size, released counts and true count.
 
     Parameters
     ----------

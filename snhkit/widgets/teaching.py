@@ -14,7 +14,7 @@ from snhkit.widgets.session import Built, Session
 
 __all__ = ["by_epsilon", "by_size", "measured", "prepare", "scatter"]
 
-_A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes per side, per range of sides, and per scatter plot
+_A_SIDE, _MIXED, _DOTS = 250, 1_000, 250  # boxes of one size, of a range of sizes, and in a scatter
 _SIDES = 8  # sides of boxes on the curve of errors against box size
 _LARGER = 16  # that curve ends at this multiple of the largest chosen side
 
@@ -49,7 +49,7 @@ def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return a table of the released and the true counts of squares around records."""
+    """Return a table of the counts of squares around records: by each release, and the truth."""
     boxes, truth = _boxes(session, (_range(session, sizes_m),), _DOTS)
     return pd.concat(
         [
@@ -62,7 +62,10 @@ def scatter(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 def measured(
     session: Session, sizes_m: tuple[float, float]
 ) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
-    """Return bands of box sizes, and each release's errors in these bands, by release name.
+    """Return bands (ranges of box sizes in metres), and the errors of each release by its name.
+
+    The first band is ``sizes_m``. The others are the default bands with larger boxes that fit into
+    the region.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The list of releases and the table of their errors: measured or, for real records, expected."""
+"""The list of releases, and the table of measured or (for real records) expected errors."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -136,11 +136,11 @@ def _one_expected(
 ) -> tuple[float, float, float, float] | None:
     """Return the expected relative error, its lower and upper bound, and the error in records.
 
-    The result is None if the method was not measured for these sizes.
+    The result is None if the table of expected errors lacks the method, the sizes, n or epsilon.
     """
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
-    # Both numbers are public: a declared or bought n, or the released count of the region.
+    # n is public or noisy. If it is None, the released count of the whole region takes its place.
     n = one.release.n or round(float(one.release.answer(everything)[0]))
     most = one.release.unit.max_per_user or 1
     try:
@@ -151,7 +151,7 @@ def _one_expected(
             sizes_m=band,
             public=session.public,
         ).iloc[0]
-    except InputError:  # the method was not measured for these sizes
+    except InputError:  # not in the table of expected errors
         return None
     return row.rel_error, row.rel_error_low, row.rel_error_high, row.abs_error_anywhere
 

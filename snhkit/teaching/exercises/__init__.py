@@ -1,1 +1,1 @@
-"""Functions that judge answers to exercises: ``JUDGES`` of each module, by exercise name."""
+"""Functions that judge answers: the dict ``JUDGES`` of each module has them by exercise name."""

@@ -26,7 +26,7 @@ def _difference(answer: Any) -> Verdict:
         answer,
         [4, 0],
         ["plot 10", "plot 11"],
-        "131 - 127 = 4, so all 4 in both plots are in plot 10.",
+        "131 - 127 = 4 homes are in plot 10. Both plots have 4 together, so plot 11 has none.",
         ["The two boxes differ by plot 10 alone.", "Plots 10 and 11 hold 4 together."],
         within=1e-9,
     )
@@ -47,7 +47,7 @@ def _kerckhoffs(answer: Any) -> Verdict:
     return choice(
         answer,
         "no",
-        "The attacker may know all but the draws: the definition bounds their distribution.",
+        "Only the random numbers must be secret. The attacker may know how they are distributed.",
         {"yes": "The attacker may compute the probabilities. What is secret then?"},
     )
 

@@ -13,7 +13,7 @@ def _not_in_the_bar(answer: Any) -> Verdict:
     return choice(
         answer,
         "uniformity",
-        "± is the noise's standard deviation. Uneven records inside a cell add an error to it.",
+        "± is the standard deviation of the noise. Uneven records in a cell add another error.",
         {"noise": "± is the standard deviation of the noise, so it does contain the noise."},
     )
 

@@ -82,7 +82,7 @@ def _answers(answer: Any) -> Verdict:
     return number(
         answer,
         800,
-        "The variance of the mean is 199.8 / k, and (1/2)² = 1/4 at k ≈ 800. Together ε ≈ 80.",
+        "The variance of the mean is 199.8 / k, or 1/4 at k ≈ 800 answers, whose ε add up to 80.",
         "The variance of a mean of k answers is the variance of one, divided by k.",
         slips={
             400: "Half a record is the standard error; its square, the variance, is 1/4.",

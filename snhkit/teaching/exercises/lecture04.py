@@ -42,7 +42,10 @@ def _one_network(answer: Any) -> Verdict:
         [62.5, (70 / 62.5) ** 2],
         ["the size", "the factor"],
         "The only network is for the middle of 25 to 100 m, and a count grows with the area.",
-        ["One network is trained for the middle of 25 to 100 m.", "Areas: (70 / size)²."],
+        [
+            "One network is trained for the middle of 25 to 100 m.",
+            "The factor is a quotient of areas, (70 / size)².",
+        ],
         within=0.01,
     )
 

@@ -16,7 +16,7 @@ def _exponents(answer: Any) -> Verdict:
         'With unit="record", forty trips are protected by 40 ε; with unit="user", by ε.',
         [
             'With unit="record", ε hides one trip, and the epsilons of forty trips add up.',
-            'With unit="user", the noise is larger by max_per_user, so ε protects all trips.',
+            'With unit="user", the noise is max_per_user times as large, so ε protects all trips.',
         ],
     )
 

@@ -17,7 +17,7 @@ def _relative(answer: Any) -> Verdict:
         slips={
             7 / 3: "The truth is below 0.1 % of n, so 0.1 % of n is the divisor.",
             7: "That is the absolute error.",
-            0.7: "Divide by the truth or the smoothing, not by the answer.",
+            0.7: "Divide by the truth or by 0.1 % of n (the larger), not by the answer.",
         },
     )
 
