@@ -103,7 +103,8 @@ def read_polygons(path: str | os.PathLike[str], label: str | None = None) -> Pol
     path : str or path
         A .geojson or .json file, a .gpkg file with one layer, or a GeoParquet file (.parquet).
     label : str, optional
-        Name of the column that holds the labels; by default, the labels are numbers from 0.
+        Name of the column that holds the labels. By default, the labels are the row numbers from
+        0, or the index of the frame if a GeoParquet file stores one.
 
     Raises
     ------

@@ -120,10 +120,11 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return, for each fix, the row of the next fix that is farther away than ``distance_m``.
+    """Return, for each fix, the row of the user's next fix that is farther than ``distance_m``.
 
-    Only fixes of the same user count. If there is none, the result is the row after the user's last
-    fix, which ``end`` holds. The search is vectorised: step k compares each fix without a result
+    If the user has no such fix, the result is the row after the user's last fix, which ``end``
+    holds. The n fixes are ordered by user and time; ``place`` holds their latitudes and longitudes
+    in radians, shape (n, 2). Step k of the search compares every fix whose result is still unknown
     with the k-th fix after it.
     """
     first = np.arange(len(place)) + 1

@@ -50,10 +50,10 @@ def trip_points(trace: "pd.DataFrame", *, at: Literal["start", "end"] = "end") -
     -----
     The paper says that its data set CABS keeps "the start point of the mobility traces" (Sec. 6.1).
     In the raw traces of Cabspotting (CRAWDAD epfl/mobility), the file of each taxi begins with the
-    newest fix, so the first fix of a trip in the file is the last one in time. The raw traces of
-    five taxis were compared with CABS as the paper's authors use it. For four taxis, CABS contains
-    90 to 95 % of the ends of trips (for the fifth taxi, 5 %), but only 4 to 11 % of the starts.
-    The records of CABS are therefore the ends of trips, as with ``at="end"``.
+    newest fix, so the fix of a trip that comes first in the file is the last one in time. The raw
+    traces of five taxis were compared with CABS as the paper's authors use it. For four taxis, CABS
+    contains 90 to 95 % of the ends of trips (for the fifth taxi, 5 %), but only 4 to 11 % of the
+    starts. The records of CABS are therefore the ends of trips, as with ``at="end"``.
     """
     missing = [name for name in _NEEDED if name not in trace.columns]
     if missing:

@@ -42,7 +42,7 @@ def refused(path, told):
 VRT = b"<OGRVRTDataSource><OGRVRTLayer name='a'><SrcDataSource>a.csv</SrcDataSource></OGRVRTLayer>"
 FILES = {
     "empty.csv": (b"", "file is empty"),
-    "only_header.csv": (b"lat,lon\n", "file has no rows"),
+    "only_header.csv": (b"lat,lon\n", "there are no rows"),
     "headless.csv": (ROW * 3, "add a first row such as lat,lon"),
     "wide.csv": (b"a," * 50_000 + b"\n" + ROW, "50,001 columns; at most 10,000"),
     "wider.csv": (b"a," * 2_000_000, "first row is longer"),
@@ -58,7 +58,7 @@ FILES = {
     "old_mac.csv": (b"lat,lon\r48.86,2.35\r", "could not be read as text"),
     "ragged.csv": (
         b"lat,lon\n" + b"1\n" * 2_000 + ROW,
-        "rows have 1 fields, the header 2; 1,000 or more rows.*separated by ','",
+        "rows have 1 fields, but the header has 2; 1,000 or more rows.*separated by ','",
     ),
     "zeros.csv": (bytes(5_000_000), "first row is longer"),
     "cut.csv.gz": (
@@ -98,7 +98,7 @@ FILES = {
     "empty.geojson": (b"", "could not be read as GeoJSON"),
     "cut.geojson": (b'{"type":"FeatureCollection","features":[{"type":', "as GeoJSON"),
     "deep.geojson": (b'{"type":"FeatureCollection","features":' + b"[" * 99_999, "as GeoJSON"),
-    "none.geojson": (b'{"type":"FeatureCollection","features":[]}', "file has no rows"),
+    "none.geojson": (b'{"type":"FeatureCollection","features":[]}', "there are no rows"),
     "elsewhere.geojson": (VRT, "could not be read as GeoJSON"),
     "elsewhere.gpkg": (VRT, "not a GeoPackage"),
     "junk.gpkg": (b"SQLite format 3\0" + bytes(52) + b"GPKG" + bytes(999), "as GPKG"),
@@ -182,7 +182,7 @@ def test_geojson_without_points(tmp_path):
 def test_a_packed_bomb_is_refused_before_it_has_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "_FREE_BYTES", 2**20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"lat,lon\n" + ROW * 2_000_000))
-    refused(tmp_path / "a.csv.gz", "the file unpacks to more than")
+    refused(tmp_path / "a.csv.gz", "the text of the file has at least")
 
 
 def test_too_many_rows_are_refused(tmp_path, monkeypatch):

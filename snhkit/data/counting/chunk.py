@@ -154,7 +154,7 @@ def chunk_of(
     rules : Rules
         The filters.
     number, value, malformed
-        The parameters of ``Chunk`` with the same names.
+        As the parameters of ``Chunk``, but for positions among all rows, before the filters.
     degrees : (ndarray, ndarray), optional
         Latitudes and longitudes, if the caller has decoded them already.
     """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterPasses", "Totals"]
 
 _TASKS_PER_WORKER = 4
-_FAN_IN = 8
+_FAN_IN = 8  # totals that one task adds up
 _RETRIES = 3
 T = TypeVar("T")
 
@@ -105,7 +105,10 @@ class ClusterPasses:
         self._client = client
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.int64], Seen]:
-        """Return the counts of cells or boxes, and the numbers of rows kept and left out."""
+        """Return the number of records in each of c cells or boxes, shape (c,).
+
+        Also return the numbers of rows kept and left out.
+        """
         if any(type(part).__name__ == "TablePart" for part in source.parts):
             raise InputError(
                 f"{source.name} exists in this process only, so workers cannot read it; "
@@ -140,7 +143,7 @@ class ClusterPasses:
         return seen
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.int64]:
-        """Return the counts of cells or boxes over the records in the files that ``spill`` left."""
+        """Return how many of the records that ``spill`` wrote are in each of c cells or boxes."""
         groups = self._tasks(paths)
         return self._reduced([partial(_count_kept, group, what) for _, group in groups]).full()
 

@@ -20,9 +20,9 @@ class PlaceCounter:
     Parameters
     ----------
     region : Region
-        The region.
+        The region in which records are counted.
     size : int
-        The number of counts.
+        The number of cells or boxes.
     """
 
     def __init__(self, region: Region, size: int) -> None:
@@ -52,16 +52,16 @@ class PlaceCounter:
     def inside(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-        """Return the positions in the region, and where they come from.
+        """Return which of n positions in degrees lie in the region, and these positions in metres.
 
         Returns
         -------
         usable : ndarray of bool, shape (n,)
-            Which positions are valid degrees.
-        inside : ndarray of bool
-            Which of the usable positions are in the region.
+            Whether each position is valid in degrees.
+        inside : ndarray of bool, shape (u,)
+            Whether each of the u usable positions is in the region.
         xy : ndarray, shape (k, 2)
-            The positions in the region, in metres.
+            The k positions in the region, in metres from its lower-left corner.
         """
         usable = possible(lat, lon)
         xy = self.region.to_xy(lat[usable], lon[usable])
@@ -69,7 +69,7 @@ class PlaceCounter:
         return usable, inside, xy[inside]
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count positions in the region, shape (n, 2) in metres."""
+        """Count n positions that all lie in the region, given in metres, shape (n, 2)."""
         raise NotImplementedError
 
     def merge(self, other: "PlaceCounter") -> None:
@@ -78,7 +78,7 @@ class PlaceCounter:
 
 
 class PartitionCounter(PlaceCounter):
-    """Counts of the cells of a partition into rectangles.
+    """Counter of the records in each cell of a partition into rectangles.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ class PartitionCounter(PlaceCounter):
         self._lookup = lookup
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count positions in the region, shape (n, 2) in metres."""
+        """Count n positions that all lie in the region, given in metres, shape (n, 2)."""
         np.add.at(self.total, self._lookup.of(xy), 1)
 
 
 class CellCounter(PlaceCounter):
-    """Counts of the cells of any partition that has a method ``count``.
+    """Counter of the records in each cell of any partition that has a method ``count``.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class CellCounter(PlaceCounter):
         self._cells = cells
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count positions in the region, shape (n, 2) in metres."""
+        """Count n positions that all lie in the region, given in metres, shape (n, 2)."""
         self.total += self._cells.count(Points(self.region, xy)).counts.ravel()
 
 
 class BoxCounter(PlaceCounter):
-    """Counts of boxes that may overlap.
+    """Counter of the records in each of several boxes, which may overlap.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class BoxCounter(PlaceCounter):
         self._queries = queries
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
-        """Count positions in the region, shape (n, 2) in metres."""
+        """Count n positions that all lie in the region, given in metres, shape (n, 2)."""
         self.total += exact_counts(Points(self.region, xy), self._queries)
 
 

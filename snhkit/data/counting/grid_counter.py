@@ -10,7 +10,8 @@ from snhkit.geometry import Grid
 __all__ = ["GridCounter"]
 
 _STEP = 2**15  # places per step, so that their arrays stay in the cache
-_MOST_UNSURE = 0.05  # in cell widths; with a larger error, all places are projected exactly
+# Largest error of the polynomial, in cell widths; above it, all places are projected exactly.
+_MOST_UNSURE = 0.05
 _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 
@@ -162,6 +163,6 @@ class GridCounter:
     def total(self) -> NDArray[np.int64] | NDArray[np.int32]:
         """The number of records in each of the m by m cells, shape (m * m,), column by column.
 
-        The type is int32 until a count could exceed its range, then int64.
+        The type is int32 until a count could be too large for it, then int64.
         """
         return self._small if self._large is None else self._large + self._small

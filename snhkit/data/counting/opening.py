@@ -14,7 +14,7 @@ from snhkit.errors import InputError
 
 __all__ = ["open_source"]
 
-_UNKNOWN_SIZE = 2**32
+_UNKNOWN_SIZE = 2**32  # bytes, assumed for a source whose size is unknown
 
 
 @dataclass(frozen=True)

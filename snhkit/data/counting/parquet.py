@@ -27,7 +27,7 @@ _PART = 2**22  # approximate number of rows in a part
 
 @dataclass(frozen=True)
 class ParquetPart:
-    """Consecutive row groups of a Parquet file, which can be read without the others.
+    """Consecutive row groups of a Parquet file, which can be read without the file's other rows.
 
     Parameters
     ----------

@@ -69,10 +69,17 @@ class PassCounts(ABC):
         return Histogram(cells, counts.reshape(cells.m, cells.m))
 
     def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of a quadtree's squares that hold records, and the counts of records.
+        """Return which squares of a quadtree hold records, and the number of records in each.
 
-        The tree divides the region into 2^depth by 2^depth squares, which are numbered as by
-        ``snhkit.geometry.dyadic.square_of``.
+        The tree divides the region into 2^depth by 2^depth squares.
+
+        Returns
+        -------
+        number : ndarray of int, shape (s,)
+            The s squares that hold records, ascending, as numbered by
+            ``snhkit.geometry.dyadic.square_of``.
+        count : ndarray of int, shape (s,)
+            The number of records in each of these squares.
         """
         if not 0 <= depth <= FINE_DEPTH:
             raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")

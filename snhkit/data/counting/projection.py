@@ -12,7 +12,7 @@ __all__ = ["Approximation", "approximation"]
 
 _ORDERS = (3, 5, 7, 9)
 _NODES, _PROBES = 24, 97  # points per side: to fit the polynomial, and to measure its error
-_SAFETY = 16  # times the largest measured error, for the bound
+_SAFETY = 16  # the bound is this many times the largest measured error, plus _ROUNDING_M
 _ROUNDING_M = 1e-6  # far above rounding errors in a region of 200 km
 _AIM_M = 1e-3
 _BEYOND = 0.02  # margin of the polynomial's box, as a share of the region's extent
@@ -66,8 +66,8 @@ class Approximation:
 def approximation(region: Region) -> Approximation | None:
     """Return a polynomial that replaces ``Region.to_xy`` with an error of less than 1 mm, or None.
 
-    The polynomial is in latitude and longitude. The orders 3, 5, 7 and 9 are tried, and the lowest
-    sufficient one is taken. If the error of all of them is larger, the result is None.
+    The polynomial is in latitude and longitude. Its order is the lowest of 3, 5, 7 and 9 for
+    which the error is that small. If none of these orders is sufficient, the result is None.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _fitted(
             rows[a].append(value / su ** (2 * a + odd) / sv**b)
         parts.append(tuple(np.array(row) for row in rows))
     made = Approximation(region, low, high, parts[0], parts[1], 0.0)
-    # The error is smooth, so its maximum over a dense lattice is nearly its maximum everywhere.
+    # The error is smooth, so its maximum over a dense grid is nearly its maximum everywhere.
     u, v, xy = _places(region, low, high, np.linspace(-1, 1, _PROBES))
     x, y = made.axes(region.lat + v, region.lon + u)
     most = max(np.abs(x - xy[:, 0]).max(), np.abs(y - xy[:, 1]).max())
@@ -116,9 +116,17 @@ def _fitted(
 def _places(
     region: Region, low: tuple[float, float], high: tuple[float, float], at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return a lattice of places: longitudes and latitudes relative to the centre, and metres.
+    """Return p * p places in rows and columns in a box, in degrees and in metres.
 
-    Along each side of the box, the lattice has the positions ``at``, from -1 to 1.
+    The corners of the box are ``low`` and ``high``. The p numbers in ``at`` are the positions of
+    the columns and of the rows, from -1 to 1, the ends of a side of the box.
+
+    Returns
+    -------
+    u, v : ndarray, shape (p * p,)
+        Longitudes and latitudes relative to the region's centre, in degrees.
+    xy : ndarray, shape (p * p, 2)
+        Exact projections of the places, in metres from the region's lower-left corner.
     """
     lat, lon = ((a + b) / 2 + at * (b - a) / 2 for a, b in zip(low, high, strict=True))
     lon, lat = (a.ravel() for a in np.meshgrid(lon, lat))

@@ -1,4 +1,4 @@
-"""Records sorted into files by person, so that a bounded number of each person can be kept."""
+"""Sorting of records into files by person, to keep a bounded number of records of each person."""
 
 import os
 import shutil
@@ -95,7 +95,8 @@ class Spilled:
     Parameters
     ----------
     paths : list of Path
-        The files, with names such as "0003-000012.records": the numbers of bucket and call.
+        The files. A name such as "0003-000012.records" contains the number of the bucket, 3, and
+        the argument ``first`` of the call, 12.
     seen : Seen
         The numbers of rows kept and left out.
     """
@@ -267,11 +268,17 @@ class Passes(Protocol):
     """The interface of objects that read all rows of a source, in threads or on a cluster."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts in cells or boxes, as one array, and how many rows were left out."""
+        """Return the number of records in each of c cells or boxes, shape (c,).
+
+        Also return the numbers of rows kept and left out.
+        """
         ...
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files; return how many were left out."""
+        """Write the records that ``choose`` selects to files.
+
+        Return the numbers of rows kept and left out.
+        """
         ...
 
     def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
@@ -283,12 +290,18 @@ class ThreadPasses:
     """An object that reads all rows of a source in several threads of this process."""
 
     def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the counts in cells or boxes, as one array, and how many rows were left out."""
+        """Return the number of records in each of c cells or boxes, shape (c,).
+
+        Also return the numbers of rows kept and left out.
+        """
         counter, seen = over(source.parts, counter_of(what))
         return counter.total, seen
 
     def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files; return how many were left out."""
+        """Write the records that ``choose`` selects to files.
+
+        Return the numbers of rows kept and left out.
+        """
         done = spilled(source.parts, 0, to)
         for path in done.paths:
             keep(to.path, path.name.split("-")[0], [path.name], choose)

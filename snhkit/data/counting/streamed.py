@@ -166,7 +166,7 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
     Raises
     ------
     InputError
-        If no row passes the filters, or none lies in the region.
+        If there are no rows, no row passes the filters, or none lies in the region.
     """
     several = len(source.parts) > 1 and len({part.name for part in source.parts}) > 1
     told = ReadReport(
@@ -183,8 +183,8 @@ def told_of(source: Source, region: Region, seen: Seen) -> ReadReport:
     )
     if not seen.rows:
         raise InputError(
-            f"{source.name}: no row passes the filters (since=, until=, users=); widen "
-            "them or leave them out."
+            f"{source.name}: there are no rows, or no row passes the filters (since=, until=, "
+            "users=); widen the filters or leave them out."
         )
     if not seen.inside:
         raise InputError(

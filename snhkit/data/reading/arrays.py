@@ -41,8 +41,8 @@ def from_array(
     """Return the rows of an array with latitudes, longitudes and, if present, users and times.
 
     In an array of shape (n, 2) the first column is the latitude by default. With more columns,
-    ``lat`` and ``lon`` are required. The columns of a structured array have names. Masked entries
-    count as missing.
+    ``lat`` and ``lon`` are required. In a structured array, the columns are the fields, which are
+    found by their names. Masked entries count as missing.
     """
     if array.dtype.names:
         fields, rows = list(array.dtype.names), array.reshape(-1)

@@ -56,9 +56,10 @@ def from_parquet(
 def from_arrow(
     source: str, names: list[str], at: Columns, columns: list["pa.ChunkedArray"]
 ) -> Table:
-    """Return the rows of ``columns``, which are in the order of the positions in ``at``.
+    """Return the rows of Arrow columns: latitude, longitude and, if present, user and time.
 
-    A column whose position is None is absent. ``names`` are the names of all columns of the source.
+    ``columns`` holds these columns in this order. ``at`` holds the position of each of them among
+    all columns of the source, whose names are ``names``; None for a column that is absent.
     """
     there = [role for role, position in zip(ROLES, at, strict=True) if position is not None]
     roles = dict(zip(there, columns, strict=True))
@@ -82,7 +83,7 @@ def _refuse_size(source: str, file, leaves) -> None:
     if size > limits.MAX_BYTES:
         raise InputError(
             f"{source}: its columns unpack to {size:,} bytes; "
-            f"at most {limits.MAX_BYTES:,} are read."
+            f"at most {limits.MAX_BYTES:,} are read. Count larger files with PrivateDataset.scan."
         )
 
 
@@ -97,7 +98,7 @@ def floats_of(source: str, column: "pa.ChunkedArray") -> NDArray[np.float64]:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         try:
             column = column.cast(pa.float64())
-        except pa.ArrowInvalid:  # not all of it is a plain number
+        except pa.ArrowInvalid:  # some texts are not plain numbers
             found = pd.to_numeric(pd.Series(column.to_pylist(), dtype=object), errors="coerce")
             return np.asarray(found, np.float64)
     elif pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):

@@ -213,7 +213,8 @@ def _table(path: Path) -> pd.DataFrame:
         for fields in reader:
             if fields and len(fields) != width:
                 raise InputError(
-                    f"line {reader.line_num + 1} has {len(fields)} fields, the header {width}."
+                    f"line {reader.line_num + 1} has {len(fields)} fields, but the header "
+                    f"has {width}."
                 )
             rows += [fields] if fields else []
     if not header:

@@ -36,7 +36,8 @@ def find_columns(
 ) -> Columns:
     """Return the positions of the columns of latitude, longitude, user and time.
 
-    If ``lat``, ``lon`` or ``user`` is None, the column is recognised by a common name.
+    If ``lat``, ``lon`` or ``user`` is None, the column is recognised by a common name. If ``time``
+    is None, there is no column of times.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def _find(source: str, names: list[str], role: str, said: str | int | None) -> i
             both = " or ".join(_shown(names[i]) for i in found[:2])
             raise InputError(
                 f"{source}: {both} could be the {_MEANING[role]}. "
-                f"Say which it is: {role}=..., by name or position from 0 ({found[0]})."
+                f"Say which it is, by name or position from 0, as in {role}={found[0]}."
             )
         if found:
             return found[0]

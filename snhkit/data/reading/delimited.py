@@ -32,8 +32,8 @@ MAX_ROW = 2**22
 END = "-end-of-file-"
 """The content of every field of the row that ``Watched`` appends to the text."""
 
-_FREE_BYTES = 2**26  # a compressed file of any size may unpack to this
-_MAX_RATIO = 200  # beyond that, unpacked to compressed size; positions reach about 10
+_FREE_BYTES = 2**26  # every compressed file may unpack to this many bytes
+_MAX_RATIO = 200  # unpacked to compressed size, above _FREE_BYTES; positions reach about 10
 _MAX_MALFORMED = 1_000
 
 
@@ -82,9 +82,13 @@ def unpacked_limit(stream: BinaryIO, size: int) -> int:
 
 
 def too_much(source: str, seen: int) -> InputError:
-    """Return the error for a file that unpacks to more than the allowed number of bytes."""
+    """Return the error for a file whose text, unpacked, has more bytes than are allowed.
+
+    ``seen`` is the number of bytes that were read before the error.
+    """
     return InputError(
-        f"{source}: the file unpacks to more than {seen:,} bytes, too many for its size."
+        f"{source}: the text of the file has at least {seen:,} bytes, above the limit for this "
+        "file; split the file, or unpack it if it is compressed and you trust it."
     )
 
 
@@ -120,6 +124,11 @@ def parsed(
     newlines_in_values : bool
         Whether quoted fields may hold line ends.
 
+    Returns
+    -------
+    Table or CSVStreamingReader
+        The result of ``read``.
+
     Raises
     ------
     InputError
@@ -133,7 +142,7 @@ def parsed(
     width, delimiter = len(head.names), head.delimiter
 
     def put_aside(row: arrow_csv.InvalidRow) -> str:
-        told = f"{row.actual_columns} fields, the {head.what} {width}"
+        told = f"{row.actual_columns} fields, but the {head.what} has {width}"
         if row.actual_columns == width + 1:
             told += _one_field_more(row.text, delimiter)
         malformed[row.number + first - 1] = told

@@ -41,7 +41,7 @@ def gowalla(
     Returns
     -------
     Points
-        The check-ins, with users.
+        The check-ins in the city's region, with the user of each check-in.
 
     Raises
     ------

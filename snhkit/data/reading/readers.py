@@ -55,7 +55,8 @@ def read_points(
         content as an array or frame of pandas, geopandas, polars or Arrow. The first row of a
         text file must name the columns, except in check-ins from the Stanford Network Analysis
         Project (SNAP). In an array without column names, latitude comes first. Geometries are
-        converted to degrees from their CRS. Masked entries count as missing.
+        converted to degrees from their coordinate reference system (CRS). Masked entries count as
+        missing.
     region : Region
         The region of the records; rows outside are left out.
     lat, lon, user, time : str or int, optional
@@ -98,7 +99,7 @@ def read_points(
     name, table = _read(source, lat, lon, user, time)
     rows = len(table.lat) + len(table.malformed)
     if not rows:
-        raise InputError(f"{name}: the file has no rows.")
+        raise InputError(f"{name}: there are no rows; at least one record is needed.")
     table, notes = _with_sure_users(table, named=user is not None)
     usable = possible(table.lat, table.lon)
     refuse_swapped(name, table, region, usable)

@@ -21,9 +21,10 @@ class ReadReport:
     Parameters
     ----------
     source : str
-        Name of the file, or "the frame" or "the array".
+        Name of the file, or "the frame", "the array" or "the dataset".
     rows : int
-        Number of rows, without a header.
+        Number of rows, without a header. If records were counted with filters, the number of rows
+        that passed the filters.
     kept : int
         Number of rows that can be used and lie in the region.
     outside : int

@@ -58,8 +58,8 @@ class Table:
     malformed : mapping of int to str
         The defect of each row that could not be split into fields, by row number.
     times : ndarray of int, shape (n,), optional
-        The time of each row in microseconds since 1970, if the column of times was named;
-        ``NO_TIME`` where there is none.
+        The time of each row in microseconds since 1970; ``NO_TIME`` where a row has no time. None
+        if no column of times was named.
     """
 
     lat: NDArray[np.float64]
@@ -76,7 +76,10 @@ class Table:
 def refuse_rows(source: str, rows: int) -> None:
     """Raise InputError if a source has more rows than can be read at once."""
     if rows > MAX_ROWS:
-        raise InputError(f"{source}: it has {rows:,} rows; at most {MAX_ROWS:,} are read.")
+        raise InputError(
+            f"{source}: it has {rows:,} rows; at most {MAX_ROWS:,} are read. Count larger "
+            "Parquet or CSV files with PrivateDataset.scan."
+        )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ __all__ = ["NO_TIME", "days_of", "instant", "microseconds"]
 NO_TIME = int(np.iinfo(np.int64).min)
 """The number that stands for a missing time."""
 
-_SECONDS = r"\d{9,11}(\.\d+)?"  # after March 1973; fewer digits may be a date
+_SECONDS = r"\d{9,11}(\.\d+)?"  # from March 1973 on; fewer digits may be a date
 _DAY_US = 86_400_000_000
 
 
@@ -55,7 +55,9 @@ def instant(name: str, value: object) -> int | None:
 
 
 def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return a column of n times in microseconds since 1970; ``NO_TIME`` where one is missing.
+    """Return the times of a column in microseconds since 1970, shape (n,).
+
+    The result is ``NO_TIME`` where a time is missing or cannot be read.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def microseconds(name: str, column: "pa.ChunkedArray") -> NDArray[np.int64]:
     Raises
     ------
     InputError
-        If the type of the column is another one.
+        If the column has another type.
 
     Examples
     --------

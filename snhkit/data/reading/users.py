@@ -26,7 +26,9 @@ SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"
 
 _WHOLE_AS_FLOAT = re.compile(r"([+-]?\d+)\.0+")
 _SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
-_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20  # share of all rows; multiple of the median
+# A note names the user with the most records, if these are more than this share of all rows and
+# more than this multiple of the median number of records of a user.
+_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20
 
 
 def person_codes(

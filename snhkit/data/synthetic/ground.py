@@ -11,12 +11,13 @@ from snhkit.data.cities import City
 __all__ = ["Ground", "turned"]
 
 _MARGIN_M = 120.0  # least distance of places from the border, so that no record lies outside
-_ARTERIAL_EVERY = 6  # one of so many streets is an arterial
+_ARTERIAL_EVERY = 6  # every sixth street is an arterial, that is, a main street
 _ARTERIAL_SHARE, _AVENUE_SHARE = 0.35, 0.1  # shares of the places
 _SPACING_M = {"low": (150.0, 230.0), "medium": (125.0, 200.0), "high": (105.0, 170.0)}
 _CENTRES = {"low": 9, "medium": 14, "high": 20}
-_SHORE = math.inf
-# Bearing in degrees, distance from the region's centre and width in metres, roughly as in reality.
+_SHORE = math.inf  # width of a lake or sea that has only one bank in the region
+# For each water: the direction from the region's centre, in degrees clockwise from north, the
+# distance of the nearer bank and the width, both in metres; roughly as in reality.
 _WATERS = {
     "fargo": ((90.0, 700.0, 90.0),),
     "kansas_city": ((0.0, 2_300.0, 320.0),),
@@ -140,8 +141,8 @@ class Ground:
     def crowding(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how close n positions are to centres, on a logarithmic scale, shape (n,).
 
-        The value is the logarithm of a sum over all centres: the weight of the centre, which decays
-        exponentially with the distance from the centre.
+        The value is log(0.001 + sum of weight * exp(-distance / spread) over all centres). It is
+        larger for positions that are closer to centres.
         """
         gap = np.linalg.norm(xy[:, None, :] - self.centres[None], axis=2) / self.spread
         return np.log((self.weight * np.exp(-gap)).sum(axis=1) + 1e-3)

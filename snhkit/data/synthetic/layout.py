@@ -34,7 +34,7 @@ class Layout:
     heading : ndarray, shape (s,)
         Direction of the street at each spot, in radians anticlockwise from east.
     traffic : ndarray, shape (s,)
-        Share of all passing people who pass each spot; the shares add up to 1.
+        Share of the records on streets that lie at each spot; the shares add up to 1.
     gates : ndarray, shape (4, 2)
         Toll gates west, south, east and north, 60 m beyond every other place.
     district : ndarray of int, shape (v + s + 4,)

@@ -22,13 +22,15 @@ __all__ = ["World", "synthetic_points"]
 World = Literal["private", "public"]
 
 _STREAM = {"private": 1, "public": 2}
-_PASSING = {"private": 0.15, "public": 0.03}  # share on streets, in the liveliest city
-_SCATTER_M = {"private": 12.0, "public": 0.0}  # of GPS fixes; check-ins repeat the place
-_ON_STREET_M = (30.0, 4.0)  # half the length of street that a spot stands for, and its half width
+_PASSING = {"private": 0.15, "public": 0.03}  # share on streets if entropy is _LIVELIEST
+_SCATTER_M = {"private": 12.0, "public": 0.0}  # largest distance of a record from its venue
+_ON_STREET_M = (30.0, 4.0)  # half the length and half the width of the street at a spot
 _AT_GATE = 0.0075  # share of the records at each gate
 _HEAD = 6.0  # added to ranks in Zipf's law, so that no venue dominates
-_TASTE = 1.0  # weight; a venue's own draw has weight 1, so two rankings correlate by 0.5
-_LIVELIEST = 7.8  # entropy of the liveliest city, in nats
+# Weight of a world's taste in the rank of a venue. The attraction ``Layout.draw`` has weight 1, so
+# the rankings of the two worlds have a correlation of 0.5.
+_TASTE = 1.0
+_LIVELIEST = 7.8  # largest published entropy of a city, in nats
 _CALIBRATION_SEED = 2**32
 _DEFAULT_N = 100_000
 _MAX_N = 20_000_000
@@ -50,8 +52,8 @@ def synthetic_points(
         One of two sets of people, who visit the same venues and streets with different tastes.
         Records of the private world look like GPS fixes, some of them on streets. Records of the
         public world look like check-ins, which repeat the coordinates of venues. Use the private
-        world in place of a private file, and the public world as the paper's public data D* and
-        Q_W.
+        world in place of a private file. Use the public world in place of the paper's public data:
+        the data set D* and the places of the expected queries Q_W.
     seed : int
         A public seed; the same seed draws the same records. Streets, venues and tastes do not
         depend on the seed.
@@ -97,10 +99,11 @@ def synthetic_points(
 
 
 def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
-    """Return the share of the records at each of ``Layout.places``, shape (v + s + 4,).
+    """Return the share of the records at each of v venues, s spots and 4 gates.
 
-    Venues are ranked by ``Layout.draw`` plus the random taste of the world. Their shares follow
-    Zipf's law with the given exponent, flattened for the first ranks.
+    The result has shape (v + s + 4,), in the order of ``Layout.places``. Venues are ranked by
+    ``Layout.draw`` plus the random taste of the world. The share of a venue with rank k, from 0, is
+    proportional to (k + 6)^-exponent: Zipf's law, flattened for the first ranks.
     """
     town = layout(place)
     taste = np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world]])
@@ -131,7 +134,8 @@ def _positions(
     town = layout(place)
     xy = town.places[at]
     venues, spots = len(town.venues), len(town.spots)
-    # Records at gates are not scattered, so the extent and the histogram's cells stay fixed.
+    # Records at gates are not scattered, so the records' bounding box does not vary, and neither do
+    # the cells of the histogram from which the entropy is computed.
     at_venue, at_gate = at < venues, at >= venues + spots
     half_length, half_width = _ON_STREET_M
     radius = np.where(at_venue, _SCATTER_M[world], np.where(at_gate, 0.0, half_width))
@@ -174,7 +178,11 @@ def _exponent(place: City, world: World) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Return a root of a decreasing function, by false position (the Illinois rule)."""
+    """Return a root of a decreasing function, by false position (the Illinois rule).
+
+    The root lies between ``low`` and ``high``. The search stops when the absolute value of the
+    function is below ``near``, or after 40 steps.
+    """
     at_low, at_high, kept = function(low), function(high), 0
     middle = low
     for _ in range(40):

@@ -136,8 +136,8 @@ REFUSED = {
     "no header": ("b.csv", ROW, "no column south"),
     "comma": ("b.csv", HEAD + ROW + '"37,76",-122.44,37.77,-122.43\n', "box 1: south = '37,76'"),
     "infinite": ("b.csv", HEAD + "37.76,-122.44,inf,-122.43\n", "box 0: north = 'inf'"),
-    "more fields": ("b.csv", HEAD + "1," + ROW, "line 2 has 5 fields, the header 4"),
-    "more fields later": ("b.csv", HEAD + ROW + "1," + ROW, "line 3 has 5 fields, the header 4"),
+    "more fields": ("b.csv", HEAD + "1," + ROW, "line 2 has 5 fields, but the header has 4"),
+    "more fields later": ("b.csv", HEAD + ROW + "1," + ROW, "line 3 has 5 fields, but the header"),
     "empty": ("b.csv", "", "it is empty"),
     "stray quotes": (
         "b.csv",

@@ -28,7 +28,7 @@ def test_said_names_and_positions_win():
     ("names", "said", "told"),
     [
         (["lat", "Latitude", "lon"], {}, "'lat' or 'Latitude' could be the latitude.*lat="),
-        (["lat", "lat", "lon"], {}, r"position from 0 \(0\)"),
+        (["lat", "lat", "lon"], {}, "position from 0, as in lat=0"),
         (["lat", "lat", "lon"], {"lat": "lat"}, r"2 columns are called 'lat'.*lat=0"),
         (["lat", "lon", "user", "uid"], {}, "could be the user.*user="),
         (["a", "lon"], {}, r"name of a latitude \(lat, latitude, y\).*'a', 'lon'.*lat=\.\.\."),

@@ -54,7 +54,7 @@ def test_rows_count_from_1_since_there_is_no_header(tmp_path):
     snh.read_points(path, snh.city("sf").region, report=told.append)
     assert told[0].unusable_rows == (2, 5)
     assert "latitude 'x' is not a number" in told[0].reasons[0]
-    assert "3 fields, the first row 5" in told[0].reasons[1]
+    assert "3 fields, but the first row has 5" in told[0].reasons[1]
     assert "rows count from 1; the file has no header" in str(told[0])
 
 

@@ -63,9 +63,9 @@ def test_well_formed_text_is_never_refused(table):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("lat,lon\n37.76,-122.43,\n", r"rows have 3 fields, the header 2 \(rows end in ','"),
-        ("lat,lon\n1,37.76,-122.43\n", r"rows have 3 fields, the header 2 \(if the first field"),
-        ("lat,lon,\n37.76,-122.43\n", r"rows have 2 fields, the header 3\."),
+        ("lat,lon\n37.76,-122.43,\n", r"3 fields, but the header has 2 \(rows end in ','"),
+        ("lat,lon\n1,37.76,-122.43\n", r"3 fields, but the header has 2 \(if the first field"),
+        ("lat,lon,\n37.76,-122.43\n", r"rows have 2 fields, but the header has 3\."),
     ],
 )
 def test_trailing_commas_and_row_names_are_told(tmp_path, text, told):

@@ -55,7 +55,7 @@ def test_bad_rows_are_counted_and_named_as_in_a_spreadsheet(tmp_path):
     assert str(report) == (
         "trips.csv: 2 of 12 rows kept; 1 outside the region; "
         "9 unusable: row 3: latitude is missing; row 4: longitude is missing; "
-        "row 5: 2 fields, the header 3; row 6: latitude 91 is out of range; "
+        "row 5: 2 fields, but the header has 3; row 6: latitude 91 is out of range; "
         "row 7: longitude -181 is out of range; and 4 more "
         "(rows are numbered as in a spreadsheet: the header is row 1). "
         "For the eyes of the records' owner only."
