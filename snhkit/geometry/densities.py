@@ -77,7 +77,7 @@ class DensityTable:
     def _upto(
         self, x: Float[np.ndarray, " p"], y: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, " p"]:
-        """Return the sum over [0, x) by [0, y) for each of p pairs (x, y), shape (p,)."""
+        """Return the sum of spread values over [0, x) by [0, y) for p pairs (x, y), shape (p,)."""
         heights = np.unique(y)
         rank = np.searchsorted(heights, self._y, side="right")
         below_some = rank < len(heights)

@@ -115,7 +115,10 @@ class Grid:
         return np.linspace(0, self.region.side_m, self.m + 1)
 
     def corners(self) -> Float[np.ndarray, "{self.m**2} 2"]:
-        """Return the cells' lower-left corners in metres, shape (m * m, 2), by cell number."""
+        """Return the cells' lower-left corners in metres, in the order of the cell numbers.
+
+        The shape is (m * m, 2).
+        """
         edge = self.edges()[:-1]
         return np.stack(np.meshgrid(edge, edge, indexing="ij"), axis=-1).reshape(-1, 2)
 
@@ -183,10 +186,11 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the cell at both ends of q intervals along an axis, and the place in the cell.
+        """Return the index of the cell at each end of q intervals, and the end's place in the cell.
 
-        The place is the fraction of the cell below the end of the interval. Both arrays have shape
-        (2, q). Ends outside the region are moved to the region's border.
+        Indices are along one axis. The place is the fraction of the cell below the end of the
+        interval. Both arrays have shape (2, q). Ends outside the region are moved to the region's
+        border.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
@@ -194,8 +198,9 @@ class SummedArea:
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return sums over [0, x) by [0, y); x and y are in the form that ``_place`` returns.
+        """Return sums of the spread values over boxes [0, x) by [0, y).
 
+        ``x`` and ``y`` are cells and places, as ``_place`` returns them.
         Bilinear interpolation of the summed-area table gives these sums exactly.
         """
         (i, u), (j, v) = x, y

@@ -55,9 +55,9 @@ class Cells(Protocol):
 class Histogram:
     """The true number of points in each cell of a partition; each point is in exactly one cell.
 
-    Noise in all counts of a ``Histogram``, and of no other type, costs epsilon only once (parallel
-    composition). ``Grid.count`` and ``Partition.count`` return histograms, and ``merged`` returns
-    coarser ones.
+    Noise in all counts of a ``Histogram`` costs epsilon only once (parallel composition). This
+    holds for no other type. ``Grid.count`` and ``Partition.count`` return histograms, and
+    ``merged`` returns coarser ones.
 
     Parameters
     ----------

@@ -223,7 +223,9 @@ def _pieces(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and upper edges of pieces of cells along one axis.
 
-    The last piece of a cell ends exactly at the upper edge of the cell.
+    For each piece, ``cell`` is the index of the cell, ``pieces`` is the number of pieces in the
+    cell, and ``piece`` is the index of the piece in the cell. The last piece of a cell ends exactly
+    at the upper edge of the cell.
     """
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)

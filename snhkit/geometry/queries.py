@@ -212,9 +212,9 @@ class RangeQueries:
         Raises
         ------
         InputError
-            If a box has south above north, a width over 180 degrees, or an impossible latitude or
-            longitude; the message names the first such box. Also if no box overlaps the region, but
-            a box would overlap the region if latitude and longitude were swapped.
+            If a box has south above north, a width over 180 degrees (except 360), or an impossible
+            latitude or longitude; the message names the first such box. The error is also raised if
+            no box overlaps the region, but a box would if latitude and longitude were swapped.
 
         Warns
         -----
@@ -236,7 +236,7 @@ class RangeQueries:
         _refuse(~((e >= -180) & (e <= 540)), "east", e, "a longitude in [-180, 180]")
         _refuse(s > n, "south", s, "no greater than north")
         span = np.where(e - w == 360, 360, (e - w) % 360)
-        _refuse((span > 180) & (span < 360), "west", w, "west of east")
+        _refuse((span > 180) & (span < 360), "west", w, "at most 180 degrees west of east")
         # Boxes are cut near the region: the midpoint of a longer edge would lie far from the
         # region.
         south_in, west_in, north_in, east_in = region.bounds

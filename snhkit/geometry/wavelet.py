@@ -1,4 +1,4 @@
-"""A wavelet matrix, which finds the items of a range that rank below a limit, for many ranges."""
+"""A wavelet matrix, which finds, for many ranges of items, those items that rank below a limit."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,11 +19,11 @@ class Level(NamedTuple):
     zeros : int
         The number of items whose bit is 0.
     first, last : ndarray of int, shape (q,)
-        For each of q queries, the half-open range of those of its items whose bit is 0, after the
-        permutation.
+        For each of q queries, the half-open range in which the query's items with bit 0 lie after
+        the permutation.
     below : ndarray of bool, shape (q,)
-        Whether all items of this range rank below the limit of the query. If not, later levels
-        decide for each item.
+        Whether all items of this range are known to rank below the limit of the query. If not,
+        later levels decide for each item.
     """
 
     order: Int[np.ndarray, " n"]

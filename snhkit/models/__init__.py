@@ -1,4 +1,4 @@
-"""Models, which compute answers to boxes, and the variance of the noise in them, from arrays."""
+"""Models, which compute answers to boxes, and the noise variance of each answer, from arrays."""
 
 from snhkit.models.grid_model import GridModel
 from snhkit.models.grid_noise import BlockNoise

@@ -1,4 +1,4 @@
-"""Noise in the counts of a grid whose covariance is a product of equal factors for both axes."""
+"""Noise in a grid's counts, with a covariance that is a product of one factor for each axis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["AxisNoise"]
 
 @dataclass(frozen=True, eq=False)
 class AxisNoise:
-    """Noise in the counts of a grid whose covariance is a matrix's Kronecker product with itself.
+    """Noise in a grid's counts, with the Kronecker product of a matrix and itself as covariance.
 
     Parameters
     ----------
@@ -46,8 +46,9 @@ class AxisNoise:
 
     def variance(self, grid: Grid, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
         """Return the variance of the noise in the count of each box, shape (q,)."""
-        # The quadratic form w C w, for the fractions w of cells that an interval covers, is the sum
-        # of C over the interval's square.
+        # Let w be the fractions of the m cells along an axis that an interval covers. If the
+        # entries of C are the values of a grid's cells, the quadratic form w C w is the sum over
+        # the box that has this interval as its side on both axes.
         x, y = queries.x, queries.y
         width, height = queries.width, queries.height
         along_x = self._table.sums(RangeQueries(queries.region, x, x, width, width))

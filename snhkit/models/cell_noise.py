@@ -14,9 +14,9 @@ from snhkit.geometry.overlaps import fractions, spans
 
 __all__ = ["CellNoise"]
 
-_TILES = 64  # tiles per side; boxes are compared only with cells near their tile
+_TILES = 64  # tiles per side; boxes are sorted by tile, so that those of a step lie close together
 _BOXES, _CELLS = 64, 4_096  # boxes and cells per step, to fit into the cache
-_ROWS = 1_024
+_ROWS = 1_024  # boxes per step for the coarse grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,10 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Return, for each box, the weighted sum of the squared covered fractions of all cells."""
+    """Return, for each box, the weighted sum of the squared covered fractions of a grid's cells.
+
+    ``weights`` has one weight for each cell, shape (k, k). The result has shape (q,).
+    """
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))

@@ -120,14 +120,15 @@ class BlockNoise:
         assumed : array_like, shape (l,)
             For each grid, the noise variance of a count that least squares assumed, in any unit.
         variances : array_like, shape (l,)
-            For each grid, the noise variance that a count has, in squared records.
+            For each grid, the true noise variance of a count, in squared records.
 
         Notes
         -----
-        Let P_l be the projection that replaces the finest cells by averages over the cells of grid
-        l, each of which has g_l finest cells. The matrix of the normal equations is the sum of
-        (g_l/assumed_l) P_l. The projections are nested, so the eigenspaces of the matrix are the
-        ranges of their differences. The weights are differences of the covariance's eigenvalues.
+        Let P_k be the projection that replaces the counts of the finest cells by their averages
+        over the cells of grid k, each of which has g_k finest cells. The matrix of the normal
+        equations is the sum of (g_k / assumed_k) P_k over all grids. The projections are nested, so
+        the eigenspaces of the matrix are the ranges of the differences of successive projections.
+        The weights are differences of the covariance's eigenvalues on these eigenspaces.
         """
         m = sides[-1]
         g, u, v = np.array([(m / s) ** 2 for s in sides]), np.array(assumed), np.array(variances)

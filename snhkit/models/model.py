@@ -52,7 +52,7 @@ class Model(Protocol):
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return the other values that describe the model in a file, as JSON values."""
+        """Return the values that, besides ``arrays``, describe the model in a file, as JSON."""
         ...
 
     @classmethod

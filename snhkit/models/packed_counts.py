@@ -83,8 +83,8 @@ class PackedCounts:
             total += rows.sum(dtype=float)
             if total > MOST:
                 raise InputError(
-                    "the counts add up to more than 2**53 units; the file is damaged or was "
-                    "changed."
+                    "the counts add up to more than 2**53, the limit for a release; the file is "
+                    "damaged or was changed."
                 )
             np.cumsum(rows.sum(axis=0, dtype=np.int64), out=self._below[band + 1, 1:])
             self._below[band + 1] += self._below[band]
@@ -99,7 +99,8 @@ class PackedCounts:
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
         """Return the compressed form of counts that are given in bands of 64 rows.
 
-        ``largest`` is the largest of all counts.
+        Each of ``bands`` has the shape (64, m), or fewer rows at the end. ``largest`` is the
+        largest of all counts.
         """
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
@@ -140,7 +141,8 @@ class PackedCounts:
         around = self._around(*np.broadcast_arrays(i, j))
         if self.total * _AREA < 2**62:
             return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
-        # This sum is exact modulo 2**64; the rounded floating-point sum gives the missing multiple.
+        # This sum is exact except for a missing multiple of 2**64, which is computed from the
+        # rounded floating-point sum.
         parts = _difference(around.astype(np.uint64), u, v)
         about = _difference(around.astype(float), u.astype(float), v.astype(float))
         rounds = np.rint((about - parts.astype(float)) / 2.0**64)

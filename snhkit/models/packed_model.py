@@ -45,8 +45,8 @@ class PackedGridModel(UnknownNoise):
         """Return a model of given counts, scaled and rounded so that they add up to ``total``.
 
         Instead of single counts, the running sum of counts over all cells, row after row, is
-        rounded. The rounding error of the sum of any number of consecutive cells in a row is
-        therefore below one unit.
+        rounded. The rounding error of the sum over any number of consecutive cells of one row is
+        therefore at most one unit.
 
         Parameters
         ----------
@@ -55,7 +55,8 @@ class PackedGridModel(UnknownNoise):
         values : ndarray, shape (m, m)
             Estimated counts, not negative. If all are 0, ``total`` is spread evenly over the cells.
         noise_scale : float
-            The noise scale of a cell's count, in records. The unit is about a sixteenth of this.
+            The noise scale of a cell's count, in records. The unit is about a sixteenth of this
+            scale, or larger if ``total`` would otherwise be more than 2**52 units.
         total : int
             The sum of all counts, in records; not negative.
         """

@@ -81,7 +81,7 @@ class PartitionModel:
         return self.noise_model is not None and self.noise_model.coarse is None
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the arrays for a file: the cells' edges, the counts, and those of ``noise_model``.
+        """Return the cells' edges, the counts, and the arrays of ``noise_model``, for a file.
 
         The edges x0, y0, x1, y1 of the cells are in metres, shape (c, 4).
         """

@@ -9,7 +9,8 @@ __all__ = ["disagreement"]
 def disagreement(release: Release, private: Measurements) -> str:
     """Return how a release differs from its measurements, or an empty text if it does not.
 
-    The text completes an error message that begins with "build returned".
+    The epsilon, delta, spends, unit, n, replayable and region of both are compared. The text
+    completes an error message that begins with "build returned".
     """
     if not isinstance(release, Release):
         return f"a {type(release).__name__}, not a Release."
@@ -23,7 +24,7 @@ def disagreement(release: Release, private: Measurements) -> str:
         "region": private.region,
     }
     if not private.spends:
-        return "a release, but measured nothing, so there is nothing to release."
+        return "a release, but measured nothing; build must make at least one noisy measurement."
     for name, value in measured.items():
         if getattr(release, name) != value:
             return (

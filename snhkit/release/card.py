@@ -21,10 +21,11 @@ def card_json(release: Release) -> str:
     -------
     str
         The description in the release's file (docs/file_format.md) without the settings of the
-        model, and these further fields: ``delta``; ``rho``, 0 without Gaussian noise;
-        ``neighbours``, the change of the records that the release hides; ``epsilon_of_neighbours``,
-        the epsilon for this change; ``public``, the facts that the release does not hide;
-        ``warning``, null if there is none; and ``checksum``, the SHA-256 of the file.
+        model, and these further fields: ``delta``; ``rho``, the cost in zCDP, which is 0
+        without Gaussian noise; ``neighbours``, the change of the records that the release hides;
+        ``epsilon_of_neighbours``, the epsilon for this change; ``public``, the facts that the
+        release does not hide; ``warning``, null if there is none; and ``checksum``, the SHA-256 of
+        the file.
 
     Examples
     --------

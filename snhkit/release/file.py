@@ -38,7 +38,8 @@ FORMAT = 1
 # numbers up to this one are finite.
 _LARGEST = 2**128
 _MOST_ARRAYS = 1_000
-# The limit on lists, objects and values, which take up to thirty times the memory of their text.
+# The most lists, objects and values in a description. In memory, each takes up to thirty times as
+# many bytes as in the text.
 _MOST_VALUES = 1_000_000
 _DTYPES = frozenset({"float16", "float32", "float64", "int32", "int64"})
 
@@ -61,8 +62,8 @@ def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> byt
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
     """Return the description and the arrays of a release file, without a check of their values.
 
-    The arrays cannot be larger than the file, and the number of values in the description is
-    limited.
+    A small file from an untrusted source cannot fill the memory: the arrays cannot be larger than
+    the file, and the number of values in the description is limited.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
         with safe_open(path, framework="numpy") as file:
             text, names = (file.metadata() or {}).get("snhkit"), list(file.keys())
             if len(names) > _MOST_ARRAYS:
-                raise ReleaseFileError(f"{path}: it has more than {_MOST_ARRAYS:,} arrays.")
+                raise ReleaseFileError(
+                    f"{path}: it has more than {_MOST_ARRAYS:,} arrays, the limit for a release."
+                )
             arrays = {name: file.get_tensor(name) for name in names}
     except ReleaseFileError:
         raise
@@ -154,8 +157,8 @@ def check_numbers(value: Any) -> None:
 def encoded_spend(spend: Spend) -> list[str]:
     """Return a Spend as a list of texts: epsilon, description, composition, delta and rho.
 
-    Delta is left out if delta and rho are 0, and rho is left out if it is 0. Earlier versions of
-    snhkit cannot read delta or rho, and refuse a list that has these texts.
+    If rho is 0, the list ends with delta; if delta is 0 too, the list ends with the composition.
+    Earlier versions of snhkit cannot read delta or rho, and refuse the longer lists.
     """
     parts = [str(spend.epsilon), spend.what, spend.composition]
     if spend.rho:
@@ -166,7 +169,10 @@ def encoded_spend(spend: Spend) -> list[str]:
 def decoded_spend(
     epsilon: str, what: str, composition: Any, delta: str = "0", rho: str = "0"
 ) -> Spend:
-    """Return the Spend of the texts in a release file; raise InputError if a text is invalid."""
+    """Return the Spend that the texts of ``encoded_spend`` describe.
+
+    The texts may be from an untrusted file; InputError is raised if one of them is invalid.
+    """
     return Spend(
         fraction("an epsilon", epsilon),
         str(what),
@@ -177,7 +183,10 @@ def decoded_spend(
 
 
 def fraction(name: str, text: str) -> Fraction:
-    """Return the fraction of a text such as "2" or "1/3"; raise InputError for other texts."""
+    """Return the number that a text such as "2" or "1/3" stands for, as a Fraction.
+
+    InputError is raised for other texts. Its message begins with ``name``, such as "an epsilon".
+    """
     # Fraction("1e999999999") would take unbounded time and memory.
     if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
         raise InputError(

@@ -35,8 +35,10 @@ def check_header(header: Any) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If a field is missing or has a wrong type, or the costs in ``spends`` do not add up to
-        ``epsilon``; the message names the first such field.
+        If a field is missing or has a wrong type (the message names the first such field), if a
+        text is too long or values are nested too deeply, or if the costs in ``spends`` do not
+        fit. The costs must add up to ``epsilon``. For Gaussian noise, they must add up to no more
+        than ``epsilon`` and ``delta`` allow.
 
     Examples
     --------
@@ -71,7 +73,10 @@ def check_header(header: Any) -> dict[str, Any]:
 def _check_gaussian(
     header: dict[str, Any], epsilon: Fraction, rho: Fraction, spends: list[Spend]
 ) -> None:
-    """Raise InputError if the spends of Gaussian noise cost more than the header states."""
+    """Raise InputError if spends of Gaussian noise cost more than the header's epsilon and delta.
+
+    ``rho`` is the sum of the costs of ``spends`` in zCDP.
+    """
     told = header.get("delta")
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")
@@ -79,7 +84,10 @@ def _check_gaussian(
         raise InputError("damaged: only some of its spends are for Gaussian noise.")
     delta = fraction("a delta", told)
     if not 0 < delta < 1 or max(rho, 1 / rho, epsilon) > _LARGEST_RHO:
-        raise InputError("damaged: its delta, rho or epsilon is out of range.")
+        raise InputError(
+            "damaged: its delta, rho or epsilon is out of range: delta must lie between 0 and 1, "
+            "rho from 2**-100 to 2**100, and epsilon must be at most 2**100."
+        )
     if rho > rho_of(epsilon, delta):
         raise InputError(
             f"damaged: its spends add up to rho = {rho}, more than epsilon = {header['epsilon']} "

@@ -1,4 +1,4 @@
-"""Intervals that are likely to contain true counts, from noise and errors on public cities."""
+"""Intervals that are likely to contain true counts, from the noise and from measured errors."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
-"""The probabilities of the quantiles of errors in ``interval_table.json``."""
+"""The probabilities for which ``interval_table.json`` holds quantiles of errors."""
 
 CELLS = (0.1, 0.5, 2.0, 8.0, 40.0)
 """Boundaries of the bins of ``interval_table.json`` for the number of cells in a query."""
@@ -42,7 +42,7 @@ SIDES_M = (100.0, 300.0, 1_000.0)
 """Boundaries of the bins of ``interval_table.json`` for the root of a query's area, in metres."""
 
 SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
-_ANY = "any"  # for methods that the table does not name
+_ANY = "any"  # the key of the quantiles for methods that the table does not name
 
 
 class Asked:
@@ -60,7 +60,8 @@ class Asked:
         Number of the release's cells that each query covers; a partly covered cell counts as the
         covered fraction.
     epsilon : float
-        ``Release.record_epsilon`` of the release that answers the queries.
+        Epsilon divided by the sensitivity of a count, as ``Release.record_epsilon`` of the release
+        that answers the queries.
     """
 
     def __init__(
@@ -91,7 +92,12 @@ def asked(release: "Release", queries: Any) -> Asked:
 
 
 def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
-    """Return the area of each polygon inside the region, and the number of cells it covers."""
+    """Return the area of each polygon inside the region, and the number of covered cells.
+
+    The areas are in square metres. Both arrays have shape (q,). For a ``PolygonModel``, whose cells
+    are the districts and the rest of the region, the number of cells that all polygons cover
+    together is divided among the polygons in proportion to their areas.
+    """
     from snhkit.release.polygon_model import PolygonModel
     from snhkit.release.polygons import cover
     from snhkit.release.shapes import polygons_in
@@ -108,11 +114,12 @@ def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
 
 
 def scales(asked: Asked) -> NDArray[np.float64]:
-    """Return the unit of each query's errors in ``interval_table.json``, in records, shape (q,).
+    """Return the number of records by which each query's error is divided, shape (q,).
 
-    The unit is the square root of a sum of three terms: the variance of the noise, where it is
-    known; the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the
-    answer is positive.
+    The quantiles in ``interval_table.json`` are those of the divided errors. The divisor is the
+    square root of a sum of three terms: the variance of the noise in the answer, where it is known;
+    the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the answer
+    is positive. Here, epsilon is ``asked.epsilon``.
     """
     one = 1 / asked.epsilon
     known = np.where(np.isnan(asked.variance), 0.0, asked.variance)
@@ -210,7 +217,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def _quantiles(method: str) -> NDArray[np.float64]:
-    """Return quantiles of a method's errors, in the units of ``scales``, shape (bins, levels)."""
+    """Return quantiles of a method's errors divided by ``scales``, shape (bins, levels)."""
     methods = _table()["quantiles"]
     sparse: Mapping[str, list[float]] = methods.get(method, methods[_ANY])
     found = np.full((int(np.prod(SHAPE)), len(LEVELS)), np.nan)
@@ -220,7 +227,12 @@ def _quantiles(method: str) -> NDArray[np.float64]:
 
 
 def _filled(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return quantiles in which each unmeasured bin has those of the nearest measured bin."""
+    """Return the quantiles, with those of the nearest measured bin in place of missing ones.
+
+    In ``quantiles``, shape (bins, levels), the rows of bins without measurements are nan. The
+    distance of two bins is 3 for each step of the side, 2 for each step of the number of cells, and
+    1 for each step of the answer.
+    """
     place = np.stack(np.unravel_index(np.arange(len(quantiles)), SHAPE), axis=1)
     known = np.flatnonzero(np.isfinite(quantiles).all(axis=1))
     apart = np.abs(place[:, None] - place[known][None]) @ np.array([3, 2, 1])

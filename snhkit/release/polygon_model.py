@@ -80,17 +80,24 @@ class PolygonModel:
         return self._over_boxes(queries, self.shapes_variance)
 
     def answer_shapes(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the estimated count of each polygon, in the region's metres, shape (q,)."""
+        """Return the estimated count of each polygon, in records, shape (q,).
+
+        The polygons are in metres from the region's lower-left corner.
+        """
         shape, cell, share = self.partition.shares(shapes)
         return np.bincount(shape, share * self.values[cell], len(shapes)).astype(float)
 
     def shapes_variance(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the variance of the noise in the answer to each polygon, shape (q,)."""
+        """Return the variance of the noise in ``answer_shapes`` for each polygon, shape (q,)."""
         shape, _, share = self.partition.shares(shapes)
         return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
 
     def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return ``answer`` for boxes clipped to the region, and 0 for boxes outside the region."""
+        """Return the result of a function for each box, clipped to the region, shape (q,).
+
+        The function ``answer`` takes polygons, as ``answer_shapes`` does. The result is 0 for boxes
+        outside the region.
+        """
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))

@@ -44,9 +44,10 @@ def polygon_variance(parts: Model, shapes: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _of_partition(cells: Partition, noise: CellNoise, shapes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the variances of counts of polygons, shape (q,), from cells with ``CellNoise``.
+    """Return the noise variance of each polygon's count, shape (q,), for a partition.
 
-    Each variance is the sum of a part for the cells and a part for ``CellNoise.coarse``.
+    Each variance is the sum of a part for the cells and a part for ``CellNoise.coarse`` (the
+    formula is in ``CellNoise``).
     """
     owner, _, share = cover(cells, shapes)
     found = noise.variance * np.bincount(owner, share**2, len(shapes))
@@ -93,7 +94,11 @@ def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -
 
 
 def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.float64]:
-    """Return sums of ``w`` over blocks of ``size`` cells; the first block may be incomplete."""
+    """Return sums of ``w`` along an axis, over blocks of ``size`` cells of the grid.
+
+    The first entry of ``w`` belongs to cell ``first`` of the grid along the axis, so the first and
+    the last block may be incomplete.
+    """
     ends = np.arange(size - first % size, w.shape[axis], size)
     return np.add.reduceat(w, np.concatenate([[0], ends]), axis=axis)
 
@@ -101,7 +106,7 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _grid_weights(
     grid: Grid, shapes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], list[tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Return the indices of the polygons that overlap the grid, and ``_weights`` of each."""
+    """Return the indices of the polygons that reach the grid, and the ``_weights`` of each."""
     owner, boxes, share = cover(grid, shapes)
     reached = np.unique(owner)
     return reached, [_weights(grid, boxes[owner == i], share[owner == i]) for i in reached]

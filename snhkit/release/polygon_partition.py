@@ -19,7 +19,7 @@ __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 OVERLAP_TOLERANCE = 1e-3
 """The largest allowed overlap of two polygons, as a share of the smaller one's area."""
 
-_SAME = 1e-4  # shapes whose areas differ by a smaller share count as equal
+_SAME = 1e-4  # shapes count as equal if all but this share of both areas is common
 _ROUNDING = 1e-6  # areas that are a smaller share of the whole count as 0
 _RECORDS, _SHAPES = 65_536, 256  # records and shapes that are looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
@@ -237,8 +237,10 @@ class PolygonPartition:
         Returns
         -------
         dict
-            ``coordinates``, shape (v, 2), in metres; ``rings``, ``polygons`` and ``districts``, the
-            indices at which each of them starts in ``coordinates``, ``rings`` and ``polygons``.
+            ``coordinates``, shape (v, 2), the corners in metres; ``rings``, the index of each
+            ring's first corner in ``coordinates``; ``polygons``, the index of each polygon's first
+            ring; and ``districts``, the index of each district's first polygon. Each array of
+            indices ends with the number of corners, rings or polygons.
         """
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {

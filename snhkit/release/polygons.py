@@ -16,8 +16,8 @@ def cover(
 ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
     """Return boxes that cover polygons, and the share of each box that lies in its polygon.
 
-    A box consists of whole cells: of one cell on the edge of a polygon, and of one or more cells
-    inside the polygon.
+    A box on the edge of a polygon is one cell. A box inside a polygon consists of one or more whole
+    cells.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def cover(
     boxes : RangeQueries
         p boxes.
     share : ndarray, shape (p,)
-        The share of each box's area that lies in its polygon, in (0, 1].
+        The share of each box's area that lies in its polygon, from 0 (the box only touches the
+        polygon) to 1.
 
     Examples
     --------
@@ -64,7 +65,9 @@ def _of_any(cells: Partition, polygons: NDArray[Any]) -> list[tuple[NDArray, ...
 def _of_grid(grid: Grid, polygons: NDArray[Any]) -> list[tuple[NDArray, ...]]:
     """Return square blocks of a grid's cells that cover polygons.
 
-    Blocks on the edge of a polygon are quartered, down to single cells.
+    Blocks on the edge of a polygon are quartered, down to single cells. Each tuple of the result is
+    for blocks of one size. Its arrays hold, for each block, the index of the polygon, the
+    lower-left corner, the upper-right corner, and whether the block lies inside the polygon.
     """
     edges, found = grid.edges(), []
     side = 1 << (grid.m - 1).bit_length()

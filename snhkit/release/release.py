@@ -44,14 +44,15 @@ class Release:
     epsilon : Fraction
         The privacy loss of the release.
     unit : PrivacyUnit
-        The unit of privacy.
+        What the release hides, such as one record, or all records of one person.
     n : int or None
         The number of records: exact if the number is public, noisy if the method measured the
         number, and None if the number is private and the method did not need it.
     replayable : bool
         Whether the noise came from a seed, in which case the release protects nobody.
     spends : tuple of Spend
-        The costs of the noisy measurements, which add up to epsilon.
+        The costs of the noisy measurements. They add up to epsilon or, for Gaussian noise, to a
+        rho that implies epsilon and delta.
     model : Model
         The model that answers queries.
     versions : mapping
@@ -96,13 +97,17 @@ class Release:
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity of a count (for Gaussian noise, see ``Terms``)."""
+        """Epsilon divided by the sensitivity of a count, which is 1 divided by its noise scale.
+
+        The count costs the whole epsilon. With Gaussian noise, the scale is that of Laplace noise
+        with the same variance.
+        """
         price = Rho(self.rho) if self.rho else self.epsilon
         return inverse_scale(price, self.unit.sensitivity)
 
     @property
     def price(self) -> str:
-        """The price as text for titles and captions: epsilon and, where it is not 0, delta."""
+        """The epsilon of the release, and its delta if not 0, as text for titles and captions."""
         delta = f", δ = {written(self.delta)}" if self.delta else ""
         return f"ε = {written(self.epsilon)}{delta}"
 
@@ -186,9 +191,9 @@ class Release:
         """Return bounds between which the true counts can be expected to lie, shape (q, 2).
 
         The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
-        errors of networks. Except for the noise, these allowances are estimates from public cities
-        and not guarantees; docs/benchmarks.md states the share of true counts of other cities that
-        lay within the bounds.
+        errors of networks. The noise is known from theory where ``standard_error`` is not nan. All
+        else is an estimate from public cities and not a guarantee; docs/benchmarks.md states the
+        share of true counts of other cities that lay within the bounds.
 
         Parameters
         ----------
@@ -201,7 +206,7 @@ class Release:
         -------
         ndarray
             Lower and upper bounds in records, not below 0; nan if the errors of the method are
-            known neither from theory nor from measurements on public cities, as for ``SNH``.
+            known neither from theory nor from measurements on public cities, as for ``DPSGD``.
 
         Raises
         ------

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["outside", "polygons_in"]
 
-_LONGEST_EDGE_M = 1_000  # the middle of such an edge moves by centimetres under a projection
+_LONGEST_EDGE_M = 1_000  # projecting only the ends of such an edge moves its middle by centimetres
 _AREAL = 2  # shapely's dimension of polygons
-_SLACK = 1.01  # rounding may leave degrees above 90 or 180 by up to this factor
+_SLACK = 1.01  # rounding may leave degrees above 90 or 360 by up to this factor
 
 
 def polygons_in(region: Region, frame: "gpd.GeoDataFrame | gpd.GeoSeries") -> NDArray[Any]:
@@ -119,7 +119,11 @@ def _full_turn(crs: "CRS") -> float:
 def _cut(
     shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float
 ) -> NDArray[Any]:
-    """Return the parts of shapes inside a box, after shifts by 360 degrees of longitude."""
+    """Return the parts of shapes inside a box, also of shapes that are 360 degrees off.
+
+    ``nearby`` is the box: west, south, east, north. ``turn`` is the result of ``_full_turn``. If it
+    is not 0, parts that lie in the box after a shift of 360 degrees of longitude are included.
+    """
     west, south, east, north = nearby
     found = shapely.intersection(shapes, shapely.box(*nearby))
     for shift in (-turn, turn) if turn else ():
@@ -133,7 +137,8 @@ def _cut(
 def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
     """Raise InputError if an edge spans more than 180 degrees of longitude.
 
-    Such an edge was probably meant to cross the antimeridian, but runs the other way round.
+    Such an edge was probably meant to cross the antimeridian, but runs the other way round the
+    globe. ``turn`` is 360 degrees in the unit of the coordinates.
     """
     parts, shape_of = shapely.get_parts(shapes, return_index=True)
     rings, part_of = shapely.get_rings(parts, return_index=True)

@@ -159,7 +159,7 @@ class TestDegrees:
             ({"north": np.nan}, "box 1: north = nan"),
             ({"west": -500}, "box 1: west = -500, must be a longitude"),
             ({"east": np.inf}, "box 1: east = inf"),
-            ({"east": -123}, "box 1: west = -122.44, must be west of east"),
+            ({"east": -123}, "box 1: west = -122.44, must be at most 180 degrees west of east"),
         ],
     )
     def test_the_first_bad_row_is_named(self, bad, message):
