@@ -14,10 +14,11 @@ class Builder(Protocol):
     """The interface of a method: a frozen dataclass of hyperparameters with a ``build`` method.
 
     A builder stores hyperparameters only. Building neither changes the builder nor keeps a
-    reference to the measurements. The class attribute ``gaussian = True`` marks a method that also
-    works with Gaussian noise. The privacy cost of Gaussian noise is a rho (zero-concentrated
-    differential privacy) instead of an epsilon. Therefore, ``build`` of such a method spends
-    ``private.left``, which is a rho or an epsilon, and not ``private.epsilon``.
+    reference to the measurements. The class attribute ``gaussian = True`` marks a method that works
+    with Gaussian noise as well as with Laplace noise. The privacy cost of Gaussian noise is a rho
+    (zero-concentrated differential privacy) instead of an epsilon. Therefore, ``build`` of such a
+    method spends ``private.left``, which is the rho or the epsilon that can still be spent.
+    With Gaussian noise, ``private.epsilon`` raises an error.
 
     Examples
     --------

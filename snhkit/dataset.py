@@ -45,8 +45,8 @@ from snhkit.release.agreement import disagreement
 
 __all__ = ["PrivateDataset"]
 
-# The largest noise scale of a count that costs the whole epsilon. The limit of the noise mechanisms
-# is 2**50, so measurements can cost as little as 2**-10 of the epsilon.
+# The largest noise scale of a count that costs the whole epsilon of a release. The noise mechanisms
+# allow scales up to 2**50, so a measurement may cost as little as 2**-10 of the epsilon.
 _MAX_SCALE = 2**40
 
 
@@ -212,7 +212,12 @@ class PrivateDataset:
         most: "int | NoisyQuantile | None",
         records_of_people: Callable[[], NDArray[np.int64]],
     ) -> None:
-        """Set the unit of privacy; if ``most`` is a ``NoisyQuantile``, charge and measure it."""
+        """Set the unit of privacy; a ``NoisyQuantile`` chooses its ``max_per_user``.
+
+        If ``most`` is a ``NoisyQuantile``, the noisy counts from which it chooses are charged to
+        the ledger. Otherwise, the unit is ``first``. The argument ``records_of_people`` is a
+        function that returns the number of records of each person.
+        """
         self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
@@ -221,7 +226,7 @@ class PrivateDataset:
 
     @property
     def bought(self) -> NoisyContributions | None:
-        """The noisy counts from which ``NoisyQuantile`` chose ``max_per_user``; otherwise None."""
+        """The noisy counts that set ``max_per_user``; None if no ``NoisyQuantile`` was given."""
         return self._bought
 
     @property
@@ -250,8 +255,8 @@ class PrivateDataset:
         """
         if not self.unit.n_public:
             raise InputError(
-                "The number of records is private. If a method needed it, release.n has a noisy "
-                "number."
+                "The number of records is private. If the method of a release needed the number, "
+                "release.n is a noisy number of records."
             )
         return self._source.n()
 
@@ -269,7 +274,8 @@ class PrivateDataset:
         Parameters
         ----------
         builder : Builder
-            The method with its hyperparameters. If it has a ``delta``, this is charged as well.
+            The method with its hyperparameters. If the builder has an attribute ``delta``, this
+            delta is charged as well.
         epsilon : int, float, str, Decimal or Fraction
             The cost, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction

@@ -13,7 +13,7 @@ from snhkit.errors import InputError
 __all__ = ["refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
-_TRIES, _SECONDS = 100, 10.0  # attempts, and total seconds, to wait for a program at a pipe's end
+_TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and their total seconds
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
@@ -134,7 +134,7 @@ def _opened(path: Path) -> int:
 
 
 def _has_write_permission(target: Path) -> bool:
-    # The administrator may write to any file: for that account the permission bits decide.
+    # os.access allows the administrator every file, so a permission bit must allow writing too.
     return os.access(target, os.W_OK) and bool(target.stat().st_mode & 0o222)
 
 

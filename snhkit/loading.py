@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 
 def _kind(name: str) -> type[Model]:
-    """Return the model class for the name in a file; other model classes are not imported."""
+    """Return the model class whose ``kind`` is ``name``; slow imports are made only if needed."""
     match name:
         case GridModel.kind:
             return GridModel

@@ -24,8 +24,8 @@ def relative_errors(
 ) -> NDArray[np.float64]:
     """Return the relative error of each of q estimated counts, shape (q,).
 
-    The error is abs(estimate - truth) / max(truth, psi) with psi = 0.001 n, the paper's Delta
-    (Sec. 2.2).
+    The error, which the paper calls Delta (Sec. 2.2), is abs(estimate - truth) / max(truth, psi)
+    with psi = 0.001 n.
 
     Parameters
     ----------

@@ -7,9 +7,9 @@ import platformdirs
 
 __all__ = ["switch_on"]
 
-_LEAST_SECONDS = (
-    "0.5"  # with JAX's default of 1, half of the programs for a small city are not kept
-)
+# Programs that compile in fewer seconds are not kept. With JAX's default of 1, half of the programs
+# for a small city would not be kept.
+_LEAST_SECONDS = "0.5"
 
 
 def switch_on() -> None:

@@ -20,6 +20,7 @@ _EXTRAS = {
     "course": ("nbconvert", "slides of the lectures"),
     "dask": ("distributed", "counting in several processes and on clusters"),
 }
+"""For each extra of the package: a module that the extra installs, and what the extra is for."""
 
 
 @click.command()

@@ -39,6 +39,7 @@ line.recv(1)
 _IMPORTED = (
     "IPython.core.debugger", "IPython.extensions.storemagic", "ipykernel.debugger", "psutil",
 )  # fmt: skip
+# Environment variables with which a kernel needs less memory.
 _LEAN = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": "131072",  # memory of large arrays is returned to the system at once
@@ -124,7 +125,7 @@ def hatch(at: str) -> None:
 
 
 def _imported() -> Callable[..., object]:
-    """Import every module that a kernel needs, so that the kernels share their memory.
+    """Import every module that a kernel needs, so that all kernels share the modules' memory.
 
     Returns
     -------

@@ -28,7 +28,7 @@ __all__ = ["app", "main"]
 
 
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
-_AGAIN_S = 0.05
+_AGAIN_S = 0.05  # seconds after which a lost Ctrl-C is repeated
 _over = threading.Event()
 """An event that is set when the command has ended or an interrupt has reached ``main``."""
 

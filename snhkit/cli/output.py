@@ -20,12 +20,13 @@ _COLUMNS = 80
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print text, with lines that are longer than 80 columns broken between words.
+    """Print text, with lines that are longer than 80 characters broken between words.
 
     Parameters
     ----------
     text : str
-        Lines of text or of a table. A long line of two columns continues below its second column.
+        Lines of text, or rows of a table with two spaces after the first column. A long row
+        continues below its second column.
     err : bool
         Whether to print to standard error instead of standard output.
 
@@ -75,6 +76,9 @@ def _drop_standard_output() -> None:
 
 
 def _indent(line: str) -> str:
-    """Return as many spaces as there are characters before the second column of a line."""
+    """Return as many spaces as there are characters before the second column of a line.
+
+    The result is empty if there is no second column, or the first has more than 11 characters.
+    """
     head, gap, _ = line.partition("  ")
     return " " * (len(line) - len(line[len(head) :].lstrip())) if gap and len(head) < 12 else ""

@@ -117,11 +117,13 @@ def refuse_same_file(**paths: Path | None) -> None:
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
-            raise click.UsageError(f"{other} and {name} are the same file, {path}.")
+            raise click.UsageError(
+                f"{other} and {name} are the same file, {path}; name different files."
+            )
 
 
 def synthetic(city: str) -> "tuple[Points, Points, str, str]":
-    """Return the records, public points and title of a synthetic city, and what is invented."""
+    """Return records, public points, title and a note on what is invented, for a synthetic city."""
     from snhkit.data import city as city_of
     from snhkit.data import synthetic_points
 
@@ -171,7 +173,7 @@ def tell(report: object) -> None:
 
 @contextmanager
 def named_as_options() -> Iterator[None]:
-    """Replace the Python argument lat= by the option --lat in error messages; others likewise."""
+    """Replace Python arguments such as lat= by options such as --lat in messages of InputError."""
     try:
         yield
     except InputError as error:

@@ -74,7 +74,7 @@ def opened(
     user : str, optional
         The column of users.
     terms : dict
-        The budget, the unit and the ledger, as ``PrivateDataset`` takes them.
+        Arguments of ``PrivateDataset`` by name, such as the budget, the unit and the ledger.
     options : dict
         The values of ``records_options`` and ``scan_options``.
     """

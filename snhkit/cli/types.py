@@ -112,7 +112,7 @@ class Epsilons(click.ParamType):
         parts = tuple(part.strip() for part in str(value).split(","))
         try:
             if len({exact(part) for part in parts}) < len(parts):
-                self.fail(f"{value!r} names an epsilon twice.", param, ctx)
+                self.fail(f"{value!r} names an epsilon twice; give each value once.", param, ctx)
         except InputError as error:
             self.fail(str(error), param, ctx)
         return parts

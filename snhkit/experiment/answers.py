@@ -30,10 +30,10 @@ def answers_frame(
     boxes : RangeQueries
         The same boxes in metres.
     releases : mapping of name to Release
-        The releases that answer the boxes. For a release of the name NAME, the table has the
-        columns ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the noise in the
-        count), ``NAME_low`` and ``NAME_high`` (bounds of a 90 % interval for the true count). All
-        but epsilon are in records; the last three are nan if the release does not know them.
+        The releases that answer the boxes. For a release named NAME, the table has the columns
+        ``NAME_epsilon``, ``NAME_count``, ``NAME_standard_error`` (of the noise in the count),
+        ``NAME_low`` and ``NAME_high`` (bounds of a 90 % interval for the true count). Counts,
+        standard errors and bounds are in records. Unknown standard errors and bounds are nan.
 
     Returns
     -------

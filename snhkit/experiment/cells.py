@@ -41,7 +41,8 @@ class Cell:
     epsilon : str
         Epsilon as text, so that 0.1 is exactly one tenth.
     cell_m : float, "bought" or "auto", optional
-        The width of the grid's cells in metres; None takes the method's default.
+        The width of the grid's cells in metres, or a way to choose the width, as in ``Identity``;
+        None takes the method's default.
     k, depth : int, optional
         The number and the depth of the networks; None takes the method's default.
     seed : int
@@ -89,14 +90,15 @@ class Cell:
 
 
 def uses(name: str, parameter: str) -> bool:
-    """Return whether a method has a given one of the parameters that a sweep can vary.
+    """Return whether a method has a parameter that a sweep can vary.
 
     Parameters
     ----------
     name : str
         Short name of the method.
     parameter : str
-        The parameter: "cell_m", "k" or "depth".
+        The parameter: "cell_m", the cell width; "k", the number of networks; or "depth", their
+        depth.
     """
     if parameter == "cell_m":
         return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)

@@ -23,10 +23,10 @@ class DoneCells:
     ----------
     path : Path or None
         The file; None keeps the results in memory only. The first line of the file holds the
-        settings that all measurements share, and each other line the results of one ``Cell``.
+        settings that all measurements share, and each other line the results of one measurement.
     rows : dict of (str, str) to list of list of float
-        The results, by ``Cell.key`` and ``Place.digest``: for each size band, the values of
-        ``MEASURES``.
+        The results, by the key of the measurement (``Cell.key`` in a sweep) and ``Place.digest``:
+        for each size band, a list of the measured values (those of ``MEASURES`` in a sweep).
     """
 
     path: Path | None
@@ -36,7 +36,8 @@ class DoneCells:
     def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "DoneCells":
         """Return the finished measurements in a file; a missing file is created.
 
-        ``settings`` are the settings that all measurements share. An incomplete last line, which an
+        ``settings`` are the settings that all measurements share, with the lists "bands_m" (size
+        bands) and "measures" (names of the measured values). An incomplete last line, which an
         interrupted sweep may leave, is removed from the file.
 
         Raises
@@ -71,9 +72,9 @@ class DoneCells:
         return cls(target, rows)
 
     def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
-        """Add the results of a ``Cell``, and write them to the file as one line.
+        """Add the results of a measurement, and write them to the file as one line.
 
-        ``key`` is ``Cell.key``, ``digest`` is ``Place.digest``, and ``rows`` are the results.
+        ``rows`` are the results, and ``key`` and ``digest`` are their key in ``self.rows``.
         """
         self.rows[key, digest] = rows
         if self.path is not None:

@@ -97,12 +97,12 @@ METHODS: dict[str, Method] = {
     "quadtree": Method(
         "QuadTree",
         lambda sizes_m, cell_m: QuadTree(),
-        "Noisy counts of squares of every size, from the city to a cell, made consistent.",
+        "Noisy counts of squares of every size, from the city to a cell, adjusted to add up.",
     ),
     "hb2d": Method(
         "HB2D",
         lambda sizes_m, cell_m: HierarchicalGrid(cell_m),
-        "Noisy counts of a few nested grids, made consistent.",
+        "Noisy counts of a few nested grids, adjusted to add up.",
     ),
     "dawa": Method(
         "DAWA",

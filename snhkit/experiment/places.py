@@ -21,7 +21,8 @@ class Place:
     records : Points
         The records that methods count and that errors are measured against.
     public : Points, optional
-        Public points near which queries are expected: the paper's Q_W and D*.
+        Public points near which queries are expected. They stand for the paper's public data D* and
+        expected queries Q_W.
 
     Raises
     ------

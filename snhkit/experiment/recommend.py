@@ -96,8 +96,9 @@ def recommend(
     public : Points, optional
         Public points that are about as clustered as the records; see ``expected_error``.
     measure : str
-        The error to minimise: ``"rel_error"`` or ``"abs_error"`` of squares around records, or
-        ``"abs_error_anywhere"``.
+        The error to minimise: ``"rel_error"`` or ``"abs_error"``, the mean relative or absolute
+        error of squares around records, or ``"abs_error_anywhere"``, the mean absolute error of
+        squares anywhere in the region.
 
     Returns
     -------

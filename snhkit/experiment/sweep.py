@@ -48,8 +48,8 @@ def sweep(
 ) -> "pd.DataFrame":
     """Return a table of the errors of all combinations of methods, places and settings.
 
-    The noise is determined by ``seeds``, so the same call always returns the same table, also if
-    the sweep is resumed from ``file``, and for any number of processes.
+    The noise is determined by ``seeds``, so the same call always returns the same table. The number
+    of processes, and a continuation of the sweep from ``file``, do not change the table.
 
     Parameters
     ----------
@@ -66,8 +66,9 @@ def sweep(
         The size bands: for each, the smallest and the largest side of its squares in metres.
         Methods that prepare for query sizes make a release for each band.
     cell_m : sequence of float, "bought", "auto" or None
-        The widths of a grid's cells in metres; None takes the method's default. A method without
-        this parameter is measured only once, not for each width.
+        The widths of a grid's cells in metres, or ways to choose the width, as in ``Identity``;
+        None takes the method's default. A method without this parameter is measured only once, not
+        for each width.
     k, depth : sequence of int or None
         The numbers of SNH's networks, and their depths; None takes the method's default. A method
         without these parameters is measured only once, not for each value.
@@ -207,7 +208,7 @@ def _cells(
 
 
 _WORK: dict = {}
-"""The places, size bands and queries that all measurements of a worker process share."""
+"""The places, the size bands and the number of queries, for all measurements of this process."""
 
 
 def _begin(places: Mapping[str, Place], bands: list, queries: int) -> None:

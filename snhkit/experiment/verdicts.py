@@ -84,10 +84,10 @@ def rises(table: Any) -> tuple[bool, str]:
 
 
 def snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has the least error at every epsilon, by less at the largest epsilon.
+    """Return whether SNH has the least error at every epsilon, with a lead that does not grow.
 
-    The second condition is that the ratio of SNH's error to that of ``Identity@ParamSelect`` is
-    not smaller at the largest epsilon than at the smallest.
+    The lead does not grow if SNH's error divided by the error of ``Identity@ParamSelect`` is at
+    least as large at the largest epsilon as at the smallest.
     """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
@@ -114,7 +114,7 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has a smaller error with the cell width of ParamSelect than of UG."""
+    """Return whether SNH's error is smaller with ParamSelect's width than UG's at each epsilon."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
@@ -122,9 +122,11 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether a middle cell width has the least error, and ParamSelect's is nearly as good.
+    """Return whether a middle cell width is best, and the width of ParamSelect nearly as good.
 
-    The error with the cell width of ParamSelect must be at most a tenth above the least error.
+    Both must hold at every epsilon. The best width has the least error of those tried, and is
+    neither the narrowest nor the widest. The error with ParamSelect's width must be at most a tenth
+    above the least error.
     """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
@@ -140,7 +142,7 @@ def u_shape(table: Any) -> tuple[bool, str]:
 
 
 def deeper_helps(table: Any) -> tuple[bool, str]:
-    """Return whether more layers reduce the error, but the most layers do not reduce it most."""
+    """Return whether, on each line, neither the fewest nor the most layers have the least error."""
     told, agree = [], True
     for line, part in table.groupby("line", sort=False):
         ordered = part.sort_values("x")

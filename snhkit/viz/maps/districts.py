@@ -208,7 +208,7 @@ class Districts:
         return [name + word for name, word in zip(self.names, said, strict=True)]
 
     def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Return counts divided by ``area_m2`` in km², shape (q,); nan for an area of 0."""
+        """Return counts per km² of the area inside the region, shape (q,); nan if the area is 0."""
         return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
 
     def scale(self, counts: Iterable[NDArray]) -> ColourScale:

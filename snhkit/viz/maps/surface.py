@@ -85,10 +85,10 @@ class Surface:
     def drawn(cls, release: "Release | Model", cell_m: float | None = None) -> "Surface":
         """Return counts for a picture that shows sharp edges between the cells of a release.
 
-        A release may have been built on equal cells that are wider than the cells of the surface.
-        Then each cell of the surface gets the density of the release's cell at its centre. In all
-        other cases, the result is that of ``of``, where a cell of the surface that lies in two
-        cells of the release gets a mean of both densities.
+        If the release has equal cells that are wider than the cells of the surface, each cell of
+        the surface gets the release's density at its own centre. In all other cases, the result is
+        that of ``of``. There, a cell of the surface that lies in two cells of the release gets a
+        mean of both densities.
 
         Parameters
         ----------
