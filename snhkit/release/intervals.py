@@ -94,9 +94,8 @@ def asked(release: "Release", queries: Any) -> Asked:
 def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
     """Return the area of each polygon inside the region, and the number of covered cells.
 
-    The areas are in square metres. Both arrays have shape (q,). For a ``PolygonModel``, whose cells
-    are the districts and the rest of the region, the number of cells that all polygons cover
-    together is divided among the polygons in proportion to their areas.
+    The areas are in square metres. Both arrays have shape (q,). The cells of a ``PolygonModel`` are
+    the districts and the rest of the region.
     """
     from snhkit.release.polygon_model import PolygonModel
     from snhkit.release.polygons import cover
@@ -107,7 +106,8 @@ def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
     covered = share * boxes.width * boxes.height
     area = np.bincount(owner, covered, len(shapes))
     if isinstance(parts, PolygonModel):
-        return area, parts.partition.shares(shapes)[2].sum() * area / max(area.sum(), 1)
+        shape, _, share = parts.partition.shares(shapes)
+        return area, np.bincount(shape, share, len(shapes))
     cells = parts.cells()
     held = covered / cells.cell_m**2 if isinstance(cells, Grid) else share
     return area, np.bincount(owner, held, len(shapes)).astype(float)

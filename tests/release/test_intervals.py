@@ -12,6 +12,7 @@ from snhkit.release.intervals import (
     SHAPE,
     Asked,
     _filled,
+    asked,
     bins_of,
     bounds,
     interval_table,
@@ -100,6 +101,19 @@ def test_a_box_is_a_polygon_too(release):
     half = release.region.side_m / 2
     frame = gpd.GeoSeries(shapes, crs=release.region.crs).translate(-half, -half)
     np.testing.assert_allclose(release.interval(frame), release.interval(boxes), rtol=1e-3)
+
+
+def test_the_cells_of_a_district_do_not_depend_on_the_other_districts():
+    city = snh.Region.around(lat=45, lon=7, side_m=400)
+    districts = gpd.GeoSeries(
+        [shapely.box(-200, -200, 0, 200), shapely.box(0, -200, 200, 0)], crs=city.crs
+    )
+    data = snh.PrivateDataset(snh.Points(city, [[10.0, 10.0]] * 50), 1, unit="record", n="public")
+    release = data.release(snh.Tessellation(districts), epsilon=1)
+    half = shapely.box(-200, -200, -100, 200)
+    queries = gpd.GeoSeries([*districts, half], crs=city.crs)
+    assert asked(release, queries).cells == pytest.approx([1, 1, 0.5])
+    assert asked(release, queries[2:]).cells == pytest.approx([0.5])
 
 
 def test_the_table_tells_where_it_comes_from():
