@@ -96,7 +96,7 @@ class AdaptiveGrid:
         noisy : ndarray
             The noisy counts of coarse cells.
         epsilon : float
-            Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
+            The epsilon of both grids together, divided by the sensitivity.
 
         Returns
         -------
@@ -182,10 +182,10 @@ def consistent_noise(
 
     Notes
     -----
-    Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of k pieces, and
+    Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of p pieces, and
     let w be the weight of the cell's coarse count. In the answer for the box, the noise of piece i
     is multiplied by f_i - w F, and the noise of the coarse count by w F. The fractions f_i of the
-    cell's pieces add up to k F.
+    cell's pieces add up to p F.
     """
     weight = _coarse_weight(pieces**2, alpha)
     return CellNoise(
@@ -195,7 +195,7 @@ def consistent_noise(
 
 
 def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
-    """Return the weight of each coarse count in its weighted mean with the sum of its pieces.
+    """Return the weight of each coarse count in the mean of this count and the pieces' sum.
 
     Parameters
     ----------
@@ -204,7 +204,8 @@ def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.floa
     alpha : Fraction
         The share of epsilon that was spent on the coarse counts.
     """
-    # In the same unit, a coarse count has the variance 1 / alpha^2, and the sum of its pieces has
-    # the variance parts / (1 - alpha)^2. Weights are inversely proportional to variances.
+    # In a common unit, a coarse count has the variance 1 / alpha^2, and the sum of the counts of
+    # its pieces has the variance parts / (1 - alpha)^2. Weights are inversely proportional to
+    # variances.
     coarse = float(alpha) ** 2 * parts
     return coarse / (coarse + (1 - float(alpha)) ** 2)

@@ -101,7 +101,7 @@ def publish(builder: Builder, private: Measurements, model: Model, **shown: Any)
 
 
 def hyperparameters(builder: Any) -> dict[str, Any]:
-    """Return the fields of a builder, or of a dataclass in a builder: JSON values by name."""
+    """Return the fields of a builder, or of a dataclass in a builder, as JSON values by name."""
     return _plain(asdict(builder))
 
 

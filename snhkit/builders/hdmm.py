@@ -23,7 +23,7 @@ __all__ = ["HDMM"]
 
 _MAX_CELLS_PER_SIDE = 1024
 _MAX_BITS = 15  # the integer weights of a cell add up to about 2^15
-_MAX_SCALE = 2**48  # rounding can double a column, and noise is drawn up to a scale of 2^50
+_MAX_SCALE = 2**48  # rounding can double column sums along both axes, and 2^50 is the limit
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class HDMM:
             object.__setattr__(self, "sizes_m", sizes(self.sizes_m, "None or "))
 
     def width(self, side_m: float, n: int, epsilon: float) -> float:
-        """Return the default cell width in metres for the expected sizes.
+        """Return the default cell width in metres for boxes of the expected sizes.
 
         Parameters
         ----------

@@ -32,8 +32,8 @@ class HierarchicalGrid:
     Each grid divides the cells of the coarser one before it into b by b cells, and epsilon is
     divided equally among the grids, usually two or three. A large box is then a sum of few large
     cells instead of very many small ones, so its noise is smaller. The branching factor b and the
-    number of grids minimise the average variance over all boxes, which depends on the number of the
-    finest cells only.
+    number of grids minimise the average variance over all boxes. The best choice depends only on
+    the number of finest cells and on the kind of noise.
 
     Parameters
     ----------
@@ -144,17 +144,18 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 
 
 def _mean_square(m: int, blocks: int) -> float:
-    """Return the mean of X_b, as ``BlockNoise`` defines it, over all intervals of whole cells.
+    """Return the mean of X_b (see ``BlockNoise``) over all intervals of whole cells.
 
-    The number b is ``blocks``. For each block, the intervals that cover the block, those with one
-    end inside and those with both ends inside are summed separately.
+    Divide an axis of m cells into b equal blocks. Then X_b is m / b times the sum of the squared
+    fractions of the blocks that an interval covers. For each block, the intervals that cover the
+    block, those with one end inside and those with both ends inside are summed separately.
 
     Parameters
     ----------
     m : int
         The number of cells along the axis.
     blocks : int
-        The number of equal blocks into which the cells are divided.
+        The number b of equal blocks into which the cells are divided.
     """
     g = m // blocks
     before = np.arange(blocks) * float(g)

@@ -22,8 +22,8 @@ def require_jax(method: str) -> None:
     Raises
     ------
     InputError
-        If this process was forked from one in which JAX had already run, so that a computation
-        would never end, or if JAX finds no device or fails at a small computation.
+        If JAX finds no device or fails at a small computation. Also if this process was forked from
+        one in which JAX had already run, because a computation would then never end.
 
     Examples
     --------

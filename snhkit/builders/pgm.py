@@ -24,7 +24,7 @@ __all__ = ["PGM"]
 _MAX_CELLS_PER_SIDE = 1024
 _ITERATIONS = 200
 _CALLBACK_ITERATIONS = 50  # iterations between two calls of mbi's callback
-_STD_EXPONENT = 1 / 4  # a sum of k by k cells is given k^(1/4) times the deviation of a cell
+_STD_EXPONENT = 1 / 4  # a sum of k by k cells gets k^(1/4) times a cell's standard deviation
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,12 @@ _EPSILON_SHARE = 1 / 200
 class Privelet:
     """Noisy Haar wavelet coefficients of a grid of counts.
 
-    A coefficient is the difference between the counts in the two halves of an interval, for
-    intervals of every length 2^j in both directions. A large box is a combination of few
-    coefficients instead of thousands of cells, so its noise is much smaller. The noise of a small
-    box is larger than that of independent cells, because a record changes many coefficients, and
-    epsilon is divided among all of them.
+    Along one axis, a coefficient is the difference between the counts in the two halves of an
+    interval of 2^j cells, for every j. A coefficient of the grid combines such a difference along x
+    with one along y. The count of a large box is a combination of few coefficients instead of
+    thousands of cells, so the noise is much smaller. The noise of a small box is larger than that
+    of independent cells, because a record changes many coefficients, and epsilon is divided among
+    all of them.
 
     Parameters
     ----------
@@ -148,7 +149,8 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
     Along an axis, let the vector w hold the share of each of the m cells that a box covers. The
     coefficients of intervals of s cells contribute w (P - Q) w / s to the variance of the answer
     for w, where P averages w within each half of these intervals, and Q within each whole interval.
-    The total of all cells contributes w P w / m, where P averages w over all cells.
+    The total of all cells contributes w R w / m, where R averages w over all cells. The unit is the
+    noise variance of a coefficient.
     """
     m = 2**k
     parts = np.concatenate([[1], 2 ** np.arange(k)]) / m

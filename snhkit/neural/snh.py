@@ -45,7 +45,8 @@ class SNH:
         points. With "bought", the width is chosen from n, epsilon and a noisy measurement of how
         evenly the records are spread, which costs up to 3 % of epsilon.
     sizes_m : (float, float)
-        The smallest and the largest query size to learn, in metres: the paper's l and u.
+        The smallest and the largest query size to learn, as sides of squares in metres: the paper's
+        l and u.
     networks : Networks
         The settings of the networks and of their training.
     prior : Prior or None
@@ -103,15 +104,14 @@ class SNH:
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if ``sizes_m`` or ``cell_m`` does not fit the region.
 
-        The same error is raised if there would be too many training squares, or if there are public
-        points, but none in the region.
+        The same error is raised if there would be too many training squares, if there are public
+        points, but none in the region, or if JAX cannot compute.
         """
         low, high = self.sizes_m
         if high >= region.side_m or low < region.side_m / MOST_TILES:
             raise InputError(
-                f"SNH: sizes_m must be from {region.side_m / MOST_TILES:g} m to "
-                f"{region.side_m:g} m, the side of the region; {low:g} to {high:g} m is "
-                "out of range."
+                f"SNH: sizes_m must be at least {region.side_m / MOST_TILES:g} m and less than "
+                f"{region.side_m:g} m, the side of the region, not {low:g} to {high:g} m."
             )
         grid, networks = given_grid(region, self.cell_m), self.networks
         if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:

@@ -83,9 +83,9 @@ class ParamSelect:
 
         Labels are training examples. The labels "published" are those of the paper's authors, who
         found by experiment which width suits their networks best in nine cities, at five epsilons
-        each. These labels come from the file ``gowalla_train`` beside the authors' code, with 1
-        unit converted to 1,243 m. The authors' regions are about 12.4 km wide; Boston's is twice
-        as wide. Their queries are squares of 25 to 100 m. Their n is the number of a city's
+        each. These labels come from the file ``gowalla_train`` beside the authors' code, whose unit
+        of length is taken to be 1,243 m. The authors' regions are about 12.4 km wide; Boston's is
+        twice as wide. Their queries are squares of 25 to 100 m. Their n is the number of a city's
         check-ins in a larger region, and their entropy is that of cells about 24 m wide.
 
         The labels "denoised" suit ``DenoisedGrid``. These labels come from the public cities that

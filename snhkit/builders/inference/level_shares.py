@@ -10,7 +10,7 @@ from snhkit.geometry import Grid, RangeQueries
 __all__ = ["box_energies", "expected_error", "level_shares", "level_weights"]
 
 _PARTS = 1_000  # shares are multiples of a thousandth
-_STEPS_PER_OCTAVE = 8  # of the lattice of precisions that is searched
+_STEPS_PER_OCTAVE = 8  # precisions that are searched for each doubling
 _CHUNK_CELLS = 2**20  # pairs of a box and a cell that are held in memory at a time
 
 
@@ -30,12 +30,13 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     grid : Grid
         The grid whose cells make up the leaves.
     leaf : ndarray of int, shape (m, m)
-        The leaf of each cell; leaves are numbered in the order of the tree, from 0.
+        The index of the leaf that holds each cell. Leaves are numbered from 0 in the order of the
+        tree.
 
     Returns
     -------
     ndarray, shape (levels,)
-        The energies, in the order from the differences of pairs to the mean.
+        The energy of each level, from the differences of pairs to the mean.
 
     Examples
     --------
@@ -66,8 +67,8 @@ def _covered(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return three arrays with an entry for each cell that a box covers at least in part.
 
-    The arrays hold the box, the cell's leaf and the covered share of the cell. They are sorted by
-    box, then by leaf.
+    The arrays hold the index of the box, the index of the cell's leaf, and the covered share of the
+    cell. The entries are sorted by box, then by leaf.
     """
     low = np.clip(np.stack([boxes.x, boxes.y]) / grid.cell_m, 0, grid.m)
     high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
@@ -83,7 +84,7 @@ def _covered(
 
 
 def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> float:
-    """Return the expected sum of squared errors of the boxes.
+    """Return the expected sum of squared errors of the boxes whose energies are given.
 
     Parameters
     ----------
@@ -99,9 +100,10 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 
     Notes
     -----
-    Consider the component of the differences between the halves of 2^j leaves. Only nodes of at
-    most 2^(j - 1) leaves measure this component, so its precision is the sum of w_k^2 2^k over
-    k < j.
+    Let w_k be the share of level k, whose nodes have 2^k leaves. The component of the differences
+    between the halves of 2^j leaves is measured only by nodes of at most 2^(j - 1) leaves. The
+    precision of the component, 1 divided by its noise variance, is therefore the sum of w_k^2 2^k
+    over k < j. The mean is measured by all nodes.
     """
     precision = np.cumsum(weights**2 * 2.0 ** np.arange(len(weights)))
     nonzero = energies > 0
@@ -128,11 +130,16 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Notes
     -----
-    Li et al. (DAWA) search greedily, from the leaves up (Sec. 4). The error times the squared sum
-    of the weights does not depend on the weights' scale, so the same shares minimise the error plus
-    the sum of the weights. The second problem is a shortest path through the precisions of the
-    levels. Dynamic programming finds this path on a lattice of precisions; further steps then
-    improve the weights between the points of the lattice.
+    Li et al. (the DAWA paper, PVLDB 2014, Sec. 4) search greedily, from the leaves up. Here, the
+    error plus the sum of the weights is minimised, over weights of any sum. Divided by their sum,
+    these weights are the optimal shares, because multiplying all weights by s divides the error by
+    s^2.
+
+    The weights follow from the precision of each level's component (see ``expected_error``). These
+    precisions form a path of least cost: the precision p of a level with energy e costs e / p, and
+    the step from the precision of the level below costs the weight that causes the increase.
+    Dynamic programming finds the best path among a finite set of precisions. Further steps then
+    improve the weights (see ``_polished``).
     """
     if not energies.any():
         return np.eye(len(energies))[0]
@@ -154,7 +161,11 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights improved by 100 steps towards equal marginal gains of all levels."""
+    """Return weights with the sum 1, after 100 steps that reduce their ``expected_error``.
+
+    At the optimum, a small increase of any level's weight reduces the error by the same amount. A
+    step enlarges the weights whose increase reduces the error more, and reduces the others.
+    """
     for _ in range(100):
         weights = weights / weights.sum()
         twos = 2.0 ** np.arange(len(weights))

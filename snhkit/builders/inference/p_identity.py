@@ -118,14 +118,14 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
 def loss_and_gradient(
     flat: NDArray[np.float64], gram: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the total squared error of intervals under a p-Identity strategy, and its gradient.
+    """Return the mean squared error of intervals under a p-Identity strategy, and its gradient.
 
     Parameters
     ----------
     flat : ndarray, shape (p * m,)
         The extra rows T, one after the other.
     gram : ndarray, shape (m, m)
-        The Gram matrix W^T W of the intervals W.
+        The matrix G of the intervals that ``interval_gram`` returns.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def loss_and_gradient(
     Notes
     -----
     Let d be the column sums of [I; T]. The strategy is A = [I; T] diag(d)^-1, whose columns add up
-    to 1, and the error is tr(W^T W (A^T A)^-1). The inverse is diag(d) K diag(d) with
+    to 1, and the error is tr(G (A^T A)^-1). The inverse is diag(d) K diag(d) with
     K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, so only a p by p matrix is inverted.
     """
     m = len(gram)
@@ -153,7 +153,7 @@ def loss_and_gradient(
 
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the mean of w w^T over intervals; w holds the share of each cell in the interval.
+    """Return the mean of w w^T over intervals, where w holds the covered share of each cell.
 
     Parameters
     ----------

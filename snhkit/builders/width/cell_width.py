@@ -26,11 +26,12 @@ the prediction of ``ParamSelect``; "bought" suits the records, at a cost of up t
 def default_cell_width(
     n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
 ) -> float:
-    """Return a cell width in metres that suits squares of the given sizes, from 5 to 2,000 m.
+    """Return a cell width, from 5 to 2,000 m, that suits squares of the given sizes.
 
-    The width depends only on the product of n and epsilon, since counts grow with n and the noise
-    with 1 / epsilon. The exponent of the product was fitted to the dependence on epsilon of the 45
-    widths that the authors of SNH found best on nine cities. The constant was chosen on public and
+    For given sizes, the width depends only on the product of n and epsilon, since counts grow with
+    n and the noise with 1 / epsilon. The width is a constant times a power of the product. The
+    authors of SNH found the best widths on nine cities at five epsilons each, and the exponent was
+    fitted to the dependence of these 45 widths on epsilon. The constant was chosen on public and
     synthetic cities (``benchmarks/cell_width.py`` prints both). The width also grows with the
     square root of the mean side of the squares, because a large square sums more noise, and less of
     its error comes from its border.
@@ -73,8 +74,9 @@ def narrowing(
     epsilon : float
         Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
     evenness : float
-        The result of ``bought_evenness``, from 0 to 1, for cells of half the default width for the
-        default sizes.
+        The result of ``bought_evenness``: near 0 if most records are at a few spots, and near 1 if
+        records are everywhere. It is measured with cells of half the default width for the default
+        sizes.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
 

@@ -8,10 +8,10 @@ from snhkit.privacy import Measurements
 
 __all__ = ["bought_evenness"]
 
-_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of the price that is left
-_TARGET_N_EPSILON = 50  # at this n epsilon, the noise is about 2 % of n
+_MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of the epsilon or rho that is left
+_TARGET_N_EPSILON = 50  # wanted n times epsilon per record; the noise scale is then 2 % of n
 _PARTS = 10**6  # prices are multiples of a millionth
-_CAP_FACTOR = 3  # times the mean count of all cells
+_CAP_FACTOR = 3  # the cap on a cell's count, in units of the mean count of a cell
 _PRIOR_STD = 0.2  # standard deviation of evenness among cities, roughly
 
 

@@ -68,8 +68,8 @@ class DenoisedGrid:
 
     Notes
     -----
-    This is not the paper's method. The noisy grid is the one in Sec. 4.1 of the paper, but the
-    network is snhkit's own (docs/denoiser.md).
+    This is not the method of Zeighami et al. (see ``SNH``). The noisy grid is the one in Sec. 4.1
+    of their paper, but the network is snhkit's own (docs/denoiser.md).
     """
 
     cell_m: Width = "bought"
@@ -88,7 +88,8 @@ class DenoisedGrid:
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if ``sizes_m`` or ``cell_m`` does not fit the region.
 
-        The same error is raised if there are public points, but none in the region.
+        The same error is raised if there are public points, but none in the region, or if JAX
+        cannot compute.
         """
         if self.sizes_m[1] >= region.side_m:
             raise InputError(

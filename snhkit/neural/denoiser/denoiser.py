@@ -15,8 +15,8 @@ SPLIT = 2
 ABOUT = 8
 """The number of inputs that describe a whole grid. In order:
 
-- four logarithms: of psi / noise scale, of cell width / 40 m, of mean box side / cell width, and of
-  the noise scale in records;
+- four logarithms: of psi / noise scale, where psi is a thousandth of the number of records; of cell
+  width / 40 m; of mean box side / cell width; and of the noise scale in records;
 - the result of ``peaks``;
 - for small blocks, and then for large blocks, the logarithm of the noise of a block's estimated sum
   divided by the noise of the sum of the block's cells;
@@ -25,8 +25,8 @@ ABOUT = 8
 
 PLANES = 5
 """The number of inputs of each cell. In order: the cell's noisy count; the estimated sum over the
-small block that holds the cell, divided by the noise of this sum; the same sum, divided by the
-number of cells of the block; and the same two values for the large block."""
+small block that holds the cell, divided by the standard deviation of its noise; the same sum,
+divided by the number of cells of the block; and the same two values for the large block."""
 
 OPINIONS = 3
 """The number of further outputs for each cell, besides its counts (see ``reconciled``)."""
@@ -42,7 +42,7 @@ _FOLD = 2  # side of the squares of cells that are processed as one cell
 _HIDDEN = 32  # the number of features computed from the inputs that describe a grid
 _STANDS_OUT = 6.0  # noise scales above which a count is no longer plausible noise
 _PEAKS = (np.exp(-5), 1.0)  # bounds on the share of records in peaks
-_BEND = 0.1  # below about this count, in noise scales, the bound at 0 is rounded off
+_BEND = 0.1  # in noise scales; max(count, 0) is smoothed for counts up to about this size
 _FINER = 8.0  # block means are multiplied by this factor, since they are small numbers
 
 
@@ -164,7 +164,7 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
 def _blocks(
     weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
 ) -> Float[Array, "b r r c"]:
-    """Return ``h`` after the residual convolutions at one resolution of the U-shaped network.
+    """Return features ``h`` after the residual convolutions at one resolution of the U-shaped net.
 
     ``level`` numbers the resolutions from the finest. ``way`` is "d" on the way to coarser
     resolutions and "u" on the way back. The output of each convolution is scaled and shifted by

@@ -33,13 +33,13 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
 _WIDER = 3  # small blocks per side of a large block
-_USEFUL = 2.0  # the most cells per side of the smallest boxes to prepare for
+_USEFUL = 2.0  # the most cells that are useful along a side of the smallest boxes
 _SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks: for default sizes, and at most
 _ENOUGH = 500.0  # the share is reduced if n times epsilon is smaller
 _MANY = 11_000.0  # the share is reduced if n times epsilon is larger
 _SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
-# If n times epsilon is below the first number, cells are not grouped. From there to the second, the
-# records of a group increase.
+# If n times epsilon is below the first number, cells are not grouped. From the first to the second,
+# the number of records that a group should hold increases.
 _DIM, _CLEAR = 8_000.0, 40_000.0
 _CROWDED = 0.9  # cells narrower than this many default widths are not grouped
 _PARTS = 1_000  # shares of epsilon are rounded to thousandths
@@ -276,7 +276,7 @@ def _coarse_estimates(
     of_large: Measured,
     of_small: Measured,
 ) -> Float[np.ndarray, "s s"]:
-    """Return the best linear estimates of the sums over small blocks, from block counts only."""
+    """Return the best linear estimates of sums over small blocks, without counts of cells."""
     variance = np.full_like(of_small[0], of_small[1])
     return _combined(of_small[0], variance, np.searchsorted(small, large), of_large)[0][0]
 
@@ -292,8 +292,9 @@ def _combined(
 ]:
     """Return the best linear estimates of the sums over small and over large blocks.
 
-    The estimates, each with its variance, combine noisy sums over small blocks, their variances and
-    noisy counts of large blocks. ``inside`` holds the first small block of each large block.
+    The estimates combine noisy sums over small blocks, with the given variances, and noisy counts
+    of large blocks. The result has two pairs, for small and for large blocks, each of estimates and
+    their variances. ``inside`` holds the index of the first small block of each large block.
     """
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)

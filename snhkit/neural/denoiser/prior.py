@@ -113,8 +113,8 @@ def about(
 ) -> Float32[np.ndarray, " 8"]:
     """Return the network's inputs that describe a grid as a whole, shape (8,) (see ``ABOUT``)."""
     noise_scale, cell_m, box_m = levels.noise_scale, levels.grid.cell_m, sum(sizes_m) / 2
-    # If boxes are wider than those of the training data, the cell width is rescaled, so that this
-    # input stays within the training range.
+    # If boxes are wider than those of the training data, the cell width is reduced for the network,
+    # so that this input stays within the training range.
     told_m = cell_m * min(1.0, _WIDEST_M / box_m)
     numbers = np.log([smoothing / noise_scale, told_m / 40, box_m / cell_m, noise_scale])
     small, large = levels.small, levels.large

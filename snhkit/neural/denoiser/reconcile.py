@@ -200,7 +200,7 @@ def _surplus(
     sums: Float[np.ndarray, "b b"],
     target: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "b b"]:
-    """Return the amount to subtract from each value of a block so that its sum meets the target.
+    """Return, for each block, the amount to subtract from its values to reach the target sum.
 
     Negative results are replaced by 0. Newton's method finds the amounts, shape (b, b).
     """

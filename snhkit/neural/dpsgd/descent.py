@@ -85,7 +85,7 @@ def _batch(
     inputs: Float[Array, "t i"],
     key: Key[Array, ""],
 ) -> tuple[Int[Array, " s"], Float[Array, " s"], Float[Array, "s p"]]:
-    """Return the indices of random squares, the predictions for them, and their derivatives."""
+    """Return the indices of random squares, the predictions, and the predictions' gradients."""
     _, unravel = ravel_pytree(network.init(jax.random.key(0), inputs.shape[1]))
 
     def predict(theta: Float[Array, " p"], x: Float[Array, " i"]) -> Float[Array, ""]:

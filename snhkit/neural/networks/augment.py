@@ -34,7 +34,8 @@ class Augmentation:
     workload : RangeQueries or None
         The expected queries, the paper's Q_W. With None, all squares have equal weights.
     floor : float
-        The weight of a square that overlaps no expected query, in units of the average weight.
+        The number f with which a square that overlaps no expected query gets f / (1 + f) times the
+        average weight.
     scale : float
         The number of records that one unit of a network's output stands for.
     smoothing : float
@@ -128,15 +129,17 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Return a sampler of training squares in the region, with more near expected queries.
+    """Return a sampler of training squares in the region, with more of them near expected queries.
 
-    From squares whose corners all lie on corners of cells, a network could not learn counts inside
-    a cell. Each square is weighted by the inverse of the density from which its position is drawn,
-    so that the expected loss is the paper's, apart from one approximation. The places for the
-    corners of squares are divided into a lattice. All squares with their corner in the same lattice
-    cell get the number of expected queries that the square at the middle of the lattice cell
-    overlaps. Lattice cells are no wider than the smallest square, unless that would take more than
-    1,024 lattice cells per side.
+    Squares may begin inside cells. If their corners were all corners of cells, a network could not
+    learn counts inside a cell. Without expected queries, squares are placed uniformly.
+
+    Each square is weighted by the inverse of the density from which its position is drawn, so that
+    the expected loss is the paper's, apart from one approximation. The possible positions of the
+    lower-left corners of squares are divided into a lattice. All squares with this corner in the
+    same lattice cell get the number of expected queries that the square with this corner in the
+    middle of the lattice cell overlaps. Lattice cells are no wider than the smallest square, unless
+    that would take more than 1,024 lattice cells per side.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST

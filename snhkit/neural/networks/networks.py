@@ -49,8 +49,9 @@ class Networks:
         "aligned", each network has one training square at the lower-left corner of each cell, as in
         the paper.
     workload_floor : float
-        The weight of a training square that overlaps no expected query, in units of the average
-        weight. With 0, such squares are left out of the training, as in the authors' code.
+        The number f, at least 0, with which a training square that overlaps no expected query gets
+        f / (1 + f) times the average weight. With 0, such squares are left out of the training, as
+        in the authors' code.
     clip_labels : bool
         Whether negative counts of training squares are set to 0. For a ``FeatureGrid``, they are
         set to 0 only if public points show where queries are expected.

@@ -67,7 +67,7 @@ class Stored:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Scattered:
-    """A sampler of training squares in the region, with more near expected queries.
+    """A sampler of training squares in the region, with more of them near expected queries.
 
     Parameters
     ----------

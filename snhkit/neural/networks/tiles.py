@@ -102,9 +102,9 @@ def _inner(
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
     """Return the number of tiles along x and along y for each of q boxes, shape (q, 2).
 
-    Tiles are about square. No side of a tile is longer than the box's shorter side or, if that is
-    outside the range from ``low`` to ``high`` metres, than the nearer end of the range. A square
-    box with sides in this range is therefore one tile.
+    Tiles are about square. No side of a tile is longer than the box's shorter side, clipped to the
+    range from ``low`` to ``high`` metres. A square box with sides in this range is therefore one
+    tile.
 
     Examples
     --------

@@ -160,9 +160,9 @@ def stalled(losses: Sequence[float], patience: int) -> bool:
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return the number of parts into which networks, and each batch, are divided among devices.
+    """Return into how many parts the k networks and each batch are divided among devices.
 
-    The product of the two numbers is the number of devices that are used.
+    The product of these two numbers is the number of devices that are used.
 
     Examples
     --------

@@ -37,8 +37,8 @@ def overlaps(
     array([[1, 0],
            [1, 0]])
     """
-    # Each box adds 1 to a rectangle of lattice entries. The changes are written at the rectangle's
-    # four corners, and cumulative sums along both axes turn them into numbers.
+    # Each expected query adds 1 to a rectangle of entries of the result. The changes are written at
+    # the rectangle's four corners, and cumulative sums along both axes turn them into entries.
     steps = np.zeros((len(at) + 1,) * 2, np.int64)
     west, east = _reach(at, workload.x, workload.width, size)
     south, north = _reach(at, workload.y, workload.height, size)
