@@ -114,7 +114,10 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH's error is smaller with ParamSelect's width than UG's at each epsilon."""
+    """Return whether SNH has a smaller error with ParamSelect's cell width than with UG's width.
+
+    The error must be smaller at each epsilon.
+    """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())

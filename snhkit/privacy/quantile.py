@@ -88,10 +88,11 @@ class NoisyQuantile:
         return np.append(2 ** np.arange((self.most - 1).bit_length()), self.most)
 
     def ranges(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the true number of people in each range of records per person, shape (k + 1,).
+        """Return how many people have a number of records in each of k + 1 ranges, shape (k + 1,).
 
-        The first range is up to the first of the k candidates, and each further range reaches from
-        above one candidate up to the next. The last range is above all candidates.
+        The k candidates separate the ranges. The first range ends with the first candidate, the
+        next range begins above this candidate and ends with the second, and so on. The last range
+        is above all candidates. The numbers of people have no noise.
 
         Parameters
         ----------
@@ -104,7 +105,7 @@ class NoisyQuantile:
     def measure(
         self, ranges: NDArray[np.int64], entropy: Entropy
     ) -> tuple["NoisyContributions", Spend]:
-        """Return the noisy number of people in each range of records per person, and the cost.
+        """Return the noisy numbers of people that belong to ``ranges``, and their cost.
 
         Parameters
         ----------

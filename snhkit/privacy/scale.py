@@ -45,5 +45,5 @@ def inverse_scale(price: Fraction | Rho, sensitivity: int) -> float:
 
 
 def _parts(size: int) -> int:
-    """Return a denominator with which a scale of about 2**size has about 40 binary digits."""
+    """Return a denominator d for which the product of d and 2**size has about 40 binary digits."""
     return 2 ** min(max(41 - size, 0), 61)

@@ -90,7 +90,7 @@ class PrivacyUnit:
         fits = isinstance(whose, str) and whose.strip() and whose.isprintable()
         if not fits or len(whose) > _MAX_NAME:
             raise InputError(
-                "the argument whose must be a word such as 'household', of at most "
+                "the argument 'whose' must be a word such as 'household', of at most "
                 f"{_MAX_NAME} characters, "
                 f"not {whose!r}."
             )
