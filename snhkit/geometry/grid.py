@@ -188,9 +188,9 @@ class SummedArea:
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
         """Return the index of the cell at each end of q intervals, and the end's place in the cell.
 
-        Indices are along one axis. The place is 0 if the end of the interval is
-        at the cell's lower border, and 1 if the end is at the upper border. Both arrays have shape (2, q). Ends outside the region are moved to the region's
-        border.
+        Indices are along one axis. The place is 0 if the end of the interval is at the cell's lower
+        border, and 1 if the end is at the upper border. Both arrays have shape (2, q). Ends outside
+        the region are moved to the region's border.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
