@@ -37,7 +37,8 @@ class Plan:
     sizes_m : (float, float)
         Smallest and largest query size in metres, for methods that prepare for query sizes.
     cell_m : float, "bought" or "auto", optional
-        The cell width in metres, for methods with grids; by default, each method chooses a width.
+        The cell width in metres, or a way to choose the width, as in ``Identity``; for methods with
+        grids. By default, each method chooses a width in its own way.
     seed : int, optional
         The seed of the noise, for research only: anyone who knows the seed can subtract the noise.
         By default, the noise is drawn from the operating system's entropy.

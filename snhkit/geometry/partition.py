@@ -191,7 +191,7 @@ class Partition:
         return Histogram(self, counts)
 
     def boxes(self) -> RangeQueries:
-        """Return the cells as c boxes."""
+        """Return one box for each cell, in the order of the cells."""
         return RangeQueries(self.region, self.x0, self.y0, self.x1 - self.x0, self.y1 - self.y0)
 
     def corner_sums(

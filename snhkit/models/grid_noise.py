@@ -170,7 +170,7 @@ class BlockNoise:
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(
-                f"noise must have at most {_MAX_LEVELS} numbers of blocks, each of which divides "
-                f"the grid's {grid.m} cells per side."
+                f"the field blocks must be a list of at most {_MAX_LEVELS} numbers, each of which "
+                f"divides {grid.m}, the number of the grid's cells per side."
             )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

@@ -34,7 +34,7 @@ _SENT: list[Elsewhere] = []
 
 
 def send(elsewhere: Elsewhere) -> None:
-    """Let ``learned`` and ``answered`` use ``elsewhere`` to call functions from now on."""
+    """Make the functions ``learned`` and ``answered`` compute in another process from now on."""
     _SENT[:] = [elsewhere]
 
 

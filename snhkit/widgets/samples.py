@@ -136,9 +136,9 @@ def squares(
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return centres of cells, each repeated as often as the newest release counts records.
+    """Return the centre of each cell once for each record that the newest release counts in it.
 
-    A cell is repeated at most 50 times. Without a release, the result is empty.
+    A centre is repeated at most 50 times. Without a release, the result is empty.
     """
     if not session.built:
         return np.zeros((0, 2))

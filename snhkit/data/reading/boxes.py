@@ -253,7 +253,7 @@ def _from_geojson(
 
 
 def _shapes(document: dict[str, Any]) -> tuple["gpd.GeoSeries", bool]:
-    """Return the shapes of a document in degrees on WGS 84.
+    """Return the shapes of a document, with coordinates converted to degrees on WGS 84.
 
     Also return whether the coordinates in the document are in degrees.
     """

@@ -142,9 +142,9 @@ def read_points(
 
 
 def _with_sure_users(table: Table, named: bool) -> tuple[Table, tuple[str, ...]]:
-    """Leave out the users of a table if ids are missing and the caller did not name the column.
+    """Return a table without its user ids if some are missing and no caller named the column.
 
-    Return the table, and notes on its user ids for the owner of the records.
+    All records remain in the table. Also return notes on the user ids for the owner of the records.
     """
     users = table.users
     if users is None:

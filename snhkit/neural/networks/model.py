@@ -213,9 +213,9 @@ class SNHModel(UnknownNoise):
             and queries[-1] <= high <= region.side_m
         ):
             raise InputError(
-                f"query sizes {queries} must ascend within sizes_m, {low:g} to {high:g} m, which "
-                f"must lie between {region.side_m / MOST_TILES:g} m and the region's side, "
-                f"{region.side_m:g} m."
+                f"the query sizes {queries} must ascend and lie within sizes_m, from {low:g} to "
+                f"{high:g} m. Both limits of sizes_m must be from {region.side_m / MOST_TILES:g} m "
+                f"to the region's side of {region.side_m:g} m."
             )
         if not (0 < cell_m < np.inf and 0 < scale < np.inf):
             raise InputError(
