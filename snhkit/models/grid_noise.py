@@ -170,7 +170,7 @@ class BlockNoise:
         blocks = tuple(int(b) for b in settings["blocks"])
         if len(blocks) > _MAX_LEVELS or any(b < 1 or grid.m % b for b in blocks):
             raise InputError(
-                f"the field blocks must be a list of at most {_MAX_LEVELS} numbers, each of which "
-                f"divides {grid.m}, the number of the grid's cells per side."
+                f"the blocks of the noise must be at most {_MAX_LEVELS} numbers, and each must "
+                f"divide {grid.m}, the number of the grid's cells per side."
             )
         return cls(blocks, tuple(tuple(map(float, row)) for row in settings["weights"]))

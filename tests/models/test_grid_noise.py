@@ -115,7 +115,7 @@ class TestFile:
             {"weights": [[1, 2], [3, float("nan")]]},
             {"weights": [[1, 2], [3, float("inf")]]},
         ],
-        ids=str,
+        ids=lambda change: str(change)[:40],
     )
     def test_what_is_wrong_is_refused(self, change):
         told = {"noise": self.model.settings()["noise"] | change}

@@ -32,9 +32,9 @@ def default_cell_width(
     n and the noise with 1 / epsilon. The width is a constant times a power of the product. The
     authors of SNH found the best widths on nine cities at five epsilons each, and the exponent was
     fitted to the dependence of these 45 widths on epsilon. The constant was chosen on public and
-    synthetic cities. ``benchmarks/cell_width.py`` prints the exponent and the constant. The width also grows with the
-    square root of the mean side of the squares, because a large square sums more noise, and less of
-    its error comes from its border.
+    synthetic cities. ``benchmarks/cell_width.py`` prints the exponent and the constant. The width
+    also grows with the square root of the mean side of the squares, because a large square sums
+    more noise, and less of its error comes from its border.
 
     Parameters
     ----------
