@@ -149,8 +149,8 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
     Along an axis, let the vector w hold the share of each of the m cells that a box covers. The
     coefficients of intervals of s cells contribute w (P - Q) w / s to the variance of the answer
     for w, where P averages w within each half of these intervals, and Q within each whole interval.
-    The total of all cells contributes w R w / m, where R averages w over all cells. The unit is the
-    noise variance of a coefficient.
+    The total of all cells contributes w R w / m, where R averages w over all cells. All these terms
+    are multiplied by ``variance``.
     """
     m = 2**k
     parts = np.concatenate([[1], 2 ** np.arange(k)]) / m

@@ -214,13 +214,15 @@ class PrivacyUnit:
         return epsilon if rho else self.factor * epsilon
 
     def promise(self, epsilon: Fraction, delta: Fraction = _NONE, rho: Fraction = _NONE) -> str:
-        """Return a sentence with the epsilon for neighbouring datasets and the unit that is hidden.
+        """Return a sentence that states the hidden unit of privacy, and epsilon.
+
+        The epsilon in the sentence is that for two neighbouring datasets.
 
         Parameters
         ----------
         epsilon, delta, rho : Fraction
-            The cost for adding or removing one unit, as charged to the ledger. A positive ``rho``
-            is the cost of Gaussian noise, which implies epsilon and delta.
+            The cost for adding or removing one unit, as charged to the ledger. If ``rho`` is
+            positive, the noise is Gaussian, and ``epsilon`` and ``delta`` follow from ``rho``.
         """
         told = f"epsilon = {written(self.neighbours_epsilon(epsilon, delta, rho))}"
         if rho:

@@ -47,8 +47,8 @@ def read_boxes(
     Returns
     -------
     queries : RangeQueries or GeoSeries
-        The q boxes in the order of the file. If one of them is another polygon, a GeoSeries of all
-        q polygons in degrees.
+        The q boxes in the order of the file. If the file also holds polygons that are not boxes,
+        the result is a GeoSeries of all q polygons, in degrees.
     rows : BoxRows
         The content of the file, for ``answered``.
 
@@ -152,7 +152,7 @@ def answered(
 
 
 def beyond(queries: "RangeQueries | gpd.GeoSeries", region: Region) -> NDArray[np.bool_]:
-    """Return whether each box, or shape in degrees, extends beyond the region, shape (q,).
+    """Return whether each of q boxes, or of q polygons in degrees, extends beyond the region.
 
     An excess of less than a metre does not count, since bounds in degrees are rounded.
     """

@@ -202,7 +202,7 @@ def _tile_side(padded: int) -> int:
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Return the index of the first cell of each tile along an axis, a multiple of 8.
+    """Return, for each tile along an axis, the index of its first cell, which is a multiple of 8.
 
     Tiles overlap by at least 2 * ``_SEAM`` cells.
     """
