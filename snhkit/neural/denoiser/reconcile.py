@@ -35,7 +35,8 @@ def reconciled(
     Parameters
     ----------
     clean : ndarray, shape (s * m, s * m)
-        Non-negative counts of cells divided into s by s parts, in noise scales.
+        The denoised count of each part, in noise scales; each of the m by m cells is divided into s
+        by s parts. No count is negative.
     opinion : ndarray, shape (m, m, 3)
         Three further outputs of the network, which are averaged over blocks. The first is the
         logarithm of a factor in the variance of the denoised sums over small blocks. The second is

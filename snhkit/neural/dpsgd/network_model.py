@@ -65,7 +65,7 @@ class NetworkModel(UnknownNoise):
         return Grid.of_width(self.region, self.sizes_m[1])
 
     def additive(self) -> "NetworkModel":
-        """Return this model, although its answers to disjoint boxes do not add up exactly."""
+        """Return the model for polygons: this model, since there is none whose answers add up."""
         return self
 
     def answer(self, queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:

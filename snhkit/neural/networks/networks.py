@@ -294,7 +294,10 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 
 
 def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
-    """Return the sums over b by b blocks at least ``least_m`` metres wide, shape (b, b)."""
+    """Return the sum over each block of a grid of b by b blocks, shape (b, b).
+
+    The blocks are at least ``least_m`` metres wide.
+    """
     region = table.grid.region
     grid = Grid(region, blocks_along(region, least_m))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
