@@ -353,8 +353,8 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
     least, most = (sum(band) / 2 for band in (SIZE_BANDS_M[0], SIZE_BANDS_M[-1]))
     if not (0 < low <= high and 0.75 * least <= middle <= 1.25 * most):
         raise InputError(
-            f"sizes_m must be (low, high) with 0 < low <= high and a mean of {0.75 * least:g} to "
-            f"{1.25 * most:g} metres, not {sizes_m}."
+            f"sizes_m must be (low, high) with 0 < low <= high, and (low + high) / 2 must be from "
+            f"{0.75 * least:g} to {1.25 * most:g} metres, not {sizes_m}."
         )
     return low, high
 
