@@ -44,8 +44,8 @@ class PackedGridModel(UnknownNoise):
     ) -> "PackedGridModel":
         """Return a model of given counts, scaled and rounded so that they add up to ``total``.
 
-        Counts are rounded to whole multiples of a unit, a small share of ``noise_scale``. Instead of
-        single counts, the running sum of counts over all cells, row after row, is rounded. The
+        Counts are rounded to whole multiples of a unit, a small share of ``noise_scale``. Instead
+        of single counts, the running sum of counts over all cells, row after row, is rounded. The
         rounding error of the sum over any number of consecutive cells of one row is therefore at
         most one unit.
 

@@ -76,9 +76,10 @@ def noisy_buckets(
 
     Notes
     -----
-    The first stage of DAWA (Li, Hay, Miklau and Wang, PVLDB 2014, Sec. 3) adds noise to the costs of
-    buckets, and chooses the partition with the lowest total cost. Here, each division is decided as in PrivTree (Zhang, Xiao and Xie, SIGMOD
-    2016), with deviations in place of counts; docs/privacy.md has the proof.
+    The first stage of DAWA (Li, Hay, Miklau and Wang, PVLDB 2014, Sec. 3) adds noise to the costs
+    of buckets, and chooses the partition with the lowest total cost. Here, each division is decided
+    as in PrivTree (Zhang, Xiao and Xie, SIGMOD 2016), with deviations in place of counts.
+    docs/privacy.md has the proof.
     """
     epsilon = epsilon_share(epsilon)
     if not isinstance(histogram, Histogram):

@@ -163,8 +163,8 @@ class Ledger:
             If less than the cost is left. The message names the shortfall, and nothing is charged.
         InputError
             If epsilon is not a positive, finite number, if delta is outside [0, 1), or if ``who``
-            is empty or not printable. The error is also raised if a rho is charged to a budget
-            without a delta, or if a delta without a rho is charged to a budget with a delta.
+            is empty or not printable. A budget without a delta refuses a charge with a rho, and a
+            budget with a delta refuses a charge that has a delta but no rho.
         """
         asked = exact(epsilon)
         if not who.strip() or not who.isprintable():

@@ -182,7 +182,7 @@ def spilled(
 
 
 def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
-    """Choose records from several files and write their places to one file.
+    """Choose records from several files, and write the chosen coordinates to one file.
 
     The new file gets its final name only when it is complete.
 

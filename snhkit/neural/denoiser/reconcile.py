@@ -151,8 +151,8 @@ def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np
 
     In units of the noise scale, the noise of a count has variance 2. The noisy counts get the
     weight t / (t + 2) of a positive-part James-Stein estimate, where t is the mean squared
-    difference between denoised and noisy counts, minus 2, but at least 0. One mean is taken over
-    the whole grid, for the cells that were counted alone, and another over all groups of cells.
+    difference between denoised and noisy counts, minus 2, but at least 0. There is one
+    t for all cells that were counted alone, and another t for all groups of cells.
     """
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
