@@ -123,20 +123,45 @@ class TestPrivacyProof:
         assert np.exp(found).sum() == pytest.approx(1)
         return found
 
-    def test_half_of_the_noise_costs_more(self):
-        epsilon = Fraction(1, 10)
-        paid = Lattice.of(epsilon, 1)
-        half = Lattice(paid.step, paid.scale // 2, paid.decay)
-        losses = []
-        for most in range(1, 200, 5):
-            # The deviations fall by one record, except in the last bucket, where it rises by one.
-            odds = [
-                (log_odds(most, depth, half), log_odds(most - 1, depth, half)) for depth in range(9)
-            ]
-            divided = np.cumsum([one[0] - other[0] for one, other in odds])
-            kept = [one[1] - other[1] for one, other in odds]
-            losses += [d - k for d, k in zip(divided[:-1], kept[1:], strict=True)]
-        assert max(losses) > 1.1 * epsilon
+    @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+    def test_the_worst_paths_cost_nearly_epsilon(self, epsilon):
+        lattice = Lattice.of(Fraction(epsilon), 1)
+        assert 0.6 < worst_loss(lattice) / float(epsilon) <= 1
+        half = Lattice(lattice.step, lattice.scale // 2, lattice.decay // 2)
+        assert worst_loss(half) > float(epsilon)
+        flat = Lattice(lattice.step, lattice.scale, lattice.decay // 4)
+        assert worst_loss(flat) > float(epsilon)
+
+
+def worst_loss(lattice: Lattice, depths: int = 9) -> float:
+    """Return the largest privacy loss of a record on any path of buckets, from dynamic programming.
+
+    On a path, deviations never rise, neither with nor without the record, which changes each of
+    them by at most one.
+    """
+    most = (depths * lattice.decay + 6 * lattice.scale) // lattice.step + 2
+    values = np.arange(most + 2)
+    # Key c holds, for each v, the largest loss below a bucket with deviations v and v + c.
+    below = {c: np.zeros(most + 2) for c in (-1, 0, 1)}
+    for depth in reversed(range(depths)):
+        divided, kept = np.array([log_odds(v, depth, lattice) for v in values]).T
+        ends = {}
+        for c in (-1, 0, 1):
+            v = values[max(0, -c) : most + 2 - max(0, c)]
+            lost = np.full(most + 2, -np.inf)
+            # Of the next bucket, one deviation is at most v, and the other at most v + c.
+            after = np.maximum.reduce(
+                [
+                    np.where(np.minimum(v, v + c - k) < 0, 0, below[k][np.minimum(v, v + c - k)])
+                    for k in (-1, 0, 1)
+                ]
+            )
+            lost[v] = np.maximum(
+                divided[v] - divided[v + c] + np.maximum(after, 0), kept[v] - kept[v + c]
+            )
+            ends[c] = np.maximum.accumulate(lost)
+        below = ends
+    return float(max(loss.max() for loss in below.values()))
 
 
 @pytest.mark.chance(FALSE_ALARM)
