@@ -82,7 +82,9 @@ class PolygonPartition:
             raise InputError(f"there must be 1 to {MAX_POLYGONS:,} districts, not {len(shapes):,}.")
         if len(set(self.labels)) < len(self.labels):
             twice = Counter(self.labels).most_common(1)[0][0]
-            raise InputError(f"the label {twice!r} occurs twice; give each district its own.")
+            raise InputError(
+                f"the label {twice!r} occurs more than once; give each district its own label."
+            )
         self.shapes = _multipolygons(shapes)
         shapely.prepare(self.shapes)
         areas = shapely.area(self.shapes)

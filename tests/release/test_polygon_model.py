@@ -164,7 +164,7 @@ class TestFile:
             ({"coordinates": np.full((10, 2), np.nan)}, {}, "not finite"),
             ({"rings": np.array([0, 5, 2**62])}, {}, "array rings of the districts is damaged"),
             ({}, {"labels": ["a"]}, "counts must be 2 whole numbers"),
-            ({}, {"labels": ["a", "a"]}, "occurs twice"),
+            ({}, {"labels": ["a", "a"]}, "occurs more than once"),
             ({}, {"labels": [1, 2]}, "must be a list of texts"),
             ({}, {"labels": "ab"}, "must be a list of texts"),
             ({}, {"variance": -1}, "variance of the noise must be a finite number"),

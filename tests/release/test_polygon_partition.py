@@ -245,5 +245,5 @@ class TestFile:
             PolygonPartition.restore(CITY, ["a", "b"], arrays)
 
     def test_labels_must_differ(self):
-        with pytest.raises(InputError, match="the label 'a' occurs twice"):
+        with pytest.raises(InputError, match="the label 'a' occurs more than once"):
             PolygonPartition.restore(CITY, ["a", "a"], of(*TWO).arrays())
