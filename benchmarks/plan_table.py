@@ -21,7 +21,8 @@ from public_cities import CALIBRATION, HELD_OUT, SIDES_M, TRAINED_ON, places
 
 from snhkit.experiment import SIZE_BANDS_M, Place, sweep
 from snhkit.experiment.crowding import crowding, sparsity
-from snhkit.experiment.expected import CITY_KEYS, PLANNED, regressors, rounding
+from snhkit.experiment.expected import PLANNED
+from snhkit.experiment.plan_table import CITY_KEYS, regressors, rounding
 
 EPSILONS = ("0.05", "0.2", "0.8")
 SIZES = (None, 50_000, 10_000, 2_000)
@@ -66,7 +67,7 @@ def measured(
 
 
 def terms(table: Any, towns: dict[str, Place], known: dict) -> np.ndarray:
-    """Return the regressors of ``snhkit.experiment.expected`` for each row of a table of errors."""
+    """Return the regressors of the model of errors for each row of a table of errors."""
     lows = [low for low, _ in SIZE_BANDS_M]
     found = []
     for row in table.itertuples():

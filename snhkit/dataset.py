@@ -212,12 +212,7 @@ class PrivateDataset:
         most: "int | NoisyQuantile | None",
         records_of_people: Callable[[], NDArray[np.int64]],
     ) -> None:
-        """Set the unit of privacy; a ``NoisyQuantile`` chooses its ``max_per_user``.
-
-        If ``most`` is a ``NoisyQuantile``, the noisy counts from which it chooses are charged to
-        the ledger. Otherwise, the unit is ``first``. The argument ``records_of_people`` is a
-        function that returns the number of records of each person.
-        """
+        """Set the unit of privacy; charge and measure the choice of a ``NoisyQuantile``."""
         self._foreign: weakref.WeakSet[Points] = weakref.WeakSet()
         self._unit, self._bought = first, None
         if isinstance(most, NoisyQuantile):
@@ -255,8 +250,7 @@ class PrivateDataset:
         """
         if not self.unit.n_public:
             raise InputError(
-                "The number of records is private. If the method of a release needed the number, "
-                "release.n is a noisy number of records."
+                "The number of records is private. If a method needed it, release.n is a noisy one."
             )
         return self._source.n()
 
@@ -274,8 +268,7 @@ class PrivateDataset:
         Parameters
         ----------
         builder : Builder
-            The method with its hyperparameters. If the builder has an attribute ``delta``, this
-            delta is charged as well.
+            The method with its hyperparameters. A delta of the builder is charged as well.
         epsilon : int, float, str, Decimal or Fraction
             The cost, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction

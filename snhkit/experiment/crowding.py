@@ -81,7 +81,7 @@ def sparsity(points: Points) -> NDArray[np.float64]:
     --------
     >>> import snhkit as snh
     >>> sparsity(snh.synthetic_points("fargo", 1_000)).round(1).tolist()
-    [4.9, 3.8, 2.9, 1.4]
+    [4.7, 4.3, 3.7, 2.6]
     """
     n, side_m = _enough(points), points.region.side_m
     found = []

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.evaluation import band_name
-from snhkit.experiment.expected import PLANNED, expected_error, plan_table
+from snhkit.experiment.expected import PLANNED, expected_error
 from snhkit.experiment.methods import METHODS, title
+from snhkit.experiment.plan_table import plan_table
 from snhkit.geometry import Points
 from snhkit.privacy import Epsilon
 

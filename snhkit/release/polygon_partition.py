@@ -82,9 +82,7 @@ class PolygonPartition:
             raise InputError(f"there must be 1 to {MAX_POLYGONS:,} districts, not {len(shapes):,}.")
         if len(set(self.labels)) < len(self.labels):
             twice = Counter(self.labels).most_common(1)[0][0]
-            raise InputError(
-                f"the label {twice!r} occurs more than once; give each district its own label."
-            )
+            raise InputError(f"the label {twice!r} occurs more than once; give each its own label.")
         self.shapes = _multipolygons(shapes)
         shapely.prepare(self.shapes)
         areas = shapely.area(self.shapes)
@@ -168,8 +166,7 @@ class PolygonPartition:
         shape, cell : ndarray of int, shape (p,)
             The indices of a shape and of a cell that overlap, for p pairs; cell c is "outside".
         share : ndarray, shape (p,)
-            The share of the cell's area that lies in the shape. A shape that equals a polygon, up
-            to a ten-thousandth of its area, covers exactly that polygon.
+            The share of the cell's area in the shape; 1 if they differ by less than ``_SAME``.
         """
         shapely.prepare(shapes)
         shape, cell = self._tree.query(shapes)  # by bounding boxes
@@ -239,10 +236,9 @@ class PolygonPartition:
         Returns
         -------
         dict
-            ``coordinates``, shape (v, 2), the corners in metres; ``rings``, the index of each
-            ring's first corner in ``coordinates``; ``polygons``, the index of each polygon's first
-            ring; and ``districts``, the index of each district's first polygon. Each array of
-            indices ends with the number of corners, rings or polygons.
+            ``coordinates``, shape (v, 2), the corners in metres; and the index of the first corner
+            of each ring (``rings``), of the first ring of each polygon (``polygons``), and of the
+            first polygon of each district (``districts``), each followed by the total number.
         """
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {

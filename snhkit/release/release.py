@@ -97,11 +97,7 @@ class Release:
 
     @property
     def record_epsilon(self) -> float:
-        """Epsilon divided by the sensitivity of a count, which is 1 divided by its noise scale.
-
-        The count costs the whole epsilon. With Gaussian noise, the scale is that of Laplace noise
-        with the same variance.
-        """
+        """The inverse noise scale of a count that costs the whole epsilon (see ``Terms``)."""
         price = Rho(self.rho) if self.rho else self.epsilon
         return inverse_scale(price, self.unit.sensitivity)
 

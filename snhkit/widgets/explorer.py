@@ -84,8 +84,7 @@ class Explorer(w.VBox):
         self.map = DrawMap(map_of(self._session.region), height=0)
         self.map.add_class("snhkit-map")
         self._desk = BuildDesk(controls, lambda: self._session, self._keep, self._show_all)
-        # A visitor's browser can send messages to any widget that exists, also to a hidden one. The
-        # form that opens files is therefore created only if the visitor may open files.
+        # A visitor's browser can send messages to hidden widgets, so forbidden ones do not exist.
         self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
         self._export = ExportPanel(
@@ -159,8 +158,7 @@ class Explorer(w.VBox):
         *methods : str
             Short names of the methods to build; by default, the ticked methods.
         again : bool
-            Whether to build a release even if the same release exists already. The second build
-            spends its epsilon again.
+            Whether to build existing releases once more, which spends their epsilon once more.
 
         Raises
         ------
@@ -168,8 +166,7 @@ class Explorer(w.VBox):
             If no method is ticked, the smallest box size exceeds the largest, a release exists
             already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than the budget has left. The methods before this method
-            have been built.
+            If a method would cost more than the budget has left. Earlier methods remain built.
         Cancelled
             If a person pressed Cancel. Epsilon that was spent stays spent.
         """
@@ -206,8 +203,7 @@ class Explorer(w.VBox):
         Raises
         ------
         InputError
-            If there is no public point and no release, the smallest size exceeds the largest, or
-            the largest exceeds the side of the region.
+            If there is neither public point nor release, or the sizes do not ascend or fit.
         """
         self.map.boxes = samples.squares(self._session, count, self._controls.sizes_m)
 

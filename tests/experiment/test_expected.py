@@ -9,7 +9,8 @@ import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table
 from snhkit.experiment.crowding import crowding, sparsity
-from snhkit.experiment.expected import CITY_KEYS, PLANNED, regressors, rounding
+from snhkit.experiment.expected import PLANNED
+from snhkit.experiment.plan_table import CITY_KEYS, regressors, rounding
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 
