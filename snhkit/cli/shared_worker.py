@@ -28,7 +28,7 @@ _MOST_MB = 700  # memory with compiled programs; above it, a new process replace
 
 
 class Line:
-    """A callable that runs the function it is called with in the process behind a socket.
+    """Calls functions in the process at the other end of a socket, and returns their results.
 
     Parameters
     ----------

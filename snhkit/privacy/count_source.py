@@ -18,9 +18,10 @@ class CountSource(Protocol):
     """The interface of private records that can only be counted.
 
     The source of a release holds at most ``PrivacyUnit.sensitivity`` records of each unit of
-    privacy, because records beyond ``max_per_user`` were dropped. A ledger, which recognises its
-    dataset by all records, reads a source that includes them. Everything but ``region`` and
-    ``max_depth`` is private, so a builder can read a source through ``Measurements`` only.
+    privacy, because records beyond ``max_per_user`` were dropped. A ledger has a source of its own,
+    from which it recognises its dataset; this source also holds the dropped records. Everything but
+    ``region`` and ``max_depth`` is private, so a builder can read a source through ``Measurements``
+    only.
 
     See Also
     --------

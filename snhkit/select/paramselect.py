@@ -92,10 +92,9 @@ class ParamSelect:
         the network of ``DenoisedGrid`` was trained on, in regions 13.2 km wide, with queries of
         the same sizes (``benchmarks/denoised_widths.py``).
 
-        The labels are not converted to the side of your region. In a larger region, the same n
-        means a lower density, and the cells of the entropy are wider; no warning is given. For
-        such regions, for other query sizes or for another method, use ``fit`` on public cities of
-        that kind.
+        The labels suit regions of the widths above. In a wider region, the same n means a lower
+        density, and the cells of the entropy are wider. No warning is given. For wider regions, for
+        other query sizes or for another method, use ``fit`` on public cities of that kind.
 
         Parameters
         ----------

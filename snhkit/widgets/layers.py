@@ -83,7 +83,10 @@ class Layers(w.HBox):
 
     @property
     def names(self) -> list[str]:
-        """The choices in the three menus: names of releases, "Truth", "No picture" or "—"."""
+        """The selected value of each of the three menus.
+
+        A value is the name of a release, "Truth", "No picture" or "—".
+        """
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ class PassCounts(ABC):
     """Base class of counts of records in files; it implements ``snhkit.privacy.CountSource``.
 
     The constructor reads all records, counts them in a fine grid of 4,096 by 4,096 cells, and keeps
-    these counts in memory. The counts of a grid, partition or quadtree whose cells are unions of
-    fine cells are sums of them. For any other count, all records are read again.
+    these counts in memory. If the cells of a grid, partition or quadtree are unions of fine cells,
+    the counts in memory are added. For all other cells, all records are read again.
 
     Parameters
     ----------

@@ -86,10 +86,10 @@ def denoise(
 ) -> tuple[Float[Array, "b 2*m 2*m"], Float[Array, "b m m 3"]]:
     """Return denoised counts on a grid twice as fine, and three further outputs for each cell.
 
-    The denoised count of a cell is a weighted mean of the noisy count, local means, the means over
-    the cell's blocks and 0, plus a positive term. The count is divided among the four quarters of
-    the cell. A U-shaped convolutional network computes the weights, the positive term and the
-    shares of the quarters.
+    The denoised count of a cell is a weighted mean plus a positive term. The mean is taken of the
+    noisy count, of local means, of the means over the cell's blocks, and of 0. The count is divided
+    among the four quarters of the cell. A U-shaped convolutional network computes the weights, the
+    positive term and the shares of the quarters.
 
     Parameters
     ----------
