@@ -19,7 +19,7 @@ from snhkit.privacy import Epsilon, exact, written
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PLANNED", "epsilon_for", "expected_error"]
+__all__ = ["PLANNED", "epsilon_for", "expected_error", "known_errors"]
 
 PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 """The columns of ``compare`` for which ``expected_error`` gives expected values."""
@@ -97,25 +97,48 @@ def expected_error(
     of n times epsilon, of n and of the side of the region, and in the values of ``crowding`` and
     ``sparsity``.
     """
+    names = [methods] if isinstance(methods, str) else list(methods)
+    table = known_errors(names, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public)
+    for name in names:
+        if name not in set(table["method"]):
+            raise InputError(
+                f"{method(name).title} was not measured for squares of these sizes; give other "
+                "sizes_m or another method."
+            )
+    return table
+
+
+def known_errors(
+    names: Sequence[str],
+    *,
+    n: int,
+    epsilon: Epsilon,
+    sizes_m: tuple[float, float] | None,
+    public: Points | None,
+) -> "pd.DataFrame":
+    """Return the table of ``expected_error`` without methods that were not measured.
+
+    The arguments are those of ``expected_error``.
+    """
     import pandas as pd
 
     place = Situation.of(n, public)
-    names = [methods] if isinstance(methods, str) else list(methods)
     bands = list(SIZE_BANDS_M) if sizes_m is None else [_sizes(sizes_m)]
     price = float(exact(epsilon))
-    rows = []
-    for name in names:
-        title = method(name).title
-        for band in bands:
-            if (found := _expected(name, place, price, band)) is not None:
-                rows.append({"method": name, "n": place.n, "epsilon": price,
-                             "from_m": band[0], "to_m": band[1], **found})  # fmt: skip
-        if not rows or rows[-1]["method"] != name:
-            raise InputError(
-                f"{title} was not measured for squares of these sizes; give other sizes_m or "
-                "another method."
-            )
-    return pd.DataFrame(rows)
+    rows = [
+        {
+            "method": name,
+            "n": place.n,
+            "epsilon": price,
+            "from_m": band[0],
+            "to_m": band[1],
+            **found,
+        }
+        for name in names
+        for band in bands
+        if (found := _expected(name, place, price, band)) is not None
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["method"])
 
 
 def epsilon_for(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.evaluation import band_name
-from snhkit.experiment.expected import PLANNED, expected_error
+from snhkit.experiment.expected import PLANNED, known_errors
 from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.plan_table import plan_table
 from snhkit.geometry import Points
@@ -119,20 +119,14 @@ def recommend(
     """
     if measure not in PLANNED:
         raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
-    rows = []
-    for name in plan_table()["fits"]:
-        if METHODS[name].slow or METHODS[name].demonstration:
-            continue
-        try:
-            rows.append(expected_error(name, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public))
-        except InputError as error:
-            if "was not measured" not in str(error):
-                raise
-    import pandas as pd
-
-    evidence = pd.concat(rows, ignore_index=True).sort_values(
-        measure, kind="stable", ignore_index=True
-    )
+    names = [
+        name
+        for name in plan_table()["fits"]
+        if not (METHODS[name].slow or METHODS[name].demonstration)
+    ]
+    evidence = known_errors(
+        names, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public
+    ).sort_values(measure, kind="stable", ignore_index=True)
     errors = dict(zip(evidence["method"], evidence[measure], strict=True))
     best = str(evidence["method"].iloc[0])
     close = tuple(name for name, error in errors.items() if error <= _CLOSE * errors[best])

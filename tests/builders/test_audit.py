@@ -20,7 +20,7 @@ TERMS: dict[str, Any] = BENCH["terms"]()
 # All of epsilon buys counts that are visible in one answer.
 WHOLE = ["UG", "Identity", "HB2D", "PGM", "HDMM", "Tessellation"]
 # Epsilon is shared among levels or with the structure, so one answer shows less.
-SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, blocks of 4", "DAWA, 16 blocks", "Privelet"]
+SHARED = ["AG", "PrivTree", "QuadTree", "DAWA, 4 cells", "DAWA, 64 cells", "Privelet"]
 QUICK = ("UG", "Identity", "QuadTree")
 
 
@@ -64,7 +64,7 @@ def test_users_who_get_the_noise_of_one_record_would_be_caught():
     assert audited("Identity", "user, n bought", ["three in one spot"], 1, 400, built_for=3).refuted
 
 
-@pytest.mark.parametrize("name", quick_first(["Identity", "AG", "PrivTree", "DAWA, blocks of 4"]))
+@pytest.mark.parametrize("name", quick_first(["Identity", "AG", "PrivTree", "DAWA, 4 cells"]))
 def test_an_attacker_knows_no_better_than_epsilon_allows_who_was_in_a_tiny_city(name):
     right, least = BENCH["attacks"](name, 1, 400)
     assert least <= largest_accuracy(1)

@@ -123,7 +123,7 @@ class TestPrivacyProof:
         assert np.exp(found).sum() == pytest.approx(1)
         return found
 
-    @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+    @pytest.mark.parametrize("epsilon", ["1", "4"])
     def test_the_worst_paths_cost_nearly_epsilon(self, epsilon):
         lattice = Lattice.of(Fraction(epsilon), 1)
         assert 0.6 < worst_loss(lattice) / float(epsilon) <= 1
