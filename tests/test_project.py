@@ -63,11 +63,3 @@ def test_the_package_names_no_address_on_the_network():
     address = re.compile(r"(https?:)?//[\w-]+(\.[\w-]+)+\.?/")
     told = {p.name: m[0] for p in files if (m := address.search(p.read_text(encoding="utf-8")))}
     assert not told
-
-
-def test_files_are_small():
-    lines = {
-        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
-        for path in PACKAGE.rglob("*.py")
-    }
-    assert {name: count for name, count in lines.items() if count > 350} == {}

@@ -27,6 +27,7 @@ HOMES = (
     "snhkit.viz.maps",
     "snhkit.widgets",
     "snhkit.teaching",
+    "snhkit.reproduction",
 )
 """The modules with public names in addition to ``snhkit``."""
 

@@ -91,8 +91,8 @@ def reproduce(names, quick, data, center, side_km, public, out) -> None:
       snhkit reproduce --figure rho --data FOLDER
       snhkit reproduce --data taxis.csv --center 37.7637,-122.4337 --side-km 13.2
     """
-    from snhkit.experiment.reproduction import FIGURES, figure
-    from snhkit.viz.figures.reproduction import reproduction_figure
+    from snhkit.reproduction import FIGURES, figure
+    from snhkit.reproduction.drawing import reproduction_figure
 
     own = False
     if data is not None and data.is_file():
@@ -133,8 +133,9 @@ def _place(records, public) -> "Place":
 
 def _public_places(folder: Path | None) -> "dict[str, Place]":
     """Return the data sets by name; a synthetic one replaces a data set that ``folder`` lacks."""
-    from snhkit.data import read_points, stay_points, synthetic_points, synthetic_trace
+    from snhkit.data import read_points, synthetic_points
     from snhkit.geometry import Region
+    from snhkit.reproduction import stay_points, synthetic_trace
 
     found = {}
     for title, (file, public, centre) in _PUBLISHED.items():
@@ -158,8 +159,8 @@ def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str
     import pandas as pd
 
     from snhkit.experiment.compare import OWNER_ONLY
-    from snhkit.experiment.effort import Effort
-    from snhkit.experiment.reproduction import FIGURES
+    from snhkit.reproduction import FIGURES
+    from snhkit.reproduction.effort import Effort
 
     command = "snhkit reproduce" + (" --quick" if quick else "")
     effort, seconds = Effort.of(quick), 0.0

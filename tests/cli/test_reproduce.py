@@ -6,13 +6,13 @@ from click.testing import CliRunner
 
 import snhkit as snh
 from snhkit.cli.main import app
-from snhkit.experiment import reproduction
 from snhkit.experiment.compare import OWNER_ONLY
+from snhkit.reproduction import figures
 
 
 @pytest.fixture
 def command(monkeypatch, tmp_path):
-    monkeypatch.setattr(reproduction, "_COMPARED", ("ug", "identity"))
+    monkeypatch.setattr(figures, "_COMPARED", ("ug", "identity"))
     out = tmp_path / "out"
 
     def run(*options: str, fails: bool = False):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import snhkit as snh
-from snhkit.data import gowalla
 from snhkit.errors import InputError
+from snhkit.reproduction import gowalla
 
 ROWS = [
     "0\t2010-10-19T23:55:27Z\t37.7749\t-122.4194\t22847",
@@ -126,7 +126,7 @@ def test_without_a_network_the_message_says_what_to_do(cache):
 
 
 def test_without_pooch_the_message_names_the_extra(monkeypatch):
-    module = __import__("snhkit.data.reading.gowalla", fromlist=["find_spec"])
+    module = __import__("snhkit.reproduction.gowalla", fromlist=["find_spec"])
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"snhkit\[download\].*loc-gowalla_totalCheckins"):
         gowalla("sf")

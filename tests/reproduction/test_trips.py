@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snhkit.data.trips import trip_points
 from snhkit.errors import InputError
+from snhkit.reproduction.trips import trip_points
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

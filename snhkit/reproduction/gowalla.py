@@ -101,5 +101,5 @@ def _downloaded(url: str, checksum: str) -> Path:
 
 @cache
 def _published() -> dict[str, str]:
-    text = resources.files("snhkit.data.reading").joinpath("gowalla.json").read_text("utf-8")
+    text = resources.files("snhkit.reproduction").joinpath("gowalla.json").read_text("utf-8")
     return json.loads(text)

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 import snhkit as snh
-from snhkit.data import city, stay_points, synthetic_trace
-from snhkit.data.synthetic.traces import _numbered, _times
+from snhkit.data import city
 from snhkit.errors import InputError
+from snhkit.reproduction import stay_points, synthetic_trace
+from snhkit.reproduction.traces import _numbered, _times
 
 
 @pytest.fixture(scope="module")

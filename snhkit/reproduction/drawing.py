@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
-from snhkit.experiment.reproduction import PaperFigure
+from snhkit.reproduction.figures import PaperFigure
 from snhkit.viz.figures.style import MethodStyle, method_styles
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
     told : PaperFigure
         The figure of the paper: its heading and its axes.
     table : DataFrame
-        The measured values, as ``snhkit.experiment.reproduction.figure`` returns them.
+        The measured values, as ``snhkit.reproduction.figures.figure`` returns them.
     """
     if told.parts:
         return _bars(told, table)

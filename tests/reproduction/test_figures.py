@@ -9,11 +9,12 @@ from matplotlib.patches import Rectangle
 import snhkit as snh
 from snhkit.cli.reproduce import _page, _table
 from snhkit.errors import InputError
-from snhkit.experiment import Place, verdicts
-from snhkit.experiment import reproduction as module
-from snhkit.experiment.jobs import Job
-from snhkit.experiment.reproduction import FIGURES, figure
-from snhkit.viz.figures.reproduction import reproduction_figure
+from snhkit.experiment import Place
+from snhkit.reproduction import figures as module
+from snhkit.reproduction import verdicts
+from snhkit.reproduction.drawing import reproduction_figure
+from snhkit.reproduction.figures import FIGURES, figure
+from snhkit.reproduction.jobs import Job
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tqdm.auto import tqdm
 
 from snhkit.experiment.done import DoneCells
-from snhkit.experiment.effort import Effort
 from snhkit.experiment.places import Place
+from snhkit.reproduction.effort import Effort
 
 if TYPE_CHECKING:
     import pandas as pd

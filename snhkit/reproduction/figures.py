@@ -14,11 +14,14 @@ from snhkit.builders import PGM, Identity, UniformGrid
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.effort import Effort
-from snhkit.experiment.jobs import Job, finished
 from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.places import Place, thinned
-from snhkit.experiment.verdicts import (
+from snhkit.geometry import RangeQueries, exact_counts
+from snhkit.metrics import relative_errors
+from snhkit.neural import MLP, SNH, Networks
+from snhkit.reproduction.effort import Effort
+from snhkit.reproduction.jobs import Job, finished
+from snhkit.reproduction.verdicts import (
     PAPERS_NETWORK,
     cheap,
     deeper_helps,
@@ -31,9 +34,6 @@ from snhkit.experiment.verdicts import (
     snh_wins,
     u_shape,
 )
-from snhkit.geometry import RangeQueries, exact_counts
-from snhkit.metrics import relative_errors
-from snhkit.neural import MLP, SNH, Networks
 from snhkit.select import ParamSelect
 
 if TYPE_CHECKING:

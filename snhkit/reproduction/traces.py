@@ -54,7 +54,7 @@ def synthetic_trace(
 
     Examples
     --------
-    >>> from snhkit.data import stay_points
+    >>> from snhkit.reproduction import stay_points
     >>> trace = synthetic_trace("fargo", visits=200)
     >>> 60 < len(stay_points(trace)) < 140
     True

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.data.stay_points import stay_points
 from snhkit.errors import InputError
+from snhkit.reproduction.stay_points import stay_points
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "sf_five_taxis_trace.csv.gz"
 DEGREE_M = 6_371_008.8 * np.pi / 180
