@@ -16,7 +16,6 @@ _EXTRAS = {
     "dpsgd": ("dp_accounting", "the method dpsgd"),
     "pgm": ("mbi", "the method pgm"),
     "download": ("pooch", "download of public check-ins"),
-    "sign": ("cryptography", "signatures of releases"),
     "course": ("nbconvert", "slides of the lectures"),
     "dask": ("distributed", "counting in several processes and on clusters"),
 }

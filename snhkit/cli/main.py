@@ -16,7 +16,6 @@ from snhkit.cli.compare import compare
 from snhkit.cli.course import course
 from snhkit.cli.doctor import doctor
 from snhkit.cli.explore import explore
-from snhkit.cli.keygen import keygen
 from snhkit.cli.ledger import show_ledger
 from snhkit.cli.plan import plan
 from snhkit.cli.release import release
@@ -40,7 +39,7 @@ def app() -> None:
 
 
 for _command in (
-    compare, release, show_ledger, card, keygen, verify, answer, plan, reproduce, cities, course,
+    compare, release, show_ledger, card, verify, answer, plan, reproduce, cities, course,
     doctor, explore,
 ):  # fmt: skip
     app.add_command(_command)

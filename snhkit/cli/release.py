@@ -10,7 +10,6 @@ from snhkit.cli.records import account_options, records_options, refuse_same_fil
 from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.errors import InputError, SnhkitError
-from snhkit.files import refuse_unwritable, write_whole
 
 __all__ = ["release"]
 
@@ -73,13 +72,6 @@ __all__ = ["release"]
     "--out", type=OutputFile(), required=True, help="The file to publish; - is standard output."
 )
 @click.option(
-    "--sign",
-    type=INPUT_FILE,
-    metavar="KEY",
-    help="Private key, made by snhkit keygen, that signs --out; the signature is written to a "
-    "file whose name ends in .sig.",
-)
-@click.option(
     "--page",
     type=OutputFile(),
     help="Also write an HTML page that may be published: map, counts of districts, card.",
@@ -97,7 +89,7 @@ __all__ = ["release"]
 )
 def release(
     data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
-    whose, cell_m, budget, budget_delta, ledger, out, sign, page, page_districts, as_json, force,
+    whose, cell_m, budget, budget_delta, ledger, out, page, page_districts, as_json, force,
     **where,
 ) -> None:  # fmt: skip
     """Make a release of private records, and write it to a file that may be published.
@@ -128,17 +120,11 @@ def release(
             "--ledger cannot be standard output, because later commands read the "
             "ledger; give the name of a file."
         )
-    if sign is not None and out == STANDARD_OUTPUT:
-        raise click.UsageError(
-            "--sign needs --out with the name of a file; standard output cannot be signed."
-        )
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
     from snhkit.experiment.methods import METHODS
     from snhkit.privacy import Budget
-    from snhkit.release.signature import sign as signature_of
-    from snhkit.release.signature import signature_path
 
     key = "" if method is None else method[0]
     if key and METHODS[key].demonstration:
@@ -158,9 +144,6 @@ def release(
         raise click.UsageError(f"{str(page)!r} exists; --force replaces it. Nothing was spent.")
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
-    if sign is not None:
-        signature_of(b"", sign)  # a wrong key is found before anything is spent
-        refuse_unwritable(signature_path(out))
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
     if budget_delta is not None and budget is None:
         raise click.UsageError("--budget-delta needs --budget.")
@@ -178,8 +161,6 @@ def release(
     try:
         write(out, content)
         files.append(out)
-        if sign is not None:
-            files.append(write_whole(signature_path(out), signature_of(content, sign)))
         if page is not None:
             write(page, _page(made, data.name, page_districts or districts, label))
             files.append(page)

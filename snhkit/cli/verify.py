@@ -1,4 +1,4 @@
-"""The command that checks a release's signature and its entry in a ledger."""
+"""The command that finds a release's entry in a ledger."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,36 +18,28 @@ __all__ = ["verify"]
 
 @click.command()
 @click.argument("file", type=INPUT_FILE)
-@click.option("--key", type=INPUT_FILE, help="Public key of the person who signed the release.")
-@click.option("--signature", type=INPUT_FILE, help="File of the signature [default: FILE.sig].")
 @click.option(
-    "--ledger", type=INPUT_FILE, help="Ledger file of the records, which only their owner has."
+    "--ledger",
+    type=INPUT_FILE,
+    required=True,
+    help="Ledger file of the records, which only their owner has.",
 )
-def verify(file, key, signature, ledger) -> None:
-    """Check that a release was signed with a given key, or is recorded in a given ledger.
+def verify(file, ledger) -> None:
+    """Check that a release is recorded in a ledger, as its owner can.
 
-    The exit code is 0 if all requested checks succeed; otherwise, one line says which one failed.
+    The exit code is 0 if an entry has the checksum of the file, and the same method, epsilon and
+    delta; otherwise, one line says what differs.
 
     \b
     Example:
-      snhkit verify trips.snh --key owner.key.pub
       snhkit verify trips.snh --ledger trips.csv.ledger
     """
-    if key is None and ledger is None:
-        raise click.UsageError("give --key PUBLIC, --ledger LEDGER, or both.")
     from snhkit.loading import load
     from snhkit.privacy import read_ledger
-    from snhkit.release.signature import check_signature, key_name, signature_path
 
     made = load(file)
-    told = [str(made)]
-    if key is not None:
-        check_signature(file.read_bytes(), signature or signature_path(file), key)
-        told.append(f"Signed by the key {key_name(key)}.")
-    if ledger is not None:
-        number = _entry_of(file, made, read_ledger(ledger))
-        told.append(f"Recorded as entry {number} of {ledger}.")
-    say("\n".join(told))
+    number = _entry_of(file, made, read_ledger(ledger))
+    say(f"{made}\nRecorded as entry {number} of {ledger}.")
 
 
 def _entry_of(file: Path, release: "Release", ledger: "Ledger") -> int:

@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ TOOLS = {
     "export", "lint-imports", "pip", "pre-commit", "pyright", "pytest", "python", "ruff", "source",
     "sphinx-build", "twine",
 }  # fmt: skip
+SIGNING = {"openssl", "ssh-keygen"}
+"""Programs whose blocks run as they are, if they are installed."""
 MADE = {".venv/bin/activate", "docs/_build/html", "dist", "dist/*", "."}
 """Paths in commands that the commands make."""
 
@@ -118,6 +121,9 @@ def test_the_code_blocks_of_a_page_run(page, files, tmp_path, monkeypatch):
             # Padded, so that an error names the line of the page.
             text = "\n" * block.line + block.text
             exec(compile(text, page, "exec"), program)
+        elif block.language == "bash" and (tool := block.text.split()[0]) in SIGNING:
+            if shutil.which(tool):
+                subprocess.run(["bash", "-ec", block.text], check=True, capture_output=True)
         elif block.language == "bash":
             for words in commands(block.text):
                 run(words)
