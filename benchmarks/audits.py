@@ -112,9 +112,9 @@ def terms() -> dict[str, Terms]:
         "another place in a crowd": (points(*crowd(60), SPOT), points(*crowd(60), MIRROR)),
     }
     return {
-        "record, n public": Terms({"unit": "record", "n": "public"}, replaced, factor=2),
-        "record, n bought": Terms({"unit": "record", "n": "private"}, record),
-        "user, n bought": Terms({"unit": "user", "max_per_user": 3, "n": "private"}, user),
+        "record, n public": Terms({"unit": "record", "n_public": True}, replaced, factor=2),
+        "record, n bought": Terms({"unit": "record", "n_public": False}, record),
+        "user, n bought": Terms({"unit": "user", "max_per_user": 3, "n_public": False}, user),
     }
 
 
@@ -150,7 +150,7 @@ def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
 
     The second number is a lower confidence bound.
     """
-    said = {"unit": "user", "max_per_user": 2, "n": "private"}
+    said = {"unit": "user", "max_per_user": 2, "n_public": False}
     three = points(SPOT, MIRROR, (50, 350))
     target = points(SPOT, MIRROR, (50, 350), SPOT, SPOT, users=[0, 1, 2, 9, 9])
     mechanism = partial(published, name, epsilon, said)

@@ -46,7 +46,7 @@ def points(count: int = 2_000, region: snh.Region = CITY) -> snh.Points:
 
 def dataset(count: int = 2_000, region: snh.Region = CITY, **terms: Any) -> snh.PrivateDataset:
     """Return a dataset of ``count`` records with a budget of 10."""
-    said = {"budget": 10, "unit": "record", "n": "private"} | terms
+    said = {"budget": 10, "unit": "record", "n_public": False} | terms
     return snh.PrivateDataset(points(count, region), **said)
 
 
@@ -113,7 +113,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "ids '42', '42.0' and '042'": lambda: snh.read_points(frame(user=["42", "42.0", "042"]), CITY),
     "ids 'NULL' and blank": lambda: csv(ROWS.replace(",b\n", ",NULL\n", 3), user="user"),
     "unit user without users": lambda: snh.PrivateDataset(
-        snh.Points(CITY, points(9).xy), 1, unit="user", max_per_user=3, n="private"
+        snh.Points(CITY, points(9).xy), 1, unit="user", max_per_user=3
     ),
     "unit user-day without times": lambda: dataset(unit="user-day", max_per_user=3),
     # Terms and numbers.
@@ -129,7 +129,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
     "a region of 0 m": lambda: snh.Region.around(lat=0, lon=0, side_m=0),
     "a region at the pole": lambda: snh.Region.around(lat=90, lon=0, side_m=1_000),
     "max_per_user bought, n public": lambda: dataset(
-        unit="user", max_per_user=snh.NoisyQuantile(0.9, epsilon="0.1"), n="public"
+        unit="user", max_per_user=snh.NoisyQuantile(0.9, epsilon="0.1"), n_public=True
     ),
     "public= that is the private file": lambda: dataset().release(
         snh.Identity("auto"), epsilon=1, public=points()
@@ -206,7 +206,7 @@ ENVIRONMENTS = {
 LEARNED = """
 import numpy as np, snhkit as snh
 city = snh.Region.around(lat=45, lon=7, side_m=400)
-data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record", n="private")
+data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record")
 builder = snh.DenoisedGrid(cell_m=100, prior=snh.Prior(turns=1))
 try:
     data.release(builder, epsilon="0.5")
@@ -220,7 +220,7 @@ print("spent", data.ledger.spent)
 FORKED = """
 import os, numpy as np, snhkit as snh
 city = snh.Region.around(lat=45, lon=7, side_m=400)
-data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record", n="private")
+data = snh.PrivateDataset(snh.Points(city, np.full((50, 2), 100.0)), 1, unit="record")
 if not os.fork():
     try:
         data.release(snh.UniformGrid(), epsilon="0.5")

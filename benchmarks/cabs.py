@@ -48,7 +48,7 @@ def squares(folder: Path, sizes_m: tuple[float, float], count: int = 5_000) -> T
     public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     near = records if sizes_m == SMALL_M else CITY
     boxes = snh.RangeQueries.sample(near, count, sizes_m)
-    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n_public=True)
     return Task(data, public, boxes, snh.exact_counts(records, boxes))
 
 
@@ -116,7 +116,7 @@ def cost(folder: Path, key: str) -> None:
     if key:
         name = snh.METHODS[key].title
         builder = snh.METHODS[key].builder()
-        data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+        data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
         start = time.perf_counter()
         release = data.release(builder, epsilon=0.2)
     seconds = time.perf_counter() - start

@@ -31,7 +31,7 @@ def sweep(name: str, records: snh.Points, epsilon: float) -> list[float]:
     n = len(records)
     boxes = snh.RangeQueries.sample(records, 1_500)
     truth = snh.exact_counts(records, boxes)
-    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n_public=True)
     errors = []
     for factor in FACTORS:
         builder = snh.Identity(factor * default_cell_width(n, epsilon))

@@ -81,7 +81,7 @@ if __name__ == "__main__":
     for name, n, epsilon, band in tqdm(jobs, unit="row", leave=False):
         records = towns[name].records
         records = thinned(records, n) if n < len(records) else records
-        data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
+        data = snh.PrivateDataset(records, 10**9, unit="record", n_public=True)
         boxes = snh.RangeQueries.sample(records, 1_000, band)
         exam = Exam(data, towns[name].public, boxes, snh.exact_counts(records, boxes), epsilon)
         usual = exam.error(exam.variant(band, {}), given.draws)

@@ -94,7 +94,10 @@ def mean(
 def cabs_table(folder: Path, draws: int, methods: Sequence[str] = METHODS) -> None:
     """Print the errors of each method on San Francisco's taxis."""
     records = cabs(folder)
-    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    task, data = (
+        Task(records),
+        snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True),
+    )
     public = snh.read_points(folder / "san_francisco_gowalla_checkins.csv.gz", CITY)
     header("method")
     for epsilon in EPSILONS:
@@ -111,7 +114,10 @@ def cabs_table(folder: Path, draws: int, methods: Sequence[str] = METHODS) -> No
 def frontier_table(folder: Path, draws: int) -> None:
     """Print the errors for different shares of epsilon that buy counts of blocks."""
     records = cabs(folder)
-    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    task, data = (
+        Task(records),
+        snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True),
+    )
     header("share")
     for epsilon in EPSILONS[::2]:
         for share in SHARES:
@@ -122,7 +128,10 @@ def frontier_table(folder: Path, draws: int) -> None:
 def widths_table(folder: Path, draws: int) -> None:
     """Print the errors for wider and narrower cells."""
     records = cabs(folder)
-    task, data = Task(records), snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    task, data = (
+        Task(records),
+        snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True),
+    )
     header("width, m")
     for epsilon in EPSILONS[::2]:
         usual = data.release(snh.DenoisedGrid(), epsilon=epsilon).model.cells()
@@ -140,7 +149,7 @@ def city_rows(name: str, place: Place, folder: Path, draws: int) -> list[tuple[f
     near = snh.RangeQueries.sample(records, 5_000)
     far = snh.RangeQueries.sample(region, 20_000)
     truths = snh.exact_counts(records, near), snh.exact_counts(records, far)
-    data = snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True)
 
     def errors(builder: Builder, epsilon: float) -> tuple[float, float]:
         found = []

@@ -46,7 +46,7 @@ def table(records: snh.Points, side_m: float, epsilon: float, draws: int) -> Non
         "Identity, its cells are the districts": snh.Identity(grid.cell_m),
     }
     builders |= {snh.METHODS[key].title: snh.METHODS[key].builder() for key in METHODS}
-    data = snh.PrivateDataset(records, budget=10_000, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=10_000, unit="record", n_public=True)
     print(
         f"\n{len(districts):,} squares of {grid.cell_m:.1f} m, epsilon {epsilon:g}, "
         f"mean of {draws} draws\n\n| method | mean absolute error, records | sum / n |"

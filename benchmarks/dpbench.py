@@ -88,7 +88,7 @@ def main() -> None:
     counts = np.load(given.folder / given.histogram)["counts"]
     records = points(counts)
     theirs = pd.read_csv(given.folder / "reference_errors.csv")
-    data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
+    data = snh.PrivateDataset(records, 10**9, unit="record", n_public=True)
     queries = np.load(given.folder / "queries.npz")
     print("| method | epsilon | boxes | ours | theirs | ratio | whole counts | ratio |")
     print("|---" * 8 + "|", flush=True)

@@ -125,7 +125,7 @@ if __name__ == "__main__":
     records = points(np.load(given.folder / "cabspottingS_n100000.npz")["counts"])
     theirs = pd.read_csv(given.folder / "reference_errors.csv")
     queries = np.load(given.folder / "queries.npz")
-    data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
+    data = snh.PrivateDataset(records, 10**9, unit="record", n_public=True)
     heads = [f"{w} {e}" for w in WORKLOADS for e in given.epsilons]
     print("| variant |", " | ".join(heads), "|\n" + "|---" * (1 + len(heads)) + "|", flush=True)
     for title in tqdm(variants((100, 800)), unit="variant", leave=False):

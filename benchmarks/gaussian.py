@@ -33,8 +33,8 @@ def cell_stds(budget: snh.Budget, releases: int) -> tuple[float, float]:
 def box_errors(builder: Any, budget: snh.Budget, releases: int) -> np.ndarray:
     """Return the mean standard errors of boxes of each side, for Laplace and Gaussian noise."""
     records = snh.synthetic_points("milwaukee", 20_000)
-    pure = snh.PrivateDataset(records, budget.epsilon, unit="record", n="private")
-    mixed = snh.PrivateDataset(records, budget, unit="record", n="private")
+    pure = snh.PrivateDataset(records, budget.epsilon, unit="record")
+    mixed = snh.PrivateDataset(records, budget, unit="record")
     each = epsilon_of_rho(budget, releases)
     made = (
         pure.release(builder, epsilon=budget.epsilon / releases),

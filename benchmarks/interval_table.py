@@ -65,7 +65,7 @@ def errors_at(
 ) -> pd.DataFrame:
     """Build one release, and return its rows of errors."""
     records = place.records if n is None else thinned(place.records, n)
-    data = snh.PrivateDataset(records, 10**9, unit="record", n="public")
+    data = snh.PrivateDataset(records, 10**9, unit="record", n_public=True)
     usual = default_cell_width(len(records), float(epsilon))
     builder = METHODS[name].builder(cell_m=None if factor is None else usual * factor)
     release = data.release(builder, epsilon=epsilon, public=place.public, seed=seed)

@@ -38,7 +38,7 @@ def dataset(count: int = 20_000) -> snh.PrivateDataset:
     rng = np.random.default_rng(1)
     xy = rng.normal([[4_000, 5_000], [7_000, 2_000]], 800, (count // 2, 2, 2)).reshape(-1, 2)
     records = snh.Points(CITY, xy.clip(0, 9_999))
-    return snh.PrivateDataset(records, budget=10**6, unit="record", n="private")
+    return snh.PrivateDataset(records, budget=10**6, unit="record")
 
 
 def rate(release: snh.Release, boxes: snh.RangeQueries, seconds: float = 2.0) -> float:

@@ -146,7 +146,9 @@ def release(path: str, method: str) -> Any:
     """Open a file, and build a release with epsilon 0.5."""
     from snhkit.experiment.methods import METHODS
 
-    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    data = snh.PrivateDataset.scan(
+        path, CITY, budget=1, unit="record", n_public=True, report=silent
+    )
     builder = METHODS[method].builder((25.0, 100.0), None)
     made = data.release(builder, epsilon=0.5)
     return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
@@ -161,7 +163,9 @@ def width_error(path: str, cell_m: float | str) -> str:
     records = snh.scan_points(path, CITY, report=silent)
     first = next(pq.ParquetFile(path).iter_batches(20_000, columns=["lat", "lon"])).to_pandas()
     boxes = snh.RangeQueries.sample(snh.read_points(first, CITY, report=silent), 5_000)
-    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    data = snh.PrivateDataset.scan(
+        path, CITY, budget=1, unit="record", n_public=True, report=silent
+    )
     made = data.release(snh.DenoisedGrid(cell_m=cell_m), epsilon=0.5, seed=0)  # pyright: ignore
     errors = relative_errors(made.answer(boxes), records.boxes(boxes), records.n())
     return f"{100 * errors.mean():.2f} %"
@@ -171,14 +175,18 @@ def networks(path: str, k: int) -> Any:
     """Open a file, and build SNH with k networks."""
     from snhkit.neural import Networks
 
-    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    data = snh.PrivateDataset.scan(
+        path, CITY, budget=1, unit="record", n_public=True, report=silent
+    )
     made = data.release(snh.SNH(networks=Networks(k=k)), epsilon=0.5)
     return made.answer(snh.RangeQueries.sample(CITY, 1_000)).round().astype(int)
 
 
 def answers(path: str, queries: int) -> Any:
     """Open a file, build Identity, and answer boxes."""
-    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    data = snh.PrivateDataset.scan(
+        path, CITY, budget=1, unit="record", n_public=True, report=silent
+    )
     made = data.release(snh.Identity(), epsilon=0.5)
     return made.answer(snh.RangeQueries.sample(CITY, queries)).round().astype(int)
 
@@ -186,7 +194,9 @@ def answers(path: str, queries: int) -> Any:
 def limited(path: str, limit: int) -> Any:
     """Build a release of a file in a process whose memory is limited to ``limit`` bytes."""
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    data = snh.PrivateDataset.scan(path, CITY, budget=1, unit="record", n="public", report=silent)
+    data = snh.PrivateDataset.scan(
+        path, CITY, budget=1, unit="record", n_public=True, report=silent
+    )
     return data.release(snh.UniformGrid(), epsilon=0.5).n
 
 

@@ -25,7 +25,7 @@ class Builder(Protocol):
     >>> import snhkit as snh
     >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
     >>> data = snh.PrivateDataset(
-    ...     snh.Points(city, [[1, 1], [2, 2]]), budget=1, unit="record", n="public"
+    ...     snh.Points(city, [[1, 1], [2, 2]]), budget=1, unit="record", n_public=True
     ... )
     >>> data.release(snh.UniformGrid(), epsilon=0.5).method  # calls check, then build
     'UniformGrid'

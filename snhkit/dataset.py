@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,12 +68,12 @@ class PrivateDataset:
     max_per_user : int or NoisyQuantile, optional
         For all units but "record", the largest number of records to keep of each person, or of each
         person in each window, chosen at random. A ``NoisyQuantile`` sets the number from noisy
-        counts, which cost epsilon; ``n`` must then be "private".
-    n : "public" or "private"
-        Whether the number of records may be published. If "private", releases hide the addition or
-        removal of one unit, and a builder that needs the number spends a twentieth of its epsilon
-        on a noisy number. If "public", releases hide the replacement of one unit by another. A
-        replacement is a removal and an addition, so a release that costs epsilon hides a
+        counts, which cost epsilon; ``n_public`` must then be False.
+    n_public : bool
+        Whether the number of records may be published. By default it may not: releases hide the
+        addition or removal of one unit, and a builder that needs the number spends a twentieth of
+        its epsilon on a noisy number. If it may, releases hide the replacement of one unit by
+        another. A replacement is a removal and an addition, so a release that costs epsilon hides a
         replacement at twice this epsilon.
     whose : str
         The word for what one user id identifies, such as "household", for descriptions of releases.
@@ -82,6 +82,8 @@ class PrivateDataset:
         the file before any record is used, and all processes that open the file share one budget.
         Or the ``ledger`` of another dataset of the same records, whose budget is then shared. By
         default, a new ledger is made in memory, which is lost with this object.
+    n : None
+        Refused: ``n="public"`` and ``n="private"`` of earlier versions are now ``n_public``.
 
     Raises
     ------
@@ -94,7 +96,7 @@ class PrivateDataset:
     >>> from snhkit.builders import UniformGrid
     >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
     >>> records = Points(city, [[100, 100], [900, 500]])
-    >>> cabs = PrivateDataset(records, budget=1.0, unit="record", n="public")
+    >>> cabs = PrivateDataset(records, budget=1.0, unit="record", n_public=True)
     >>> release = cabs.release(UniformGrid(), epsilon=0.2)
     >>> float(cabs.ledger.remaining)
     0.8
@@ -107,9 +109,10 @@ class PrivateDataset:
         *,
         unit: str,
         max_per_user: int | NoisyQuantile | None = None,
-        n: Literal["public", "private"],
+        n_public: bool = False,
         whose: str = "person",
         ledger: str | os.PathLike[str] | Ledger | None = None,
+        n: object = None,
     ) -> None:
         if not isinstance(records, Points):
             kind = type(records).__name__
@@ -117,7 +120,7 @@ class PrivateDataset:
                 f"records must be Points, as read_points returns them, not a {kind}; open files "
                 "that do not fit into memory with PrivateDataset.scan."
             )
-        first = first_unit(unit, max_per_user, whose, n)
+        first = first_unit(unit, max_per_user, whose, n_public, n)
         self._ledger = open_ledger(ledger, held(records), first, budget)
         self._buy(first, max_per_user, lambda: np.bincount(first.owners(records)))
         self._source: CountSource = PointSource(self.unit.bound(records, SystemEntropy()))
@@ -131,7 +134,7 @@ class PrivateDataset:
         *,
         unit: str,
         max_per_user: int | NoisyQuantile | None = None,
-        n: Literal["public", "private"],
+        n_public: bool = False,
         whose: str = "person",
         ledger: str | os.PathLike[str] | Ledger | None = None,
         lat: str | int | None = None,
@@ -144,6 +147,7 @@ class PrivateDataset:
         report: Callable[[ReadReport], object] = warn_owner,
         spill: str | os.PathLike[str] | None = None,
         client: Any = None,
+        n: object = None,
     ) -> "PrivateDataset":
         """Return a dataset of any size, whose records stay in their files and are counted there.
 
@@ -157,7 +161,7 @@ class PrivateDataset:
             The rows of records, as for ``scan_points``. The rows must not change later.
         region : Region
             The region in which the rows are counted.
-        budget, unit, max_per_user, n, whose, ledger
+        budget, unit, max_per_user, n_public, whose, ledger
             The same parameters as those of the class.
         lat, lon, user, time, since, until, users, report
             The same parameters as those of ``scan_points``.
@@ -184,12 +188,12 @@ class PrivateDataset:
         >>> from snhkit.builders import UniformGrid
         >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
         >>> rows = pa.table({"lat": [37.76, 37.761], "lon": [-122.43, -122.431]})
-        >>> cabs = PrivateDataset.scan(rows, city, budget=1.0, unit="record", n="public")
+        >>> cabs = PrivateDataset.scan(rows, city, budget=1.0, unit="record", n_public=True)
         >>> cabs.release(UniformGrid(), epsilon=0.2).n
         2
         """
         made = cls.__new__(cls)
-        first = first_unit(unit, max_per_user, whose, n)
+        first = first_unit(unit, max_per_user, whose, n_public, n)
         if budget is None and ledger is None:
             raise InputError(NO_BUDGET)
         people = first.max_per_user is not None

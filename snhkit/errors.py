@@ -36,7 +36,7 @@ class BudgetExceeded(SnhkitError):  # noqa: N818 - the field's own term
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 100)
-    >>> data = snh.PrivateDataset(records, budget=0.3, unit="record", n="private")
+    >>> data = snh.PrivateDataset(records, budget=0.3, unit="record")
     >>> data.release(snh.UniformGrid(), epsilon=0.4)
     Traceback (most recent call last):
     snhkit.errors.BudgetExceeded: UniformGrid: asked 0.4, left 0.3, short by 0.1. Nothing was ...

@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     >>> from pathlib import Path
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("milwaukee", n=1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = data.release(snh.UniformGrid(), epsilon=0.5).save(Path(folder) / "city.snh")
     ...     print(snh.load(path).method)

@@ -34,16 +34,21 @@ from snhkit.privacy import (
 
 
 def dataset(records, **changes) -> PrivateDataset:
-    return PrivateDataset(records, **({"budget": 1, "unit": "record", "n": "public"} | changes))
+    return PrivateDataset(records, **({"budget": 1, "unit": "record", "n_public": True} | changes))
 
 
 class TestWhatMustBeSaid:
-    @pytest.mark.parametrize("missing", ["unit", "n"])
-    def test_unit_and_n_have_no_default(self, records, missing):
-        given = {"unit": "record", "n": "public"}
-        del given[missing]
-        with pytest.raises(TypeError, match=missing):
-            PrivateDataset(records, 1, **given)
+    def test_unit_has_no_default(self, records):
+        with pytest.raises(TypeError, match="unit"):
+            PrivateDataset(records, 1)
+
+    def test_the_number_is_private_unless_it_is_said_to_be_public(self, records):
+        assert not PrivateDataset(records, 1, unit="record").unit.n_public
+
+    @pytest.mark.parametrize("old", ["public", "private"])
+    def test_the_old_spelling_is_refused_with_the_new(self, records, old):
+        with pytest.raises(InputError, match=r"n_public=True for n='public'"):
+            PrivateDataset(records, 1, unit="record", n=old)
 
     def test_epsilon_has_no_default(self, records):
         with pytest.raises(TypeError, match="epsilon"):
@@ -52,8 +57,7 @@ class TestWhatMustBeSaid:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"n": 300}, "n must be 'public' or 'private', not 300"),
-            ({"n": True}, "n must be"),
+            ({"n_public": 300}, "n_public must be true or false, not 300"),
             ({"unit": "row"}, "unit must be 'record' or 'user', or .* not 'row'"),
             ({"unit": "user"}, "needs max_per_user"),
             ({"max_per_user": 3}, "takes no max_per_user"),
@@ -76,15 +80,15 @@ class TestN:
         assert dataset(records).n == 300
 
     def test_private(self, records):
-        data = dataset(records, n="private")
+        data = dataset(records, n_public=False)
         with pytest.raises(InputError, match="number of records is private"):
             _ = data.n
         release = data.release(UniformGrid(), epsilon=1)
         assert release.spends[0] == Spend(Fraction(1, 20), "number of records")
 
-    @pytest.mark.parametrize("n", ["public", "private"])
-    def test_no_display_tells_it(self, records, n):
-        data = dataset(records, n=n)
+    @pytest.mark.parametrize("n_public", [True, False])
+    def test_no_display_tells_it(self, records, n_public):
+        data = dataset(records, n_public=n_public)
         data.release(Identity(30), epsilon="0.5")
         for text in (repr(data), data._repr_html_(), repr(data.ledger)):
             assert "300" not in text
@@ -137,7 +141,7 @@ class TestBudget:
         def drawn(*_):
             pytest.fail("drew noise")
 
-        data = dataset(records, n="private")
+        data = dataset(records, n_public=False)
         monkeypatch.setattr(SystemEntropy, "words", drawn)
         with pytest.raises(BudgetExceeded, match="Nothing was looked at"):
             data.release(UniformGrid(), epsilon=1.5)
@@ -256,7 +260,7 @@ class TestRefusedBeforePayment:
 
 
 def test_an_epsilon_too_small_for_noise_is_refused_before_it_is_paid(records):
-    data = PrivateDataset(records, 1, unit="record", n="public")
+    data = PrivateDataset(records, 1, unit="record", n_public=True)
     with pytest.raises(InputError, match="too small"):
         data.release(Identity(100), epsilon="0.0000000000001")
     assert data.ledger.spent == 0
@@ -281,9 +285,9 @@ def test_moved_records_do_not_change_the_data(records):
 
 def test_a_path_is_no_records_and_a_name_no_builder():
     with pytest.raises(InputError, match="as read_points returns them, not a str"):
-        PrivateDataset("trips.csv", budget=1, unit="record", n="public")  # pyright: ignore
+        PrivateDataset("trips.csv", budget=1, unit="record", n_public=True)  # pyright: ignore
     city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
-    data = PrivateDataset(Points(city, [[1, 1]]), budget=1, unit="record", n="public")
+    data = PrivateDataset(Points(city, [[1, 1]]), budget=1, unit="record", n_public=True)
     for wrong in ("ug", UniformGrid):
         with pytest.raises(InputError, match=r"such as UniformGrid\(\), not"):
             data.release(wrong, epsilon=1)  # pyright: ignore
@@ -292,7 +296,9 @@ def test_a_path_is_no_records_and_a_name_no_builder():
 
 class TestGaussianNoise:
     def approximate(self, records, **changes) -> PrivateDataset:
-        return dataset(records, **({"budget": Budget(1, delta="1e-6"), "n": "private"} | changes))
+        return dataset(
+            records, **({"budget": Budget(1, delta="1e-6"), "n_public": False} | changes)
+        )
 
     @pytest.mark.parametrize(
         "builder",
@@ -361,7 +367,7 @@ class TestGaussianNoise:
             Budget(1, delta=delta)
 
     def test_where_n_is_public_a_replaced_record_doubles_rho(self, records):
-        data = self.approximate(records, n="public")
+        data = self.approximate(records, n_public=True)
         release = data.release(Identity(100), epsilon="0.5", delta="1e-6")
         doubled = epsilon_of(2 * release.rho, release.delta)
         assert Fraction(7, 10) < doubled < Fraction(3, 4)

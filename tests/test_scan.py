@@ -62,13 +62,13 @@ def memory(path):
 
 
 def scanned(path, **changes):
-    terms = {"unit": "record", "n": "private", "budget": 100, **quiet} | changes
+    terms = {"unit": "record", "n_public": False, "budget": 100, **quiet} | changes
     return snh.PrivateDataset.scan(path, CITY, **terms)
 
 
 @pytest.fixture(scope="module")
 def both(path, memory):
-    known = snh.PrivateDataset(memory, 100, unit="record", n="private")
+    known = snh.PrivateDataset(memory, 100, unit="record")
     return known, scanned(path, user="user")
 
 
@@ -88,7 +88,7 @@ def test_ledgers_are_equal(both):
 
 def test_a_deeper_tree_ends_at_the_fine_grid():
     table = pa.table({"lat": [37.7637] * 200, "lon": [-122.4337] * 200})
-    data = snh.PrivateDataset.scan(table, CITY, 100_000, unit="record", n="public")
+    data = snh.PrivateDataset.scan(table, CITY, 100_000, unit="record", n_public=True)
     release = data.release(snh.PrivTree(max_depth=14), epsilon=100_000)
     narrow = min(
         shape.bounds[2] - shape.bounds[0] for shape in release.cells().to_crs(CITY.crs).geometry
@@ -98,15 +98,15 @@ def test_a_deeper_tree_ends_at_the_fine_grid():
 
 def test_a_ledger_knows_the_records_however_they_are_read(path, memory, tmp_path):
     ledger = tmp_path / "trips.ledger"
-    known = snh.PrivateDataset(memory, 1, unit="record", n="public", ledger=ledger)
+    known = snh.PrivateDataset(memory, 1, unit="record", n_public=True, ledger=ledger)
     known.release(snh.UniformGrid(), epsilon=0.5)
-    again = scanned(path, user="user", budget=None, n="public", ledger=ledger)
+    again = scanned(path, user="user", budget=None, n_public=True, ledger=ledger)
     assert again.ledger.spent == Fraction(1, 2)
     with pytest.raises(BudgetExceeded):
         again.release(snh.UniformGrid(), epsilon=0.6)
     one_less = snh.Points(CITY, memory.xy[1:])
     with pytest.raises(InputError, match="other records"):
-        snh.PrivateDataset(one_less, 1, unit="record", n="public", ledger=ledger)
+        snh.PrivateDataset(one_less, 1, unit="record", n_public=True, ledger=ledger)
 
 
 def test_a_fingerprint_needs_its_key_and_no_order(path, memory):
@@ -120,7 +120,7 @@ def test_a_fingerprint_needs_its_key_and_no_order(path, memory):
 def test_records_of_a_user_are_bounded_as_in_memory(path, memory, tmp_path, monkeypatch, stored):
     words = partial(np.arange, 1, dtype=np.uint64)
     monkeypatch.setattr(SystemEntropy, "words", lambda self, count: words(count + 1))
-    terms = {"unit": "user", "max_per_user": 5, "n": "private", "budget": 1}
+    terms = {"unit": "user", "max_per_user": 5, "n_public": False, "budget": 1}
     known = snh.PrivateDataset(memory, **terms)
     ledger = {"ledger": tmp_path / "a.ledger"} if stored else {}
     told = []
@@ -156,7 +156,7 @@ def test_points_are_not_scanned_nor_files_points(path, memory):
     with pytest.raises(InputError, match="pass the result of read_points to PrivateDataset"):
         scanned(memory)
     with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
-        snh.PrivateDataset(path, 1, unit="record", n="public")  # pyright: ignore
+        snh.PrivateDataset(path, 1, unit="record", n_public=True)  # pyright: ignore
 
 
 def test_a_lost_scheduler_leaves_no_charge_or_a_failed_one(path, monkeypatch):
@@ -200,7 +200,7 @@ def test_windows_of_a_person_are_bounded_as_in_memory(tmp_path, monkeypatch, uni
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=500)
     key = partial(np.arange, 1, dtype=np.uint64)
     monkeypatch.setattr(SystemEntropy, "words", lambda self, count: key(count + 1))
-    terms = {"unit": unit, "max_per_user": 3, "n": "private", "budget": 1}
+    terms = {"unit": unit, "max_per_user": 3, "n_public": False, "budget": 1}
     known = snh.PrivateDataset(snh.Points(CITY, xy, user, day), **terms)
     streamed = scanned(tmp_path / "a.parquet", **terms, time="when")
     one, other = (data.release(snh.Identity(200), epsilon=1, seed=2) for data in (known, streamed))

@@ -104,7 +104,7 @@ def records() -> snh.Points:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_nothing_that_is_made_of_a_release_has_a_trace(name, records):
-    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=2, n="private")
+    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=2)
     release = data.release(METHODS[name], epsilon=1)
     boxes = snh.RangeQueries.from_degrees(REGION, *zip(*BOX, strict=True))
     wards = gpd.GeoSeries([shapely.box(-87.92, 43.03, -87.9, 43.04)], crs=4326)
@@ -198,7 +198,7 @@ def reachable(error: BaseException) -> list[object]:
 
 
 def test_a_refused_release_cannot_be_reached_from_the_traceback(records):
-    data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    data = snh.PrivateDataset(records, budget=1, unit="record")
     with pytest.raises(snh.SnhkitError) as caught:
         data.release(Misstating(), epsilon=1)  # pyright: ignore[reportArgumentType]
     assert data.ledger.entries[0].state == "failed"
@@ -214,7 +214,7 @@ def test_a_build_that_fails_prints_no_trace(records, monkeypatch):
         "snhkit.models.grid_model.GridModel.__init__",
         lambda *_, **__: (_ for _ in ()).throw(RuntimeError(f"at {LAT}, {LON}")),
     )
-    data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    data = snh.PrivateDataset(records, budget=1, unit="record")
     with pytest.raises(RuntimeError):
         data.release(snh.Identity(100), epsilon=1)
     assert traces((repr(data.ledger) + data.ledger._repr_html_()).encode()) == []

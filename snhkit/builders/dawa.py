@@ -70,7 +70,7 @@ class DAWA:
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("milwaukee", n=10_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.DAWA(order=7), epsilon=0.5)
     >>> [str(spend.epsilon) for spend in release.spends]
     ['1/5', '3/10']

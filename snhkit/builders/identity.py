@@ -43,7 +43,7 @@ class Identity:
     >>> import snhkit as snh
     >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
     >>> records = snh.Points(city, [[1, 1], [2, 2], [99, 99]])
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.Identity(cell_m=30), epsilon=0.5)
     >>> [str(spend) for spend in release.spends]
     ['0.5 for counts of 16 cells, in parallel']

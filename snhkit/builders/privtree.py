@@ -46,7 +46,7 @@ class PrivTree:
     >>> import snhkit as snh
     >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
     >>> records = snh.Points(city, [[1, 1]] * 100)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.PrivTree(max_depth=1), epsilon=0.5)
     >>> [str(spend) for spend in release.spends]
     ['0.25 for splits of a quadtree', '0.25 for counts of 4 cells, in parallel']

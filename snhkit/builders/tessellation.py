@@ -63,7 +63,7 @@ class Tessellation:
     >>> records = snh.synthetic_points("fargo", 1_000)
     >>> halves = [shapely.box(-96.9, 46.8, -96.8, 47), shapely.box(-96.8, 46.8, -96.7, 47)]
     >>> wards = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=halves, crs=4326)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.Tessellation(wards, label="ward"), epsilon=1)
     >>> release.answer(wards).shape, release.standard_error(wards).round(2)
     ((2,), array([1.36, 1.36]))

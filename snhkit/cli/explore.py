@@ -150,7 +150,7 @@ def _file(
         label=label,
         columns=tuple((name, column) for name, column in columns.items() if column is not None),
         max_per_user=max_per_user,
-        n="public" if n_public else "private",
+        n_public=n_public,
     )
     if budget is None and not file.account.exists():
         raise click.UsageError(

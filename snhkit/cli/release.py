@@ -152,7 +152,7 @@ def release(
         "unit": unit or ("record" if user is None else "user"),
         "whose": whose,
         "max_per_user": max_per_user,
-        "n": "public" if n_public else "private",
+        "n_public": n_public,
         "ledger": ledger,
     }
     with opened(data, user, terms, where) as (dataset, public):

@@ -45,7 +45,7 @@ def answers_frame(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> drawn = [(46.87, -96.80, 46.88, -96.78)]
     >>> boxes = snh.RangeQueries.from_degrees(data.region, *zip(*drawn))
     >>> answers = answers_frame(drawn, boxes, {"UG": data.release(snh.UniformGrid(), epsilon=1)})

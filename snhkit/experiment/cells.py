@@ -144,7 +144,7 @@ def measured(
         region, and the size of the release's file in bytes.
     """
     records = place.records if cell.n is None else thinned(place.records, cell.n, cell.seed)
-    dataset = PrivateDataset(records, 10**9, unit="record", n="public")
+    dataset = PrivateDataset(records, 10**9, unit="record", n_public=True)
     releases: dict[Builder, Release] = {}
     found = []
     for sizes_m in bands_m:

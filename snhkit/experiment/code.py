@@ -79,7 +79,7 @@ def code(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> made = {"UG": data.release(snh.UniformGrid(), epsilon=0.2)}
     >>> program = code(from_synthetic_city("fargo", 1_000), data, made, [])
     >>> '"UG": data.release(snh.UniformGrid(), epsilon="0.2", public=public),' in program
@@ -98,7 +98,7 @@ def code(
     parts = [
         f"{_imports(releases)}\n\n{source}",
         f'data = snh.PrivateDataset(\n    records,\n{budget}\n    unit="{unit.kind}"{most},\n'
-        f'    n="{_knows_n(dataset)}",\n)',
+        + ("    n_public=True,\n)" if unit.n_public else ")"),
     ]
     if releases:
         lines = (
@@ -141,13 +141,6 @@ def _imports(releases: Mapping[str, Release]) -> str:
     """Return the lines that import the packages of the program."""
     told = any(release.method == "Tessellation" for release in releases.values())
     return "import geopandas\nimport snhkit as snh" if told else "import snhkit as snh"
-
-
-def _knows_n(dataset: PrivateDataset) -> str:
-    try:
-        return "public" if dataset.n >= 0 else ""
-    except InputError:
-        return "private"
 
 
 def _builder(release: Release) -> str:

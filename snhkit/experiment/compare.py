@@ -94,7 +94,7 @@ def compare(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("milwaukee", n=10_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
     >>> boxes = snh.RangeQueries.sample(records, 100)
     >>> list(snh.compare(releases, boxes, truth=records).columns)[:6]
@@ -159,7 +159,7 @@ def compare_sizes(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("milwaukee", n=10_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
     >>> snh.compare_sizes(releases, truth=records)["size"].tolist()
     ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']

@@ -174,7 +174,7 @@ def adds_up(release: Release, n: int) -> float:
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", n=1_000)
-    >>> data = snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True)
     >>> round(adds_up(data.release(snh.UniformGrid(), epsilon=10**5), n=1_000), 3)
     1.0
     """

@@ -167,7 +167,7 @@ def run(records: Points, public: Points | None, queries: RangeQueries, plan: Pla
     """
     builders = plan.all_builders()
     budget = sum(exact(epsilon) for epsilon in plan.epsilons) * len(builders)
-    dataset = PrivateDataset(records, budget, unit="record", n="public")
+    dataset = PrivateDataset(records, budget, unit="record", n_public=True)
     jobs = [(name, epsilon) for epsilon in plan.epsilons for name in builders]
     releases: dict[tuple[str, float], Release] = {}
     seconds = []

@@ -110,7 +110,7 @@ def audit_mechanism(
     >>> city = snh.Region.around(lat=0, lon=0, side_m=100)
     >>> whole = snh.RangeQueries(city, [0], [0], [100], [100])
     >>> def published(records):
-    ...     data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+    ...     data = snh.PrivateDataset(records, budget=1, unit="record")
     ...     return data.release(snh.Identity(100), epsilon=0.5, seed=None).answer(whole)
     >>> none, one = (snh.Points(city, [[1, 1]] * count) for count in (0, 1))
     >>> audit_mechanism(published, {"one or none": (none, one)}, 0.5, runs=50).refuted

@@ -56,7 +56,7 @@ class NoisyQuantile:
     >>> people = np.repeat(np.arange(3_000), 3)  # three records each
     >>> records = snh.Points(city, np.ones((9_000, 2)), people)
     >>> bound = snh.NoisyQuantile(0.9, epsilon="0.1", most=16)
-    >>> data = snh.PrivateDataset(records, 1, unit="user", max_per_user=bound, n="private")
+    >>> data = snh.PrivateDataset(records, 1, unit="user", max_per_user=bound)
     >>> data.unit.max_per_user, [(entry.who, str(entry.spends[0])) for entry in data.ledger.entries]
     (4, [('NoisyQuantile', '0.1 for people by their number of records, 6 ranges')])
 
@@ -211,7 +211,9 @@ class NoisyContributions:
         return np.cumsum(self.people[:0:-1])[::-1]
 
 
-def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) -> PrivacyUnit:
+def first_unit(
+    kind: str, most: int | NoisyQuantile | None, whose: str, n_public: bool, n: object = None
+) -> PrivacyUnit:
     """Return the unit of privacy that a dataset's arguments describe.
 
     A ``NoisyQuantile`` has not chosen ``max_per_user`` yet, so its largest candidate is used.
@@ -224,22 +226,27 @@ def first_unit(kind: str, most: int | NoisyQuantile | None, whose: str, n: str) 
         The number of records to keep of each person, or the quantile that chooses this number.
     whose : str
         The word for what one user id identifies, such as "household".
-    n : "public" or "private"
+    n_public : bool
         Whether the number of records may be published.
+    n : None
+        Any other value is refused; ``n="public"`` was the spelling of earlier versions.
 
     Raises
     ------
     InputError
         If the arguments do not describe a unit.
     """
-    if n not in ("public", "private"):
-        raise InputError(f"n must be 'public' or 'private', not {n!r}.")
+    if n is not None:
+        raise InputError(
+            "n is now n_public: write n_public=True for n='public', and nothing, or "
+            "n_public=False, for leave out n_public=True."
+        )
     if not isinstance(most, NoisyQuantile):
-        return PrivacyUnit(kind, most, whose, n == "public")
-    if n == "public":
+        return PrivacyUnit(kind, most, whose, n_public)
+    if n_public:
         raise InputError(
             "max_per_user cannot be a NoisyQuantile if n is public, since n is the number of "
-            "records that are kept; give max_per_user as a number, or n='private'."
+            "records that are kept; give max_per_user as a number, or leave out n_public=True."
         )
     return PrivacyUnit(kind, most.most, whose)
 

@@ -31,7 +31,7 @@ def card_json(release: Release) -> str:
     --------
     >>> import snhkit as snh
     >>> data = snh.PrivateDataset(
-    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record", n="private"
+    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record"
     ... )
     >>> card = json.loads(card_json(data.release(snh.Identity(500), epsilon=0.5)))
     >>> card["epsilon"], card["neighbours"]
@@ -69,7 +69,7 @@ def card_markdown(release: Release) -> str:
     --------
     >>> import snhkit as snh
     >>> data = snh.PrivateDataset(
-    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record", n="private"
+    ...     snh.synthetic_points("fargo", 100), budget=1, unit="record"
     ... )
     >>> print(card_markdown(data.release(snh.Identity(500), epsilon=0.5)))
     # Release

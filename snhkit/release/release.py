@@ -64,7 +64,7 @@ class Release:
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("milwaukee", n=1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
     >>> release.method, float(release.epsilon), release.n
     ('UniformGrid', 0.5, 1000)
@@ -214,7 +214,7 @@ class Release:
         --------
         >>> import snhkit as snh
         >>> records = snh.synthetic_points("milwaukee", n=10_000)
-        >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+        >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
         >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
         >>> boxes = snh.RangeQueries(data.region, [5_000], [5_000], [2_000], [2_000])
         >>> low, high = release.interval(boxes)[0]

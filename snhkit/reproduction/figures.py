@@ -90,7 +90,7 @@ def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked
     found = []
     for seed in effort.seeds:
         records = thinned(place.records, n, seed)
-        data = PrivateDataset(records, 10**6, unit="record", n="public")
+        data = PrivateDataset(records, 10**6, unit="record", n_public=True)
         release = data.release(builder, epsilon=epsilon, public=place.public, seed=seed)
         sizes_m = asked.get("sizes_m", _SIZES_M)
         boxes = RangeQueries.sample(records, effort.queries, sizes_m, seed)
@@ -225,7 +225,7 @@ def _costs(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     @cache
     def measured(key: str) -> tuple[float, float, float]:
         records = thinned(place.records, min(len(place.records), effort.most))
-        data = PrivateDataset(records, 10**6, unit="record", n="public")
+        data = PrivateDataset(records, 10**6, unit="record", n_public=True)
         boxes = RangeQueries.sample(records, 5_000)
         start = time.perf_counter()
         release = data.release(METHODS[key].builder(), epsilon="0.2", public=place.public, seed=0)

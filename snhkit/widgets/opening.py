@@ -68,7 +68,7 @@ def explore(
         Your records. Points, frames and files need a ``budget``; frames and files also need a
         ``region``, and are read by ``read_points``. The number of records is then private, and
         methods that need this number spend a part of epsilon on a noisy number. To declare the
-        number public, pass a ``PrivateDataset`` with ``n="public"``. Without ``points``, twelve
+        number public, pass a ``PrivateDataset`` with ``n_public=True``. Without ``points``, twelve
         synthetic cities are offered, each with a budget of 3.
     region : Region, optional
         The declared region of a frame or a file.

@@ -46,7 +46,7 @@ class OwnFile:
         Pairs of an argument of ``read_points`` (``lat``, ``lon`` or ``user``) and a column name.
     max_per_user : int, optional
         The number of records kept of each user; the unit of privacy is then a user, not a record.
-    n : "public" or "private"
+    n_public : bool
         Whether the number of records may be published.
 
     Examples
@@ -71,7 +71,7 @@ class OwnFile:
     label: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     max_per_user: int | None = None
-    n: str = "private"
+    n_public: bool = False
 
     @classmethod
     def typed(cls, values: dict[str, str]) -> Self:
@@ -164,7 +164,7 @@ class OwnFile:
             budget,
             unit=self.unit.kind,
             max_per_user=self.unit.max_per_user,
-            n="public" if self.n == "public" else "private",
+            n_public=self.n_public,
             ledger=self.account,
         )
 

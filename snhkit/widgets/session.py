@@ -149,7 +149,7 @@ class Session:
             self.dataset.ledger.total,
             unit=unit.kind,
             max_per_user=unit.max_per_user,
-            n="public" if self.invented else "private",
+            n_public=self.invented,
         )
         return replace(self, dataset=dataset)
 
@@ -273,7 +273,7 @@ def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
         about="Streets, venues and people are invented; only each city's place on the map is real. "
         "Methods may use a second invented dataset, which takes the place of public data.",
         dataset=PrivateDataset(
-            records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n="public"
+            records, budget, unit=unit.kind, max_per_user=unit.max_per_user, n_public=True
         ),
         public=synthetic_points(place, world="public"),
         records=records,
@@ -317,7 +317,6 @@ def owned(
         budget,
         unit=unit.kind,
         max_per_user=unit.max_per_user,
-        n="private",
         ledger=ledger,
     )
     # A ledger in a file stores the unit, so the unit can be changed only without such a file.

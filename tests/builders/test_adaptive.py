@@ -48,7 +48,7 @@ def test_consistency_is_weighted_least_squares(seed, alpha):
 
 
 def test_counts_of_cells_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
     release = data.release(AdaptiveGrid(), epsilon=1_000)
     cells = release.model.cells().boxes()
     shifted = RangeQueries(
@@ -59,14 +59,14 @@ def test_counts_of_cells_without_noise_are_exact(records):
 
 
 def test_each_level_costs_its_share(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     first, second = data.release(AdaptiveGrid(alpha=0.3), epsilon="0.5").spends
     assert first == Spend(Fraction(15, 100), "counts of 100 cells", "parallel")
     assert (second.epsilon, second.composition) == (Fraction(35, 100), "parallel")
 
 
 def test_cells_are_smaller_in_dense_places(records):
-    data = PrivateDataset(records, budget=100, unit="record", n="public")
+    data = PrivateDataset(records, budget=100, unit="record", n_public=True)
     release = data.release(AdaptiveGrid(), epsilon=50, seed=1)
     frame = release.cells()
     assert len(frame) == len(release.model.cells().boxes()) > 100

@@ -94,10 +94,10 @@ IMPOSSIBLE = {
     "DPSGD, more cells than a grid has": dataclasses.replace(TINY_DPSGD, sizes_m=(0.01, 0.01)),
 }
 TERMS = {
-    "record": {"unit": "record", "n": "public"},
-    "record, n bought": {"unit": "record", "n": "private"},
-    "user": {"unit": "user", "max_per_user": 3, "n": "public"},
-    "user, n bought": {"unit": "user", "max_per_user": 3, "n": "private"},
+    "record": {"unit": "record", "n_public": True},
+    "record, n bought": {"unit": "record", "n_public": False},
+    "user": {"unit": "user", "max_per_user": 3, "n_public": True},
+    "user, n bought": {"unit": "user", "max_per_user": 3, "n_public": False},
 }
 pytestmark = pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning")
 every_terms = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
@@ -109,7 +109,7 @@ def builder(request: pytest.FixtureRequest) -> Any:
 
 
 def released(builder: Any, records: Points, epsilon: Any = 1, **options: Any) -> Release:
-    terms = {"unit": "record", "n": "public"} | options
+    terms = {"unit": "record", "n_public": True} | options
     seed, public = terms.pop("seed", None), terms.pop("public", None)
     data = PrivateDataset(records, budget=1_000, **terms)
     return data.release(builder, epsilon=epsilon, seed=seed, public=public)
@@ -211,7 +211,7 @@ class TestAccount:
 
         replace_everywhere(monkeypatch, "discrete_laplace", failing)
         replace_everywhere(monkeypatch, "gaussian_for_demonstration", failing)
-        data = PrivateDataset(records, budget=1, unit="record", n="public")
+        data = PrivateDataset(records, budget=1, unit="record", n_public=True)
         with pytest.raises(error):
             data.release(builder, epsilon="0.3")
         (entry,) = data.ledger.entries
@@ -220,7 +220,7 @@ class TestAccount:
 
     @pytest.mark.parametrize("impossible", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
     def test_impossible_builders_are_refused_before_payment(self, impossible, records):
-        data = PrivateDataset(records, budget=1, unit="record", n="public")
+        data = PrivateDataset(records, budget=1, unit="record", n_public=True)
         with pytest.raises(InputError):
             data.release(impossible, epsilon="0.3")
         assert data.ledger.entries == ()
@@ -259,7 +259,7 @@ class TestWhatIsKept:
         replace_everywhere(monkeypatch, "noisy_gradient", lambda total, _: np.full_like(total, 0.1))
         replace_everywhere(monkeypatch, "discrete_laplace", None)
         # With few records only, clamps would hide a number of records that was not bought.
-        many = [len(records)] if terms["n"] == "public" else [7, 2_000, 50_000]
+        many = [len(records)] if terms["n_public"] else [7, 2_000, 50_000]
         xy = np.random.default_rng(9).uniform(0, 400, (max(many), 2))
         # One record per person, because a choice of records would change the public n.
         every = [records.xy, *(xy[:m] for m in many)]
@@ -431,7 +431,7 @@ class TestFile:
 
 class TestSeeds:
     def test_a_seed_repeats_the_release_and_is_reported(self, builder, records):
-        data = PrivateDataset(records, budget=10, unit="record", n="public")
+        data = PrivateDataset(records, budget=10, unit="record", n_public=True)
         one, same, other, free = (
             data.release(builder, epsilon=1, seed=seed) for seed in (4, 4, 6, None)
         )

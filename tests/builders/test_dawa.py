@@ -14,7 +14,7 @@ LARGE = DAWA(order=5, sizes_m=(200, 300))
 
 
 def released(records: Points, epsilon, builder, public=None, **unit):
-    data = PrivateDataset(records, budget="1e7", **({"unit": "record", "n": "public"} | unit))
+    data = PrivateDataset(records, budget="1e7", **({"unit": "record", "n_public": True} | unit))
     return data.release(builder, epsilon=epsilon, public=public)
 
 
@@ -139,13 +139,13 @@ def test_squares_as_large_as_the_region_are_accepted(records):
 
 
 def test_n_is_not_needed(records):
-    release = released(records, 1, DAWA(order=4), n="private")
+    release = released(records, 1, DAWA(order=4), n_public=False)
     assert release.n is None
     assert len(release.spends) == 2
 
 
 def test_an_epsilon_too_small_for_64_bits_is_refused_before_payment(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     with pytest.raises(InputError, match="larger epsilon"):
         data.release(DAWA(order=10), epsilon="1e-15")
     assert data.ledger.entries == ()

@@ -26,7 +26,7 @@ def test_estimates_are_the_least_squares_solution(m, more, seed):
 
 
 def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e12", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e12", unit="record", n_public=True)
     release = data.release(HDMM(20, None), epsilon=10**12)
     counts = Grid(records.region, 20).count(records).counts
     np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
@@ -34,7 +34,7 @@ def test_counts_without_noise_are_exact(records):
 
 
 def test_the_spend_says_how_many_sums_were_measured(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="private")
+    data = PrivateDataset(records, budget=1, unit="record")
     (spend,) = data.release(HDMM(50), epsilon="0.5").spends
     assert str(spend) == "0.5 for 81 weighted sums of counts of 64 cells"
 
@@ -88,7 +88,7 @@ class TestWidth:
         assert HDMM().width(102_400, 10**9, 1e6) == 100
 
     def test_a_given_width_needs_no_n(self, records):
-        data = PrivateDataset(records, budget=2, unit="record", n="private")
+        data = PrivateDataset(records, budget=2, unit="record")
         assert data.release(HDMM(50), epsilon=1).n is None
         assert data.release(HDMM(), epsilon=1).n is not None
 
@@ -106,7 +106,7 @@ def test_invalid_widths_are_refused(cell_m):
 
 
 def test_messages_say_which_values_are_possible(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     with pytest.raises(InputError, match=r"cell_m = 0\.1 .* make cell_m 0\.391 or more"):
         data.release(HDMM(0.1), epsilon=1)
     with pytest.raises(InputError, match=r"up to 500 m are wider than the region of 400 m"):

@@ -63,14 +63,14 @@ def test_the_number_of_cells_is_limited():
 
 
 def test_grids_share_epsilon_equally(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     spends = data.release(HierarchicalGrid(6.5, b=4), epsilon="0.5").spends
     assert [s.what for s in spends] == ["counts of 256 cells", "counts of 4,096 cells"]
     assert [s.epsilon for s in spends] == [Fraction(1, 4), Fraction(1, 4)]
 
 
 def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
     release = data.release(HierarchicalGrid(7), epsilon=10_000)
     grid = release.model.cells()
     assert len(release.spends) > 1
@@ -82,14 +82,14 @@ def test_counts_without_noise_are_exact(records):
 
 
 def test_the_default_width_is_that_of_a_quarter_of_epsilon(records):
-    data = PrivateDataset(records, budget=9, unit="record", n="public")
+    data = PrivateDataset(records, budget=9, unit="record", n_public=True)
     cell_m = data.release(HierarchicalGrid(), epsilon=8).model.cells().cell_m
     width = default_cell_width(300, 2)
     assert width * 0.8 < cell_m <= width
 
 
 def test_a_given_width_needs_no_n(records):
-    data = PrivateDataset(records, budget=2, unit="record", n="private")
+    data = PrivateDataset(records, budget=2, unit="record")
     assert data.release(HierarchicalGrid(30), epsilon=1).n is None
     assert data.release(HierarchicalGrid(), epsilon=1).n is not None
 

@@ -13,7 +13,7 @@ import numpy as np
 import snhkit as snh
 city = snh.Region.around(lat=45, lon=7, side_m=400)
 records = snh.Points(city, np.random.default_rng(0).uniform(0, 400, (50, 2)))
-data = snh.PrivateDataset(records, budget=9, unit="record", n="public")
+data = snh.PrivateDataset(records, budget=9, unit="record", n_public=True)
 builders = [snh.DenoisedGrid(cell_m=100, prior=snh.Prior(turns=1)), snh.PGM(100)]
 """
 REFUSED = (

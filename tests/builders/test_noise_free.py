@@ -25,7 +25,7 @@ grid_builders = pytest.mark.parametrize(("builder", "m"), CASES.values(), ids=CA
 
 @grid_builders
 def test_answers_weight_cells_by_the_covered_area(builder, m, records):
-    data = PrivateDataset(records, budget=EPSILON, unit="record", n="public")
+    data = PrivateDataset(records, budget=EPSILON, unit="record", n_public=True)
     release = data.release(builder, epsilon=EPSILON)
     grid = Grid(records.region, m)
     assert release.model.grid == grid
@@ -36,7 +36,7 @@ def test_answers_weight_cells_by_the_covered_area(builder, m, records):
 
 @grid_builders
 def test_boxes_of_whole_cells_get_the_true_count(builder, m, records):
-    data = PrivateDataset(records, budget=EPSILON, unit="record", n="public")
+    data = PrivateDataset(records, budget=EPSILON, unit="record", n_public=True)
     release = data.release(builder, epsilon=EPSILON)
     edges = Grid(records.region, m).edges()
     low, high = np.sort(np.random.default_rng(2).integers(0, m + 1, (2, 2, 100)), axis=0)
@@ -48,14 +48,14 @@ def test_boxes_of_whole_cells_get_the_true_count(builder, m, records):
 
 
 def test_a_bought_n_without_noise_is_exact(records):
-    data = PrivateDataset(records, budget=EPSILON, unit="record", n="private")
+    data = PrivateDataset(records, budget=EPSILON, unit="record")
     release = data.release(UniformGrid(c=2e6), epsilon=EPSILON)
     assert release.n == 300
     assert release.model.grid.m == 12  # ceil(sqrt(300 * 0.95e6 / 2e6)): n cost a twentieth
 
 
 def test_the_rule_of_ug_uses_epsilon_per_record(records):
-    data = PrivateDataset(records, budget=2, unit="user", max_per_user=4, n="public")
+    data = PrivateDataset(records, budget=2, unit="user", max_per_user=4, n_public=True)
     release = data.release(UniformGrid(c=1), epsilon=2)
     assert release.model.grid.m == int(np.ceil(np.sqrt(data.n * 2 / 4)))
 
@@ -93,7 +93,7 @@ def test_invalid_numbers_are_named(make, wrong):
 
 
 def test_numpy_numbers_can_be_saved(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     release = data.release(Identity(np.float32(30)), epsilon=1)
     assert release.hyperparameters == {"cell_m": 30.0}
     assert release.to_bytes()

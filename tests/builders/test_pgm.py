@@ -54,31 +54,30 @@ def test_with_blocks_the_fit_is_optimal():
 
 
 def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
     release = data.release(PGM(20), epsilon=10_000)
     counts = Grid(records.region, 20).count(records).counts
     np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=0.1)
     assert len(release.cells()) == 400
 
 
-@pytest.mark.parametrize("n", ["public", "private"])
-def test_counts_are_non_negative_and_add_up(records, n):
-    release = PrivateDataset(records, budget=1, unit="record", n=n).release(PGM(), epsilon="0.5")
+@pytest.mark.parametrize("n_public", [True, False])
+def test_counts_are_non_negative_and_add_up(records, n_public):
+    data = PrivateDataset(records, budget=1, unit="record", n_public=n_public)
+    release = data.release(PGM(), epsilon="0.5")
     values = release.model.arrays()["values"]
     assert values.min() >= 0
     assert values.sum() == pytest.approx(release.n)
 
 
 def test_without_n_counts_add_up_to_the_noisy_total(records):
-    release = PrivateDataset(records, budget=100, unit="record", n="private").release(
-        PGM(50), epsilon=100
-    )
+    release = PrivateDataset(records, budget=100, unit="record").release(PGM(50), epsilon=100)
     assert release.n is None
     assert release.model.arrays()["values"].sum() == pytest.approx(300, abs=5)  # sd 0.1
 
 
 def test_cells_fill_whole_blocks(records):
-    data = PrivateDataset(records, budget=10, unit="record", n="public")
+    data = PrivateDataset(records, budget=10, unit="record", n_public=True)
     for cell_m, side in ((400 / 17, 20), (400 / 15, 15), (400 / 16, 16), (400 / 65, 80)):
         assert data.release(PGM(cell_m), epsilon=1).model.cells().m == side
 
@@ -88,7 +87,7 @@ def test_a_total_of_zero_gives_zeros(records):
 
 
 def test_too_many_cells_are_refused_before_payment(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     with pytest.raises(
         InputError, match=r"4,000 cells per side, more than the 1,024 .* cell_m 0.391 or"
     ):
@@ -98,7 +97,7 @@ def test_too_many_cells_are_refused_before_payment(records):
 
 def test_a_missing_package_is_named_before_payment(records, monkeypatch):
     monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     with pytest.raises(InputError, match=r'mbi is not installed: pip install "snhkit\[pgm\]"'):
         data.release(PGM(), epsilon=1)
     assert data.ledger.entries == ()
@@ -106,7 +105,7 @@ def test_a_missing_package_is_named_before_payment(records, monkeypatch):
 
 def test_the_default_width_is_limited(records, monkeypatch):
     monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 64)  # 80 would be wanted
-    data = PrivateDataset(records, budget="1e9", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e9", unit="record", n_public=True)
     assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 64
 
 
@@ -116,7 +115,7 @@ def test_the_fit_has_a_smaller_error_than_the_noisy_grid(records, side_m):
     rng = np.random.default_rng(4)
     x, y = rng.uniform(0, 400 - side_m, (2, 500))
     boxes = RangeQueries(records.region, x, y, np.full(500, side_m), np.full(500, side_m))
-    data = PrivateDataset(records, budget=100, unit="record", n="public")
+    data = PrivateDataset(records, budget=100, unit="record", n_public=True)
     plain, better = (
         np.mean(
             [

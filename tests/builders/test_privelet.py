@@ -52,7 +52,7 @@ def test_the_inverse_restores_the_counts(k, seed):
 
 
 def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
     release = data.release(Privelet(30), epsilon=10**6)
     counts = Grid(records.region, 16).count(records).counts
     assert (release.model.arrays()["values"] == counts).all()
@@ -60,7 +60,7 @@ def test_counts_without_noise_are_exact(records):
 
 
 def test_the_spend_says_how_many_sums_were_measured(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="private")
+    data = PrivateDataset(records, budget=1, unit="record")
     (spend,) = data.release(Privelet(50), epsilon="0.5").spends
     assert str(spend) == "0.5 for 64 weighted sums of counts of 64 cells"
 
@@ -73,7 +73,7 @@ def test_a_given_width_is_made_smaller_to_a_power_of_two(cell_m, k):
 
 
 def test_a_given_width_needs_no_n(records):
-    data = PrivateDataset(records, budget=2, unit="record", n="private")
+    data = PrivateDataset(records, budget=2, unit="record")
     assert data.release(Privelet(50), epsilon=1).n is None
     assert data.release(Privelet(), epsilon=1).n is not None
 

@@ -11,7 +11,7 @@ from snhkit.geometry import Points, RangeQueries, exact_counts
 
 
 def released(records: Points, epsilon, builder=PrivTree(), **unit):  # noqa: B008 - frozen
-    data = PrivateDataset(records, budget="1e6", **({"unit": "record", "n": "public"} | unit))
+    data = PrivateDataset(records, budget="1e6", **({"unit": "record", "n_public": True} | unit))
     return data.release(builder, epsilon=epsilon)
 
 
@@ -22,7 +22,7 @@ def test_epsilon_is_shared_equally_by_splits_and_counts(records):
 
 
 def test_n_is_not_needed(records):
-    release = released(records, 1, n="private")
+    release = released(records, 1, n_public=False)
     assert release.n is None
     assert len(release.spends) == 2
 

@@ -19,7 +19,7 @@ def test_shares_grow_by_the_cube_root_of_two_and_add_up():
 
 
 def test_each_level_costs_its_share(records):
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     spends = data.release(QuadTree(2), epsilon="0.5").spends
     assert [s.epsilon for s in spends] == [Fraction(share) / 2 for share in QuadTree.shares(2)]
     bought = ["count of one cell", "counts of 4 cells", "counts of 16 cells"]
@@ -28,7 +28,7 @@ def test_each_level_costs_its_share(records):
 
 
 def test_counts_without_noise_are_exact(records):
-    data = PrivateDataset(records, budget="1e6", unit="record", n="public")
+    data = PrivateDataset(records, budget="1e6", unit="record", n_public=True)
     release = data.release(QuadTree(4), epsilon=10_000)
     counts = Grid(records.region, 16).count(records).counts
     np.testing.assert_allclose(release.model.arrays()["values"], counts, atol=1e-9)
@@ -36,7 +36,7 @@ def test_counts_without_noise_are_exact(records):
 
 
 def test_a_given_height_needs_no_n(records):
-    data = PrivateDataset(records, budget=2, unit="record", n="private")
+    data = PrivateDataset(records, budget=2, unit="record")
     assert data.release(QuadTree(3), epsilon=1).n is None
     assert data.release(QuadTree(), epsilon=1).n is not None
 

@@ -48,7 +48,7 @@ RELEASES = 200
 @pytest.mark.parametrize("builder", LINEAR.values(), ids=LINEAR)
 def test_standard_errors_follow_from_each_noisy_number(builder, records, city, monkeypatch):
     """One noise number at a time is 1 and all others are 0, which gives its factor in answers."""
-    data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n="public")
+    data = PrivateDataset(records, budget=10**6, unit="user", max_per_user=3, n_public=True)
     boxes = RangeQueries.sample(city, 40, (10, 390))
     corners = np.random.default_rng(5).uniform(5, 395, (12, 3, 2))
     degrees = np.stack(city.to_latlon(corners)[::-1], axis=-1)
@@ -93,7 +93,7 @@ def test_standard_errors_match_the_errors_of_many_releases(builder, delta, recor
     The standard errors are below 3 %. AG is allowed 5 % more, because its pieces depend on its
     noise.
     """
-    data = PrivateDataset(records, Budget(10**6, delta), unit="record", n="public")
+    data = PrivateDataset(records, Budget(10**6, delta), unit="record", n_public=True)
     edges = np.arange(10, 400, 60.0)
     at = np.stack(np.meshgrid(edges, edges), axis=-1).reshape(-1, 2)
     boxes = RangeQueries(city, *at.T, np.full(len(at), 50), np.full(len(at), 55))

@@ -134,7 +134,7 @@ def test_the_file_format_describes_every_kind_of_model():
 def test_the_file_format_describes_every_key():
     records = snhkit.synthetic_points("fargo", n=100)
     budget = snhkit.Budget(1, delta="1e-6")  # which all keys need
-    data = snhkit.PrivateDataset(records, budget=budget, unit="record", n="public")
+    data = snhkit.PrivateDataset(records, budget=budget, unit="record", n_public=True)
     release = data.release(snhkit.UniformGrid(), epsilon=1, delta="1e-6")
     table = text_of("docs/file_format.md").split("## The description")[1].split("## ")[0]
     keys = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)

@@ -15,7 +15,7 @@ DEGREES = [(44.9985, 6.9985, 45.0, 7.0), (45.0, 6.999, 45.001, 7.001)]
 
 @pytest.fixture(scope="module")
 def releases(records):
-    data = snh.PrivateDataset(records, budget=2, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=2, unit="record", n_public=True)
     return {
         "Identity": data.release(snh.Identity(cell_m=20), epsilon="0.5"),
         # whose error no theory gives

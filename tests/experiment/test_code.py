@@ -21,7 +21,7 @@ BOXES = [(44.9985, 6.9985, 45.0, 7.0), (45.0, 6.999, 45.001, 7.001)]
 
 @pytest.fixture(scope="module")
 def data(records):
-    return snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    return snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_program_makes_the_same_releases_and_boxes(records, tmp_path, monkey
     lat, lon = records.region.to_latlon(records.xy)
     rows = (f"{a:.9f},{o:.9f}" for a, o in zip(lat, lon, strict=True))
     (tmp_path / "records.csv").write_text("\n".join(["lat,lon", *rows]))
-    data = snh.PrivateDataset(records, budget="2.5", unit="record", n="public")
+    data = snh.PrivateDataset(records, budget="2.5", unit="record", n_public=True)
     built = {
         METHODS[key].title: data.release(METHODS[key].builder(), epsilon=epsilon)
         for key, epsilon in {"ug": "0.3", "identity": "0.2", "ag": Fraction(1, 3)}.items()
@@ -74,7 +74,7 @@ def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, 
     (tmp_path / "records.csv").write_text("lat,lon,user\n45,7.1,a\n45,7.1,b\n")
     (tmp_path / "public.csv").write_text("lat,lon\n45,7.1\n")
     records = snh.read_points("records.csv", region, user="user", report=lambda _: None)
-    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=3, n="private")
+    data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=3)
     told = run(code(from_files(region, data.unit, public=True), data, {}, []))
     assert told["region"] == region
     assert told["data"].unit == PrivacyUnit.of("user", 3)
@@ -115,7 +115,7 @@ def test_districts_are_read_from_a_file_whose_name_is_to_be_filled_in(data, tmp_
     monkeypatch.chdir(tmp_path)
     frame = gpd.GeoSeries([shapely.box(-9, -9, 9, 9)], crs=data.region.crs).to_crs(4326)
     frame.to_file("districts.geojson")
-    data = snh.PrivateDataset(data._source._points, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(data._source._points, budget=1, unit="record", n_public=True)
     made = data.release(snh.Tessellation(frame), epsilon=1)
     program = code("", data, {"Districts": made}, [])
     assert "import geopandas" in program

@@ -82,7 +82,7 @@ def test_by_hand(records, boxes):
 
 
 def test_bytes_are_those_of_the_saved_file(records, boxes, tmp_path):
-    data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     release = data.release(snh.UniformGrid(), epsilon=1)
     size = release.save(tmp_path / "a.snh").stat().st_size
     assert snh.compare({"UG": release}, boxes, truth=records)["bytes"].tolist() == [size]

@@ -121,7 +121,7 @@ class TestExpected:
         """One release on a synthetic city, of which the table knows nothing."""
         records = snh.synthetic_points("chicago", 60_000, seed=2)
         public = snh.synthetic_points("chicago", 8_000, seed=9)
-        data = snh.PrivateDataset(records, 1, unit="record", n="public")
+        data = snh.PrivateDataset(records, 1, unit="record", n_public=True)
         release = data.release(snh.Identity(), epsilon="0.2", seed=0)
         sizes = snh.compare_sizes({"": release}, truth=records)
         table = expected("identity", n=60_000, sizes_m=None, public=public)

@@ -43,7 +43,7 @@ def test_the_errors_are_those_of_a_release_with_the_cells_seed(places):
     row = table[(table.method == "identity") & (table.epsilon == 1) & (table.seed == 1)].iloc[1]
     records = places["Fargo"].records
     cell = Cell("Fargo", None, "identity", "1", None, None, None, 1)
-    data = snh.PrivateDataset(records, 1, unit="record", n="public")
+    data = snh.PrivateDataset(records, 1, unit="record", n_public=True)
     # Identity does not prepare for sizes: one release answers both bands.
     release = data.release(snh.Identity(), epsilon=1, seed=cell.noise_seed(BANDS[0]))
     around = SizeBand.of(records, BANDS[1], 60, seed=1).around

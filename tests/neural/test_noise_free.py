@@ -34,7 +34,7 @@ def released(hills: Points, **changes) -> Release:
     network = FeatureGrid((8,), cells=80)
     settings = {"k": 4, "network": network, "batch": 2_048}
     builder = SNH(5, networks=Networks(**(settings | {"steps": 25} | changes)))
-    data = PrivateDataset(hills, budget=10**6, unit="record", n="public")
+    data = PrivateDataset(hills, budget=10**6, unit="record", n_public=True)
     return data.release(builder, epsilon=10**6)
 
 

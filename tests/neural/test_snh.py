@@ -25,7 +25,7 @@ ONE = Prior(turns=1)
 
 
 def released(records, builder, epsilon=1, **terms):
-    options = {"unit": "record", "n": "public", "budget": 4 * 10**18} | terms
+    options = {"unit": "record", "n_public": True, "budget": 4 * 10**18} | terms
     return snh.PrivateDataset(records, **options).release(builder, epsilon=epsilon, seed=5)
 
 
@@ -81,7 +81,7 @@ class TestSettings:
             SNH.paper(turns=8)
 
     def test_too_many_squares_are_refused_before_anything_is_paid_for(self, records):
-        books = snh.PrivateDataset(records, unit="record", n="public", budget=1)
+        books = snh.PrivateDataset(records, unit="record", n_public=True, budget=1)
         with pytest.raises(InputError, match="larger cell_m, or networks"):
             books.release(SNH.paper(cell_m=0.1), epsilon=1)
         assert books.ledger.entries == ()

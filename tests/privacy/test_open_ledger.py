@@ -16,7 +16,7 @@ from snhkit.privacy import Budget, Ledger, PrivacyUnit
 
 
 def dataset(records, budget=None, **changes):
-    terms = {"unit": "record", "n": "private"} | changes
+    terms = {"unit": "record", "n_public": False} | changes
     return PrivateDataset(records, budget, **terms)
 
 
@@ -49,13 +49,13 @@ def test_records_of_a_scan_are_compared_too(records):
     lat, lon = records.region.to_latlon(records.xy)
     table = pa.table({"lat": lat, "lon": lon})
     known = Points(records.region, records.region.to_xy(lat, lon))
-    scanned = PrivateDataset.scan(table, records.region, 1, unit="record", n="private")
+    scanned = PrivateDataset.scan(table, records.region, 1, unit="record")
     assert dataset(known, ledger=scanned.ledger).ledger is scanned.ledger
     with pytest.raises(InputError, match="belongs to other records"):
         dataset(Points(known.region, known.xy[1:]), ledger=scanned.ledger)
     with pytest.raises(InputError, match="belongs to other records"):
         PrivateDataset.scan(
-            table[1:], records.region, unit="record", n="private",
+            table[1:], records.region, unit="record",
             ledger=dataset(known, 1).ledger,
         )  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_records_of_a_scan_are_compared_too(records):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"n": "public"}, "its unit of privacy is one record added or removed"),
+        ({"n_public": True}, "its unit of privacy is one record added or removed"),
         ({"unit": "user", "max_per_user": 3}, "its unit of privacy is one record"),
         ({"budget": 2}, "its budget is 1, and cannot be changed to 2"),
         ({"budget": Budget(1, delta="1e-6")}, "its budget is 1, and cannot be changed to 1 at"),
@@ -118,7 +118,7 @@ def test_the_number_of_records_that_are_kept_may_differ(records, stored, tmp_pat
 @pytest.mark.parametrize("stored", [False, True])
 def test_where_n_is_public_that_number_may_not_differ(records, stored, tmp_path):
     ledger = {"ledger": tmp_path / "a"} if stored else {}
-    terms = {"unit": "user", "n": "public"}
+    terms = {"unit": "user", "n_public": True}
     one = dataset(records, 1, **terms, max_per_user=3, **ledger)
     with pytest.raises(InputError, match="replaced by as many others"):
         dataset(records, **terms, max_per_user=8, ledger=one.ledger)

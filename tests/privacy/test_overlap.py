@@ -47,7 +47,7 @@ def test_few_or_no_points_pass():
 
 def test_a_dataset_refuses_its_own_records_as_public_points_before_anything_is_spent():
     records = points(500, 0)
-    data = PrivateDataset(records, budget=1, unit="record", n="private")
+    data = PrivateDataset(records, budget=1, unit="record")
     with pytest.raises(InputError, match=r"public: .* are records of this dataset"):
         data.release(UniformGrid(), epsilon=1, public=Points(CITY, records.xy[::-1]))
     assert data.ledger.entries == ()

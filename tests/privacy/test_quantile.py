@@ -33,7 +33,7 @@ def people(*records: int) -> Points:
 
 
 def dataset(records: Points, bound: NoisyQuantile, **changes) -> snh.PrivateDataset:
-    terms = {"budget": 1, "unit": "user", "n": "private"} | changes
+    terms = {"budget": 1, "unit": "user", "n_public": False} | changes
     return snh.PrivateDataset(records, max_per_user=bound, **terms)
 
 
@@ -188,10 +188,10 @@ class TestDataset:
     @pytest.mark.parametrize(
         ("changes", "told"),
         [
-            ({"n": "public"}, "cannot be a NoisyQuantile if n is public"),
+            ({"n_public": True}, "cannot be a NoisyQuantile if n is public"),
             ({"unit": "record"}, "takes no max_per_user"),
             ({"unit": "user-day"}, "needs the time of each record"),
-            ({"n": "secret"}, "n must be 'public' or 'private'"),
+            ({"n": "private"}, "n_public=True for n='public'"),
         ],
     )
     def test_what_is_refused_costs_nothing(self, changes, told, tmp_path):
@@ -225,7 +225,7 @@ class TestScan:
         reports = []
         data = snh.PrivateDataset.scan(
             table, CITY, 3 * EXACT, unit="user", max_per_user=NoisyQuantile(0.9, EXACT, most=16),
-            n="private", user="user", report=reports.append,
+            user="user", report=reports.append,
         )  # fmt: skip
         assert data.bought.people.tolist() == [60, 0, 30, 0, 9, 1]
         assert data.unit.max_per_user == 4
@@ -235,6 +235,6 @@ class TestScan:
     def test_a_cluster_cannot(self, table):
         with pytest.raises(InputError, match="cannot be bought on a cluster"):
             snh.PrivateDataset.scan(
-                table, CITY, 1, unit="user", max_per_user=NoisyQuantile(0.9, "0.1"), n="private",
+                table, CITY, 1, unit="user", max_per_user=NoisyQuantile(0.9, "0.1"),
                 user="user", client=object(),
             )  # fmt: skip

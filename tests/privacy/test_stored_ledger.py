@@ -24,7 +24,7 @@ def path(tmp_path):
 
 
 def dataset(records, path, budget=1, **changes):
-    terms = {"unit": "record", "n": "public"} | changes
+    terms = {"unit": "record", "n_public": True} | changes
     return snh.PrivateDataset(records, budget, **terms, ledger=path)
 
 
@@ -95,10 +95,10 @@ class TestDelta:
     BUDGET = Budget(1, delta="1e-6")
 
     def test_a_second_opening_goes_on_with_what_is_left_of_rho(self, records, path):
-        one = dataset(records, path, self.BUDGET, n="private")
+        one = dataset(records, path, self.BUDGET, n_public=False)
         one.release(snh.Identity(100), epsilon="0.5", delta="1e-6")
         one.release(snh.PrivTree(), epsilon="0.05")
-        again = dataset(records, path, None, n="private")
+        again = dataset(records, path, None, n_public=False)
         assert (again.ledger.total, again.ledger.delta) == (1, Fraction(1, 10**6))
         assert again.ledger.rho == one.ledger.rho > 0
         assert again.ledger.remaining == one.ledger.remaining
@@ -157,7 +157,7 @@ class TestWhatIsRefused:
         """Each entry would mean something else."""
         dataset(records, path)
         with pytest.raises(InputError, match="open it with that unit, and with n public"):
-            dataset(records, path, n="private")
+            dataset(records, path, n_public=False)
 
     def test_a_lost_key_is_named(self, records, path):
         dataset(records, path)

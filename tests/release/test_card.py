@@ -10,7 +10,7 @@ from snhkit.release import Release, card_json, card_markdown
 
 
 def release(records, **changes) -> Release:
-    made = snh.PrivateDataset(records, budget=1, unit="record", n="private").release(
+    made = snh.PrivateDataset(records, budget=1, unit="record").release(
         Identity(100), epsilon="0.2"
     )
     known = {name: getattr(made, name) for name in made.__dataclass_fields__}

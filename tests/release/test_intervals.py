@@ -30,7 +30,7 @@ def known(answers, variance=0.0, side=50.0, cells=1.0, epsilon=0.5) -> Asked:
 @pytest.fixture(scope="module")
 def release() -> snh.Release:
     records = snh.synthetic_points("chicago", 30_000)
-    data = snh.PrivateDataset(records, 1, unit="record", n="public")
+    data = snh.PrivateDataset(records, 1, unit="record", n_public=True)
     return data.release(snh.Identity(), epsilon="0.2", seed=1)
 
 
@@ -108,7 +108,9 @@ def test_the_cells_of_a_district_do_not_depend_on_the_other_districts():
     districts = gpd.GeoSeries(
         [shapely.box(-200, -200, 0, 200), shapely.box(0, -200, 200, 0)], crs=city.crs
     )
-    data = snh.PrivateDataset(snh.Points(city, [[10.0, 10.0]] * 50), 1, unit="record", n="public")
+    data = snh.PrivateDataset(
+        snh.Points(city, [[10.0, 10.0]] * 50), 1, unit="record", n_public=True
+    )
     release = data.release(snh.Tessellation(districts), epsilon=1)
     half = shapely.box(-200, -200, -100, 200)
     queries = gpd.GeoSeries([*districts, half], crs=city.crs)

@@ -108,7 +108,7 @@ class TestAnswers:
 class TestRelease:
     @pytest.fixture
     def release(self, records) -> Release:
-        data = snh.PrivateDataset(records, budget=1, unit="record", n="private")
+        data = snh.PrivateDataset(records, budget=1, unit="record")
         return data.release(snh.Tessellation(FRAME, label="ward"), epsilon="0.5")
 
     def test_the_card_says_what_is_outside(self, release):
@@ -129,7 +129,7 @@ class TestRelease:
         ]
 
     def test_without_noise_counts_are_the_records(self, records):
-        data = snh.PrivateDataset(records, budget=10**6, unit="record", n="public")
+        data = snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True)
         release = data.release(snh.Tessellation(FRAME), epsilon=10**5)
         x, y = records.xy.T
         wanted = [((x <= 100) & (y <= 200)).sum(), ((x > 100) & (x <= 200) & (y <= 200)).sum()]
@@ -194,12 +194,12 @@ def test_districts_in_two_regions(records):
     tessellation = snh.Tessellation(FRAME)
     for region in (CITY, wide):
         points = snh.Points(region, records.xy)
-        data = snh.PrivateDataset(points, budget=1, unit="record", n="public")
+        data = snh.PrivateDataset(points, budget=1, unit="record", n_public=True)
         release = data.release(tessellation, epsilon=1)
         assert release.region == region
         np.testing.assert_allclose(model_of(release).partition.areas[:2], 20_000, rtol=1e-4)
     far = snh.Points(Region.around(lat=50, lon=7, side_m=400), [[1, 1]])
-    data = snh.PrivateDataset(far, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(far, budget=1, unit="record", n_public=True)
     with pytest.raises(InputError, match="no district lies in the region"):
         data.release(tessellation, epsilon=1)
     assert data.ledger.entries == ()

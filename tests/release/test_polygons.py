@@ -26,7 +26,7 @@ BUILDERS = pytest.mark.parametrize("builder", [Identity(30), AdaptiveGrid(), Pri
 
 
 def released(builder, records) -> Release:
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     return data.release(builder, epsilon=1)
 
 

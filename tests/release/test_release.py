@@ -12,7 +12,7 @@ from snhkit.release import Release
 
 @pytest.fixture
 def identity(records) -> Release:
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     return data.release(Identity(30), epsilon="0.2")
 
 

@@ -64,7 +64,7 @@ class TestLabels:
             boxes = RangeQueries.sample(points, 300, SIZES_M, seed=5)
             truth, errors = exact_counts(points, boxes), []
             for width in WIDTHS:
-                data = PrivateDataset(points, budget=10, unit="record", n="public")
+                data = PrivateDataset(points, budget=10, unit="record", n_public=True)
                 answers = data.release(Identity(width), epsilon=row.epsilon, seed=4).answer(boxes)
                 errors.append(relative_errors(answers, truth, len(points)).mean())
             first, second = np.sort(errors)[:2]

@@ -202,7 +202,7 @@ def test_somebodys_truth_is_never_shown(owned):
 
 def test_a_data_set_keeps_its_own_ledger():
     points = synthetic_points("fargo", 1_000)
-    dataset = PrivateDataset(points, budget=1, unit="user", max_per_user=3, n="private")
+    dataset = PrivateDataset(points, budget=1, unit="user", max_per_user=3)
     explorer = explore(dataset, methods=["ug"])
     explorer.build()
     assert explorer.dataset is dataset
@@ -416,7 +416,7 @@ def test_a_frame_is_read_in_its_declared_region():
         (
             {
                 "points": PrivateDataset(
-                    synthetic_points("fargo", 10), budget=1, unit="record", n="public"
+                    synthetic_points("fargo", 10), budget=1, unit="record", n_public=True
                 ),
                 "budget": 1,
             },
@@ -425,7 +425,7 @@ def test_a_frame_is_read_in_its_declared_region():
         (
             {
                 "points": PrivateDataset(
-                    synthetic_points("fargo", 10), budget=1, unit="record", n="public"
+                    synthetic_points("fargo", 10), budget=1, unit="record", n_public=True
                 ),
                 "unit": "user",
                 "max_per_user": 2,
@@ -526,7 +526,7 @@ def test_the_line_above_the_maps_says_what_was_built_and_what_it_cost(fargo):
 def test_a_budget_with_a_delta_is_not_for_the_screen():
     records = synthetic_points("fargo", 100)
     budget = Budget(1, delta="1e-6")
-    data = PrivateDataset(records, budget, unit="record", n="private")
+    data = PrivateDataset(records, budget, unit="record")
     with pytest.raises(InputError, match="the explorer spends pure epsilon only"):
         explore(data)
 

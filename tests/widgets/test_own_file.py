@@ -132,7 +132,7 @@ def test_what_cannot_be_opened_is_said_in_words(path, texts, says):
 
 def test_a_kept_release_says_that_its_networks_learned_from_a_denoised_grid():
     records = synthetic_points("fargo", 2_003)
-    data = PrivateDataset(records, budget=1, unit="record", n="public")
+    data = PrivateDataset(records, budget=1, unit="record", n_public=True)
     made = data.release(Identity(cell_m=500), epsilon=1)
     for prior, title in (({"turns": 8}, "SNH (on a denoised grid)"), (None, "SNH")):
         told = dataclasses.replace(made, method="SNH", hyperparameters={"prior": prior})

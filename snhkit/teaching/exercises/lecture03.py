@@ -44,7 +44,7 @@ def _one_cell_wins(answer: Any, city: Region) -> Verdict:
     if not _LEAST <= len(records) <= _MOST:
         told = f"There are {len(records):,} records."
         return Verdict(False, told, f"Give {_LEAST:,} to {_MOST:,} records.")
-    data = PrivateDataset(records, budget=2, unit="record", n="public")
+    data = PrivateDataset(records, budget=2, unit="record", n_public=True)
     builders = {"one cell": Identity(city.side_m)}
     builders |= {METHODS[name].title: METHODS[name].builder() for name in _PLAYERS}
     built = {k: data.release(b, epsilon=_EPSILON, seed=1) for k, b in builders.items()}

@@ -56,7 +56,7 @@ def cells_figure(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> tree = data.release(snh.PrivTree(), epsilon=0.5)
     >>> cells_figure({"PrivTree": tree}).axes[0].get_title()
     'PrivTree'

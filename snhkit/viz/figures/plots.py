@@ -56,7 +56,7 @@ def surface_figure(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
     >>> surface_figure({"UG": release}).axes[0].get_title()
     'UG'

@@ -41,7 +41,7 @@ def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> outlines, note = cell_outlines(data.release(snh.Identity(cell_m=1_243), epsilon=0.5))
     >>> len(outlines["corners"]), note
     (400, '100 equal cells of 1,243 m')

@@ -145,7 +145,7 @@ def compare_map(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=0.5)}
     >>> fmap = snh.compare_map(releases)  # fmap.save("releases.html")
     >>> snh.compare_map({"other": releases["UG"]}, m=fmap) is fmap

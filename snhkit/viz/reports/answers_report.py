@@ -64,7 +64,7 @@ def answers_html(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=1)}
     >>> answers_html(releases, None, data.ledger, title="Fargo", about="Invented.")[:15]
     '<!doctype html>'

@@ -70,7 +70,7 @@ def public_html(
     --------
     >>> import snhkit as snh
     >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
     >>> public_html(release, title="Fargo")[:15]
     '<!doctype html>'

@@ -90,7 +90,7 @@ def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
 
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
-@pytest.mark.parametrize("known", ["public", "private"])
+@pytest.mark.parametrize("known", [True, False])
 def test_entropy_sees_public_points_only(builder, known, monkeypatch):
     """Never the records; and the same width whatever these are."""
     seen, real = [], paramselect.entropy
@@ -101,7 +101,7 @@ def test_entropy_sees_public_points_only(builder, known, monkeypatch):
 
     monkeypatch.setattr(paramselect, "entropy", watching)
     records, public = points(1, 6_000), points(9)
-    data = PrivateDataset(records, budget=1, unit="record", n=known)
+    data = PrivateDataset(records, budget=1, unit="record", n_public=known)
     data.release(builder, epsilon="0.4")
     assert seen == []
     data.release(builder, epsilon="0.4", public=public)
@@ -111,7 +111,7 @@ def test_entropy_sees_public_points_only(builder, known, monkeypatch):
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)
 def test_the_release_says_auto(builder):
-    data = PrivateDataset(points(1), budget=1, unit="record", n="public")
+    data = PrivateDataset(points(1), budget=1, unit="record", n_public=True)
     assert data.release(builder, epsilon="0.4").hyperparameters["cell_m"] == "auto"
 
 

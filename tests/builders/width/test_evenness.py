@@ -91,7 +91,7 @@ def test_a_crowd_gets_narrower_cells_than_an_even_city():
 
 
 def test_the_ledger_has_it():
-    data = PrivateDataset(at(500, 5, 5, 5), budget=1, unit="record", n="private")
+    data = PrivateDataset(at(500, 5, 5, 5), budget=1, unit="record")
     release = data.release(Identity("bought"), epsilon="0.4")
     bought = [spend.epsilon for spend in release.spends]
     assert bought == [Fraction(2, 100), Fraction(38, 100) * 3 / 100, Fraction(38, 100) * 97 / 100]

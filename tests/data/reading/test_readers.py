@@ -373,7 +373,7 @@ def test_user_days_of_a_file_in_memory_are_those_of_a_scan(tmp_path, monkeypatch
     frame = pd.DataFrame({"lat": lat, "lon": lon, "who": rng.integers(0, 30, 900), "when": hours})
     frame.to_csv(tmp_path / "a.csv", index=False)
     monkeypatch.setattr(SystemEntropy, "words", lambda self, count: np.arange(count, dtype="u8"))
-    terms = {"unit": "user-day", "max_per_user": 2, "n": "private", "budget": 1}
+    terms = {"unit": "user-day", "max_per_user": 2, "n_public": False, "budget": 1}
     said = {"user": "who", "time": "when"}
     known = PrivateDataset(read_points(tmp_path / "a.csv", PARIS, **said), **terms)
     streamed = PrivateDataset.scan(tmp_path / "a.csv", PARIS, **terms, **said)

@@ -118,5 +118,5 @@ def test_codes_count_from_zero_without_gaps_whatever_is_merged():
 def test_of_each_person_as_many_records_count_as_were_promised():
     given = frame([1001.0] * 3 + [1001] * 3, dtype=object)
     points = read_points(given, CITY)
-    data = PrivateDataset(points, 1, unit="user", max_per_user=1, n="public")
+    data = PrivateDataset(points, 1, unit="user", max_per_user=1, n_public=True)
     assert data.n == 1

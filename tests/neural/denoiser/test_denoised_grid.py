@@ -14,7 +14,7 @@ ONE = Prior(turns=1)
 
 
 def released(records, builder, epsilon=1, **terms):
-    options = {"unit": "record", "n": "public", "budget": 4 * 10**18} | terms
+    options = {"unit": "record", "n_public": True, "budget": 4 * 10**18} | terms
     return snh.PrivateDataset(records, **options).release(builder, epsilon=epsilon, seed=5)
 
 
@@ -83,7 +83,7 @@ class TestPrior:
 
     def test_an_unknown_n_makes_a_little_more_noise(self, records, monkeypatch):
         asked = told(monkeypatch)
-        release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n="private")
+        release = released(records, DenoisedGrid(50, coarse=0, prior=ONE), 0.5, n_public=False)
         assert asked[0][0].noise_scale == pytest.approx(2 / 0.95)
         assert asked[0][3] == release.n
 
@@ -110,20 +110,20 @@ class TestPrior:
         assert (np.diff(answers, axis=0) >= 0).all()
 
 
-@pytest.mark.parametrize(("known", "epsilon"), [("public", 0.1), ("private", 20)])
+@pytest.mark.parametrize(("known", "epsilon"), [(True, 0.1), (False, 20)])
 def test_the_whole_region_holds_n(known, epsilon):
     """A public one, however small epsilon; or a bought one, whose noise is of scale 1 here."""
     region = Region.around(lat=45, lon=7, side_m=1_000)
     spots = np.random.default_rng(0).uniform(300, 700, (40, 2))
     data = snh.PrivateDataset(
-        Points(region, np.repeat(spots, 50, axis=0)), budget=100, unit="record", n=known
+        Points(region, np.repeat(spots, 50, axis=0)), budget=100, unit="record", n_public=known
     )
     release = data.release(DenoisedGrid(prior=Prior(turns=1)), epsilon=epsilon)
     assert release.n is not None
     for side_m in (1_000, 100, 25, 7):
         cells = Grid(region, -(-1_000 // side_m)).boxes()
         assert release.answer(cells).sum() == pytest.approx(release.n, rel=1e-9)
-    assert release.n == (2_000 if known == "public" else pytest.approx(2_000, abs=25))
+    assert release.n == (2_000 if known else pytest.approx(2_000, abs=25))
 
 
 @pytest.mark.parametrize(("sizes_m", "least"), [((25, 100), 12.5), ((50, 60), 25)])

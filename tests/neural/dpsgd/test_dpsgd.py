@@ -20,7 +20,9 @@ SIZES = (20.0, 100.0)
 
 
 def data(records, **terms) -> snh.PrivateDataset:
-    return snh.PrivateDataset(records, budget=10**15, **({"unit": "record", "n": "public"} | terms))
+    return snh.PrivateDataset(
+        records, budget=10**15, **({"unit": "record", "n_public": True} | terms)
+    )
 
 
 class TestBuilder:

@@ -17,7 +17,7 @@ def points(city):
 
 @pytest.fixture
 def releases(points):
-    data = PrivateDataset(points, budget=4, unit="record", n="public")
+    data = PrivateDataset(points, budget=4, unit="record", n_public=True)
     return {
         "grid": data.release(Identity(cell_m=250), epsilon=2, seed=1),
         "tree": data.release(PrivTree(), epsilon=2, seed=1),
@@ -64,7 +64,7 @@ def test_one_region_is_shown(releases):
     with pytest.raises(InputError, match="at least one release"):
         cells_figure({})
     elsewhere = Region.around(lat=0, lon=0, side_m=1_000)
-    data = PrivateDataset(Points(elsewhere, [[1, 1]]), budget=1, unit="record", n="public")
+    data = PrivateDataset(Points(elsewhere, [[1, 1]]), budget=1, unit="record", n_public=True)
     other = data.release(Identity(cell_m=500), epsilon=1, seed=1)
     with pytest.raises(InputError, match="one region"):
         cells_figure({**releases, "other": other})

@@ -9,7 +9,7 @@ from snhkit.viz.maps.cells import cell_outlines
 @pytest.fixture(scope="module")
 def data():
     return snh.PrivateDataset(
-        snh.synthetic_points("fargo", 2_000), budget=9, unit="record", n="public"
+        snh.synthetic_points("fargo", 2_000), budget=9, unit="record", n_public=True
     )
 
 

@@ -15,7 +15,7 @@ from snhkit.viz.maps.maps import compare_map, to_html
 @pytest.fixture
 def release(city):
     records = snh.Points(city, np.random.default_rng(1).uniform(0, 1_000, (500, 2)))
-    data = snh.PrivateDataset(records, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
     return data.release(snh.Identity(cell_m=100), epsilon=1)
 
 

@@ -14,7 +14,7 @@ from snhkit.viz.reports.answers_report import answers_html
 @pytest.fixture
 def data(city):
     records = snh.Points(city, [[100, 100], [900, 500]])
-    return snh.PrivateDataset(records, budget=5, unit="record", n="public")
+    return snh.PrivateDataset(records, budget=5, unit="record", n_public=True)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ CITY = RECORDS.region
 
 @pytest.fixture(scope="module")
 def release():
-    data = snh.PrivateDataset(RECORDS, budget=10, unit="record", n="private")
+    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
     return data.release(snh.Identity(cell_m=500), epsilon=1)
 
 
@@ -69,7 +69,7 @@ def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
 
 
 def test_what_must_not_be_published_is_refused():
-    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n="public")
+    data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=True)
     seeded = data.release(snh.UniformGrid(), epsilon=1, seed=1)
     with pytest.raises(InputError, match="must not be published"):
         public_html(seeded, title="x")
