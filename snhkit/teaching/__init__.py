@@ -1,6 +1,6 @@
 """Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
-from snhkit.teaching.betting import BettingGame, bets_won, surest
+from snhkit.teaching.betting import BettingGame, surest
 from snhkit.teaching.check import check, exercise_names
 from snhkit.teaching.claim import claim
 from snhkit.teaching.copies import with_solutions, without_solutions
@@ -22,7 +22,6 @@ __all__ = [
     "BettingGame",
     "Traces",
     "Verdict",
-    "bets_won",
     "bounds_of_cells",
     "cells_in",
     "check",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from snhkit.privacy import Entropy, SystemEntropy, discrete_laplace, exact
 
-__all__ = ["WITH", "WITHOUT", "BettingGame", "bets_won", "deal", "surest"]
+__all__ = ["WITH", "WITHOUT", "BettingGame", "chance_to_win", "deal", "surest"]
 
 WITHOUT, WITH = 17, 18  # the invented true counts without and with Ada's record
 
@@ -61,40 +61,35 @@ def deal(
     return np.where(is_in, WITH, WITHOUT) + noise, is_in
 
 
-def bets_won(
-    strategy: Callable[[int], bool],
-    epsilon: float | Fraction,
-    rounds: int = 20_000,
-    entropy: Entropy | None = None,
-) -> float:
-    """Return the share of bets won by a strategy that guesses whether a person, Ada, was counted.
+def chance_to_win(strategy: Callable[[int], bool], epsilon: float, calls: int = 20) -> float:
+    """Return the probability that a strategy wins a bet on whether a person, Ada, was counted.
+
+    The probabilities of the released counts are computed by the formula of the noise, so nothing
+    is drawn. A strategy that tosses coins is called several times for each count.
 
     Parameters
     ----------
     strategy : callable
         A function that takes the released count and returns True to bet that Ada was counted.
-    epsilon : float or Fraction
-        The epsilon of one count.
-    rounds : int
-        The number of bets, each on another noisy count.
-    entropy : Entropy, optional
-        The source of randomness for the counts; by default, the operating system's entropy.
-
-    Returns
-    -------
-    float
-        The share of bets won, from 0 to 1.
+    epsilon : float
+        The epsilon of the count.
+    calls : int
+        How often the strategy is called for each count.
 
     Examples
     --------
-    >>> from snhkit.privacy import ReplayableEntropy
-    >>> round(bets_won(lambda answer: answer >= 18, 1, entropy=ReplayableEntropy(1)), 2)
-    0.73
+    >>> round(chance_to_win(lambda answer: answer >= 18, 1), 3)
+    0.731
     """
-    answers, is_in = deal(rounds, epsilon, entropy or SystemEntropy())
-    possible, where = np.unique(answers, return_inverse=True)
-    bets = np.array([bool(strategy(int(answer))) for answer in possible])
-    return float(np.mean(bets[where] == is_in))
+    ratio = np.exp(-float(epsilon))
+    reach = int(np.ceil(30 / epsilon))  # a count farther away has a probability below exp(-30)
+    won = 0.0
+    for answer in range(WITHOUT - reach, WITH + reach + 1):
+        bets_on_ada = np.mean([bool(strategy(answer)) for _ in range(calls)])
+        noise = np.array([answer - WITH, answer - WITHOUT])
+        with_ada, without = (1 - ratio) / (1 + ratio) * ratio ** np.abs(noise)
+        won += (bets_on_ada * with_ada + (1 - bets_on_ada) * without) / 2
+    return float(won)
 
 
 class BettingGame(widgets.VBox):

@@ -86,7 +86,7 @@ def running_totals(
     """
     daily = np.asarray(counts, np.int64)
     levels = _levels(len(daily))
-    padded = np.zeros(2 ** (levels - 1), np.int64)
+    padded = np.zeros(-(-len(daily) // 2 ** (levels - 1)) * 2 ** (levels - 1), np.int64)
     padded[: len(daily)] = daily
     source = entropy or SystemEntropy()
     sums = []
@@ -118,7 +118,7 @@ def running_totals_std(days: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(running_totals_std(365, 1.0), 1)
-    40.0
+    36.0
     """
     levels = _levels(days)
     one = noise_variance(exact(epsilon) / levels, 1)
@@ -127,4 +127,4 @@ def running_totals_std(days: int, epsilon: float) -> float:
 
 
 def _levels(days: int) -> int:
-    return (whole("days", days, 1) - 1).bit_length() + 1
+    return whole("days", days, 1).bit_length()  # sums of 1, 2, 4, ... days, none longer than all

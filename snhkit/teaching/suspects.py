@@ -14,7 +14,7 @@ __all__ = ["FAULTS", "faulty_map", "suspects"]
 
 FAULTS = {
     "A": "",
-    "B": "It ignores that a moved record changes two counts, and adds half of the noise needed.",
+    "B": "Its noise has half of the scale that is needed, so its ε is twice the claimed ε.",
     "C": "It adds noise to counts above 0 only: a count of 0 is always released as 0.",
     "D": "",
     "E": "It draws all of its noise from one seed, so its noise is no secret.",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from snhkit.privacy import ReplayableEntropy
-from snhkit.teaching import BettingGame, bets_won, surest
-from snhkit.teaching.betting import WITH, WITHOUT, deal
+from snhkit.teaching import BettingGame, surest
+from snhkit.teaching.betting import WITH, WITHOUT, chance_to_win, deal
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
@@ -16,10 +16,16 @@ def test_the_best_strategy_reaches_the_bound_and_its_opposite_the_rest(epsilon):
     def worst(answer):
         return answer < WITH
 
+    assert chance_to_win(best, epsilon) == pytest.approx(surest(epsilon))
+    assert chance_to_win(best, epsilon) + chance_to_win(worst, epsilon) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("strategy", [lambda a: a >= 20, lambda a: a % 2 == 0, lambda a: True])
+def test_the_chance_to_win_is_that_of_40_000_played_bets(strategy):
+    answers, is_in = deal(40_000, 1, ReplayableEntropy(1))
+    played = np.mean(np.array([strategy(answer) for answer in answers]) == is_in)
     # Five standard deviations of 40,000 bets are 0.0125.
-    won = bets_won(best, epsilon, 40_000, ReplayableEntropy(1))
-    assert won == pytest.approx(surest(epsilon), abs=0.0125)
-    assert won + bets_won(worst, epsilon, 40_000, ReplayableEntropy(1)) == pytest.approx(1)
+    assert chance_to_win(strategy, 1) == pytest.approx(played, abs=0.0125)
 
 
 def test_the_coin_is_fair_and_the_counts_differ_by_one():

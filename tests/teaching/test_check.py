@@ -1,9 +1,61 @@
 """The door to the exercises, in a class and under nbgrader."""
 
+import random
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from snhkit.errors import InputError
+from snhkit.geometry import RangeQueries, Region
 from snhkit.teaching import Verdict, check, exercise_names
+
+CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
+FACTS = {
+    "01-builds-left": {"left": Fraction(3, 4)},
+    "02-bet": {"epsilon": 1},
+    "03-one-cell-wins": {"city": CITY},
+    "04-by-hand": {
+        "noisy": np.ones((3, 3)),
+        "cell_m": 100.0,
+        "box": RangeQueries.squares(CITY, [[150, 150]], 100),
+    },
+    "05-scaled": {"epsilon": 0.2, "private": 10_000, "public": 1_000},
+    "09-neighbour": {"counts": np.eye(5, dtype=int)},
+}
+"""Facts of a notebook, for the exercises whose judges need any."""
+
+RIGHT = {
+    "00-left-over": 1_500_000 / 50**4,
+    "00-difference": [4, 0],
+    "00-hidden": [3, 1],
+    "00-kerckhoffs": False,
+    "02-answers": [800, 80],
+    "02-bet": lambda count: count > 17,
+    "04-fresh-grids": 0.8,
+    "06-people": 1,
+    "09-guilty": "B, C, E",
+    "09-neighbour": (0, 1),
+    "10-total": 365**0.5,
+    "11-council": "c",
+}
+SLIPS = [
+    ("00-left-over", 1.24, "the person herself"),
+    ("00-kerckhoffs", True, "What is secret then"),
+    ("02-answers", [800, 800], "their total"),
+    ("04-fresh-grids", 1.6, "replacing a record"),
+    ("09-guilty", 5, "a set of letters"),
+    ("09-guilty", "A, B", "A is ε-private"),
+    ("09-guilty", "B, Q", "'Q'"),
+    ("09-neighbour", ("a", "b"), "must be 2 numbers"),
+    ("09-neighbour", (0.5, 1), "whole numbers"),
+    ("09-neighbour", (0, 0), "holds 1 records"),
+]
+ABSURD = [
+    ..., None, True, "", "Ω", "B, C, E", 5, -1e300, float("nan"), 1j, b"x", [], {}, [[]], [1, "b"],
+    ("a", "b"), {"A", 3}, [...], np.zeros((2, 3)), np.array(["x"]), object(), len,
+    lambda count: "no",
+]  # fmt: skip
 
 
 def test_every_exercise_is_named_after_its_lecture():
@@ -46,3 +98,30 @@ def test_a_bet_that_is_not_the_best_is_told_what_is_wrong_with_it(bet, says):
     verdict = check("02-bet", bet, epsilon=1)
     assert not verdict
     assert says in repr(verdict)
+
+
+@pytest.mark.parametrize("exercise", exercise_names())
+def test_every_judge_returns_a_verdict_whatever_the_answer_is(exercise):
+    for answer in ABSURD:
+        verdict = check(exercise, answer, **FACTS.get(exercise, {}))
+        assert isinstance(verdict, Verdict)
+        assert verdict.says
+
+
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_a_right_answer_is_accepted_as_students_write_it(exercise):
+    assert check(exercise, RIGHT[exercise], **FACTS.get(exercise, {}))
+
+
+@pytest.mark.parametrize(("exercise", "answer", "says"), SLIPS)
+def test_a_common_slip_is_explained(exercise, answer, says):
+    verdict = check(exercise, answer, **FACTS.get(exercise, {}))
+    assert not verdict
+    assert says in repr(verdict)
+
+
+def test_a_bet_by_coin_tosses_is_not_accepted():
+    coin = random.Random(1)
+    for _ in range(50):
+        assert not check("02-bet", lambda count: coin.random() < 0.5, epsilon=1)
+        assert not check("02-bet", lambda count: count > 17 or coin.random() < 0.1, epsilon=1)

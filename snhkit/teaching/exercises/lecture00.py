@@ -12,11 +12,12 @@ def _left_over(answer: Any) -> Verdict:
     return number(
         answer,
         1_500_000 / 50**4,
-        "The expected number is 0.24, so nearly always only the person herself is left.",
-        "Each clue leaves one person in 50 of those who are still possible.",
+        "0.24 others are left on average, and nobody else in 79 % of cases.",
+        "Each clue leaves one in 50 of the other people who are still possible.",
         slips={
             1_500_000 / 200: "Four clues do not leave one in 200: each clue divides by 50 again.",
             30_000: "That is what one clue leaves.",
+            1.24: "1.24 counts the person herself, too. How many others are left?",
         },
     )
 
@@ -45,7 +46,7 @@ def _hidden(answer: Any) -> Verdict:
 
 def _kerckhoffs(answer: Any) -> Verdict:
     return choice(
-        answer,
+        {False: "no", True: "yes"}.get(answer, answer) if isinstance(answer, bool) else answer,
         "no",
         "Only the random numbers must be secret. The attacker may know how they are distributed.",
         {"yes": "The attacker may compute the probabilities. What is secret then?"},

@@ -56,7 +56,10 @@ def _fresh_grids(answer: Any) -> Verdict:
         0.8,
         "Eight grids of the same people are eight entries in the ledger, and costs add up.",
         "Is a record in one cell of one of the grids, or in one cell of each grid?",
-        slips={0.1: "That is the epsilon of one grid. The epsilons of eight grids add up."},
+        slips={
+            0.1: "That is the epsilon of one grid. The epsilons of eight grids add up.",
+            1.6: "That is for replacing a record by another. One record is in each grid once.",
+        },
     )
 
 

@@ -26,7 +26,7 @@ def _luck(answer: Any) -> Verdict:
     return number(
         answer,
         0.04,
-        "5 · (1/5)³ = 1/25: in one of 25 such figures, one method wins everywhere by luck alone.",
+        "5 · (1/5)³ = 1/25: if all are equally good, one figure in 25 has one winner throughout.",
         "A given method wins at one ε with probability 1/5. With what probability does it win at "
         "all three? And any of the five?",
         slips={

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from snhkit.teaching.judges import number, unanswered
+from snhkit.teaching.judges import as_numbers, number, unanswered
 from snhkit.teaching.suspects import FAULTS
 from snhkit.teaching.verdict import Verdict
 
@@ -29,9 +29,13 @@ def _bound(answer: Any) -> Verdict:
 def _guilty(answer: Any) -> Verdict:
     if unanswered(answer):
         return Verdict(None, 'Name the mechanisms that are not ε-private, such as {"A", "B"}.')
-    named = {str(name).strip().upper() for name in answer}
-    if not named <= set(FAULTS):
-        told = f"There are no mechanisms {', '.join(sorted(named - set(FAULTS)))}."
+    parts = answer.replace(",", " ").split() if isinstance(answer, str) else answer
+    if not isinstance(parts, (list, tuple, set, frozenset)):
+        told = f"The answer must be a set of letters, not {answer!r}."
+        return Verdict(False, told, 'Such as {"A", "B"}.')
+    named = {str(name).strip().upper() for name in parts}
+    if unknown := sorted(repr(name) for name in named - set(FAULTS)):
+        told = f"These are no mechanisms: {', '.join(unknown)}."
         return Verdict(False, told, "The mechanisms are A to E.")
     if innocent := sorted(named - _GUILTY):
         return Verdict(
@@ -50,11 +54,12 @@ def _guilty(answer: Any) -> Verdict:
 
 
 def _neighbour(answer: Any, counts: Any) -> Verdict:
-    if unanswered(answer):
-        return Verdict(None, "Give the two numbers of one cell, such as (3, 5).")
-    if np.size(answer) != 2:
-        return Verdict(False, "Give the two numbers of one cell, such as (3, 5).")
-    i, j = (int(part) for part in np.ravel(answer))
+    given = as_numbers(answer, (2,))
+    if isinstance(given, Verdict):
+        return given
+    i, j = (int(part) for part in given)
+    if not np.array_equal(given, [i, j]):
+        return Verdict(False, "A cell has two whole numbers, such as (3, 5).")
     m = len(counts)
     if not (0 <= i < m and 0 <= j < m):
         return Verdict(False, f"Cell ({i}, {j}) is not on the map.", f"Cells go from 0 to {m - 1}.")
