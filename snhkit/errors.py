@@ -1,6 +1,32 @@
 """The exceptions and warnings of snhkit."""
 
-__all__ = ["BudgetExceeded", "InputError", "OutsideWarning", "ReleaseFileError", "SnhkitError"]
+import unicodedata
+
+__all__ = [
+    "BudgetExceeded",
+    "InputError",
+    "LedgerWarning",
+    "OutsideWarning",
+    "ReleaseFileError",
+    "SnhkitError",
+    "printable",
+]
+
+
+def printable(text: str) -> str:
+    """Return a text with a replacement character for each character that is not printable.
+
+    Text of a file could otherwise send commands to the reader's terminal, or show other text than
+    it holds. All kinds of spaces are kept, and line breaks are not.
+
+    Examples
+    --------
+    >>> printable("trips\x1b[2J.csv")
+    'trips�[2J.csv'
+    """
+    return "".join(
+        c if c.isprintable() or unicodedata.category(c) == "Zs" else "\ufffd" for c in text
+    )
 
 
 class SnhkitError(Exception):
@@ -14,7 +40,14 @@ class SnhkitError(Exception):
     ... except snh.SnhkitError as error:
     ...     print(error)
     Region: lat must lie in [-90, 90] degrees, not -122.4; are latitude and longitude swapped?
+
+    Notes
+    -----
+    Messages may quote files, which may be hostile, so they are made ``printable``.
     """
+
+    def __init__(self, message: str = "", *others: object) -> None:
+        super().__init__(printable(str(message)), *others)
 
 
 class InputError(SnhkitError, ValueError):
@@ -57,3 +90,10 @@ class ReleaseFileError(InputError):
 
 class OutsideWarning(UserWarning):
     """Boxes or polygons lie outside the region of a release, so their counts are 0."""
+
+
+class LedgerWarning(UserWarning):
+    """The last line of a ledger's file is incomplete; the message says what it counts as."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))

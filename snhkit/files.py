@@ -16,7 +16,7 @@ _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open al
 _TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and their total seconds
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
+def write_whole(path: str | os.PathLike[str], content: bytes | str, mode: int = 0o666) -> Path:
     """Write a file under a temporary name in the same folder, then rename the file in one step.
 
     Parameters
@@ -27,6 +27,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
         be replaced; the content is written into it.
     content : bytes or str
         The whole content; text is written as UTF-8.
+    mode : int
+        The permissions of a new file, from which those of the process's umask are taken.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> Path:
             with os.fdopen(_opened(path), "wb") as stream:
                 stream.write(data)
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            _replace(Path(os.path.realpath(path)), data, mode)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
     return path
@@ -86,6 +88,19 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
         reason = error.strerror
     if reason is not None:
         raise InputError(f"{path}: cannot be written ({reason}).")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush a folder to the disk, so that the name of a new file survives a power failure.
+
+    Windows has no such call.
+    """
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _obstacle(path: Path) -> str | None:
@@ -138,7 +153,7 @@ def _has_write_permission(target: Path) -> bool:
     return os.access(target, os.W_OK) and bool(target.stat().st_mode & 0o222)
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, data: bytes, mode: int) -> None:
     handle, name = tempfile.mkstemp(prefix=".snhkit-", dir=target.parent)
     written = Path(name)
     try:
@@ -146,25 +161,26 @@ def _replace(target: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        _copy_permissions(target, written)
+        _copy_permissions(target, written, mode)
         written.replace(target)
+        _sync_folder(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             written.unlink()
         raise
 
 
-def _copy_permissions(target: Path, written: Path) -> None:
+def _copy_permissions(target: Path, written: Path, mode: int) -> None:
     """Give the file ``written`` the permissions and, if possible, the owner of ``target``.
 
-    If ``target`` does not exist, ``written`` has the permissions of a new file.
+    If ``target`` does not exist, ``written`` has the permissions ``mode`` of a new file.
     """
     try:
         old = target.stat()
     except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
-        written.chmod(0o666 & ~umask)
+        written.chmod(mode & ~umask)
         return
     with contextlib.suppress(OSError, AttributeError):  # only an administrator may change owners
         os.chown(written, old.st_uid, old.st_gid)

@@ -28,7 +28,6 @@ from snhkit.privacy import (
     epsilon_of,
     rho_of,
     total,
-    total_rho,
     written,
 )
 
@@ -308,8 +307,8 @@ class TestGaussianNoise:
         data = self.approximate(records)
         release = data.release(builder, epsilon="0.5", delta="1e-6")
         assert (release.epsilon, release.delta) == (Fraction(1, 2), Fraction(1, 10**6))
-        assert total_rho(release.spends) == release.rho == rho_of(release.epsilon, release.delta)
-        assert not total(release.spends)
+        assert total(release.spends).rho == release.rho == rho_of(release.epsilon, release.delta)
+        assert not total(release.spends).epsilon
         entry = data.ledger.entries[0]
         assert (entry.epsilon, entry.delta, entry.rho) == (
             release.epsilon, release.delta, release.rho,

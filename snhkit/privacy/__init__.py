@@ -25,7 +25,7 @@ from snhkit.privacy.noise import (
 )
 from snhkit.privacy.products import column_norm, noisy_products
 from snhkit.privacy.quantile import NoisyContributions, NoisyQuantile
-from snhkit.privacy.spend import Spend, total, total_delta, total_rho
+from snhkit.privacy.spend import Cost, Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.stored_ledger import StoredLedger, read_ledger
 from snhkit.privacy.terms import Terms
@@ -36,6 +36,7 @@ from snhkit.privacy.zcdp import Rho, epsilon_of, pure_rho, rho_of
 __all__ = [
     "Audit",
     "Budget",
+    "Cost",
     "CountSource",
     "Entropy",
     "Entry",
@@ -79,7 +80,5 @@ __all__ = [
     "read_ledger",
     "rho_of",
     "total",
-    "total_delta",
-    "total_rho",
     "written",
 ]

@@ -8,7 +8,7 @@ from snhkit.privacy.allowance import Allowance
 from snhkit.privacy.budget import Epsilon
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.scale import inverse_scale
-from snhkit.privacy.spend import Spend, total_delta
+from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.terms import Terms
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import Rho
@@ -83,7 +83,7 @@ class Account:
     @property
     def delta(self) -> Fraction:
         """The delta of all measurements; with Gaussian noise, always the terms' delta."""
-        return self._terms.delta if self._terms.rho else total_delta(self.spends)
+        return self._terms.delta if self._terms.rho else total(self.spends).delta
 
     def inverse_scale(self, price: Fraction) -> float:
         """Return the inverse noise scale of a count that costs ``price``, an epsilon or a rho.

@@ -47,7 +47,7 @@ class Allowance:
     @property
     def spent(self) -> Fraction:
         """The epsilon of all measurements together, without those that cost a rho."""
-        return total(self._spends)
+        return total(self._spends).epsilon
 
     def take(self, what: str, epsilon: Epsilon) -> Fraction:
         """Reserve the cost of a measurement before records are counted, and return the exact cost.

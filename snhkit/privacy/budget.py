@@ -1,6 +1,7 @@
 """Epsilon as an exact fraction, so that ten times 0.1 is 1."""
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -11,7 +12,16 @@ import numpy as np
 from snhkit.errors import InputError
 from snhkit.privacy.zcdp import rho_of
 
-__all__ = ["MAX_PART", "Budget", "Epsilon", "epsilon_share", "exact", "exact_delta", "written"]
+__all__ = [
+    "MAX_PART",
+    "Budget",
+    "Epsilon",
+    "epsilon_share",
+    "exact",
+    "exact_delta",
+    "fraction",
+    "written",
+]
 
 Epsilon = int | float | str | Decimal | Fraction
 """The types that are accepted as an epsilon; a str is a decimal or a fraction such as "1/3"."""
@@ -19,6 +29,7 @@ Epsilon = int | float | str | Decimal | Fraction
 MAX_PART = 2**62
 """Numerators and denominators must be below this, as the noise is drawn with 64-bit integers."""
 
+_NUMBER = re.compile(r"[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
 _MAX_TEXT = 64  # characters
 _MAX_EXPONENT = 40  # of ten, in absolute value
 
@@ -133,6 +144,19 @@ def _too_many_digits(given: object) -> InputError:
 def _short(given: object) -> str:
     text = str(given)
     return text if len(text) <= 24 else text[:21] + "..."
+
+
+def fraction(name: str, text: str) -> Fraction:
+    """Return the number that a text such as "2" or "1/3" in a file stands for, as a Fraction.
+
+    InputError is raised for other texts. Its message begins with ``name``, such as "an epsilon".
+    """
+    # Fraction("1e999999999") would take unbounded time and memory.
+    if not _NUMBER.fullmatch(text):
+        raise InputError(
+            f"{name} must be written as p or p/q with at most 1,000 digits each, not {text[:40]!r}."
+        )
+    return Fraction(text)
 
 
 def written(value: Fraction) -> str:

@@ -7,7 +7,10 @@ from typing import Literal
 
 from snhkit.privacy.spend import Spend
 
-__all__ = ["Entry"]
+__all__ = ["Entry", "State"]
+
+State = Literal["open", "settled", "failed"]
+"""The state of an entry: its build has not ended, has succeeded, or has failed."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Entry:
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
     replayable: bool = False
-    state: Literal["open", "settled", "failed"] = "open"
+    state: State = "open"
     spends: tuple[Spend, ...] = ()
     reason: str = ""
     checksum: str = ""

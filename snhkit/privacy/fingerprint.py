@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from snhkit.errors import InputError
+from snhkit.files import write_whole
 from snhkit.privacy.count_source import CountSource
 
 __all__ = ["fingerprint", "secret_key"]
@@ -39,17 +40,7 @@ def secret_key(path: Path, *, create: bool) -> bytes:
         not hold a key.
     """
     if create and not path.exists():
-        # The file is moved into place, so a killed process leaves a complete key or no file.
-        written = path.with_name(path.name + ".new")
-        try:
-            descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(os.urandom(_KEY_BYTES))
-                stream.flush()
-                os.fsync(descriptor)
-            written.replace(path)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}).") from None
+        write_whole(path, os.urandom(_KEY_BYTES), mode=0o600)
     try:
         key = path.read_bytes()
     except OSError as error:

@@ -15,8 +15,8 @@ from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry
 from snhkit.privacy.fingerprint import fingerprint
-from snhkit.privacy.spend import Spend, total, total_delta, total_rho
-from snhkit.privacy.sums import remaining, spent
+from snhkit.privacy.spend import Spend, total
+from snhkit.privacy.sums import left, remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import pure_rho
 
@@ -206,10 +206,8 @@ class Ledger:
             If the entry is not an open entry of this ledger.
         """
         spends = tuple(spends)
-        for name, used, charged in (
-            ("", total(spends), entry.epsilon),
-            ("delta ", total_delta(spends), entry.delta),
-            ("rho ", total_rho(spends), entry.rho),
+        for name, used, charged in zip(
+            ("", "delta ", "rho "), total(spends), total([entry]), strict=True
         ):
             if used > charged:
                 raise BudgetExceeded(
@@ -277,15 +275,15 @@ class Ledger:
 
     def _refuse_excess(self, who: str, asked: Fraction, rho: Fraction) -> None:
         """Raise BudgetExceeded if a charge is more than what is left."""
-        of = f"{who}: asked"
-        left = self.total - sum((entry.epsilon for entry in self._entries), Fraction(0))
+        of, rest = f"{who}: asked", left(self._budget, self._entries, self._rho)
+        total([*self._entries, Entry(0, datetime.now(UTC), who, asked, rho=rho)])
         if self._rho:
             of = f"{who}: epsilon {written(asked)} costs a rho (zCDP) of"
-            asked, left = rho, self._rho - sum((e.rho for e in self._entries), Fraction(0))
-        if asked > left:
+        asked, left_over = (rho, rest.rho) if self._rho else (asked, rest.epsilon)
+        if asked > left_over:
             raise BudgetExceeded(
-                f"{of} {written(asked)}, left {written(left)}, "
-                f"short by {written(asked - left)}. Nothing was looked at."
+                f"{of} {written(asked)}, left {written(left_over)}, "
+                f"short by {written(asked - left_over)}. Nothing was looked at."
             )
 
     @contextmanager

@@ -1,11 +1,11 @@
 """A ledger as text, as HTML and as a DataFrame."""
 
-from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.spend import total
 from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
 
@@ -66,14 +66,14 @@ def summary(budget: Budget, entries: tuple[Entry, ...]) -> str:
     """Return one line of text with a ledger's budget, the epsilon spent and the epsilon left."""
     if budget.delta:
         used, left = spent(budget, entries), remaining(budget, budget.rho, entries)
-        rho = sum((entry.rho for entry in entries), Fraction(0))
+        rho = total(entries).rho
         return (
             f"Privacy budget: epsilon {budget}, spent {float(used):.3g}, left {float(left):.3g} "
             f"(in zCDP: rho {float(budget.rho):.3g}, spent {float(rho):.3g})"
         )
     used = spent(budget, entries)
     left = written(budget.epsilon - used)
-    delta = sum((entry.delta for entry in entries), Fraction(0))
+    delta = total(entries).delta
     impure = f"; and delta {written(delta)}: not pure" if delta else ""
     return f"Privacy budget: epsilon {budget}, spent {written(used)}, left {left}{impure}"
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 from snhkit.errors import InputError
-from snhkit.privacy.budget import Epsilon, epsilon_share, written
+from snhkit.privacy.budget import Epsilon, epsilon_share, fraction, written
 from snhkit.privacy.zcdp import Rho
 
-__all__ = ["Spend", "total", "total_delta", "total_rho"]
+__all__ = ["Cost", "Spend", "total"]
+
+_MAX_BITS = 2**13  # of the denominator of a sum of costs
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,32 @@ class Spend:
             return cls(Fraction(0), what, composition, rho=price.value)
         return cls(epsilon_share(price), what, composition)
 
+    @classmethod
+    def of_list(cls, parts: Any) -> "Spend":
+        """Return the Spend that a list of texts in a file describes, after a check of each text."""
+        if not (
+            isinstance(parts, list)
+            and 3 <= len(parts) <= 5
+            and all(isinstance(part, str) for part in parts)
+        ):
+            raise InputError("a cost must be a list of three to five texts.")
+        epsilon, what, composition, delta, rho = [*parts, "0", "0"][:5]
+        return cls(
+            fraction("an epsilon", epsilon), what, composition,
+            fraction("a delta", delta), fraction("a rho", rho),
+        )  # fmt: skip
+
+    def to_list(self) -> list[str]:
+        """Return the Spend as a list of texts: epsilon, description, composition, delta and rho.
+
+        If rho is 0, the list ends with delta; if delta is 0 too, the list ends with the
+        composition. Earlier versions cannot read delta or rho, and refuse the longer lists.
+        """
+        parts = [str(self.epsilon), self.what, self.composition]
+        if self.rho:
+            return [*parts, str(self.delta), str(self.rho)]
+        return [*parts, str(self.delta)] if self.delta else parts
+
     def __post_init__(self) -> None:
         if not isinstance(self.rho, Fraction) or self.rho < 0:
             raise InputError(f"Spend: rho must be a Fraction, at least 0, not {self.rho!r}.")
@@ -84,65 +112,60 @@ class Spend:
         return f"{cost}{delta} for {self.what}{once}"
 
 
-def total(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the epsilons of several measurements of the same records.
+class Cost(NamedTuple):
+    """The epsilon, delta and rho of measurements or charges."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+
+
+class Costly(Protocol):
+    """A ``Spend`` or an ``Entry``."""
+
+    @property
+    def epsilon(self) -> Fraction: ...
+    @property
+    def delta(self) -> Fraction: ...
+    @property
+    def rho(self) -> Fraction: ...
+
+
+def total(parts: Iterable[Costly]) -> Cost:
+    """Return the sums of epsilon, delta and rho over costs for the same records.
+
+    The sums hold by sequential composition, for rho by that of zero-concentrated differential
+    privacy.
 
     Parameters
     ----------
-    spends : iterable of Spend
-        The costs of the measurements.
+    parts : iterable of Spend or Entry
+        The costs of measurements, or the charges of a ledger.
 
     Returns
     -------
-    Fraction
-        The sum, by sequential composition; 0 without measurements.
+    Cost
+        A named tuple of three Fractions: epsilon, delta and rho; all 0 without parts.
+
+    Raises
+    ------
+    InputError
+        If a sum has thousands of digits, so that exact arithmetic would take too long.
 
     Examples
     --------
-    >>> total([Spend(Fraction(1, 10), "one"), Spend(Fraction(1, 5), "two")])
+    >>> total([Spend(Fraction(1, 10), "one"), Spend(Fraction(1, 5), "two")]).epsilon
     Fraction(3, 10)
-    """
-    return sum((spend.epsilon for spend in spends), Fraction(0))
-
-
-def total_delta(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the deltas of several measurements of the same records.
-
-    Parameters
-    ----------
-    spends : iterable of Spend
-        The costs of the measurements.
-
-    Returns
-    -------
-    Fraction
-        The sum, by sequential composition; 0 without measurements.
-
-    Examples
-    --------
-    >>> total_delta([Spend(Fraction(1), "one"), Spend(Fraction(1), "two", delta=Fraction(1, 9))])
+    >>> total([Spend(Fraction(1), "one"), Spend(Fraction(1), "two", delta=Fraction(1, 9))]).delta
     Fraction(1, 9)
     """
-    return sum((spend.delta for spend in spends), Fraction(0))
-
-
-def total_rho(spends: Iterable[Spend]) -> Fraction:
-    """Return the sum of the rhos of several measurements of the same records.
-
-    Parameters
-    ----------
-    spends : iterable of Spend
-        The costs of the measurements.
-
-    Returns
-    -------
-    Fraction
-        The sum, by composition of zCDP; 0 without measurements.
-
-    Examples
-    --------
-    >>> part = Spend(Fraction(0), "counts", rho=Fraction(1, 100))
-    >>> total_rho([part, part])
-    Fraction(1, 50)
-    """
-    return sum((spend.rho for spend in spends), Fraction(0))
+    sums = [Fraction(0)] * 3
+    for part in parts:
+        for k, cost in enumerate((part.epsilon, part.delta, part.rho)):
+            sums[k] += cost
+            if sums[k].denominator.bit_length() > _MAX_BITS:
+                raise InputError(
+                    "the costs cannot be added up exactly, because their denominators have too "
+                    "many digits together; use costs such as 0.1."
+                )
+    return Cost(*sums)

@@ -1,26 +1,24 @@
 """A ledger in a file, shared by all processes that open it."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from snhkit.errors import InputError
+from snhkit.errors import InputError, LedgerWarning
 from snhkit.privacy.budget import Budget, Epsilon
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entry import Entry
+from snhkit.privacy.events import Opening, entry_event, replayed, torn_charge
 from snhkit.privacy.fingerprint import fingerprint, secret_key
 from snhkit.privacy.journal import Journal
 from snhkit.privacy.ledger import Ledger
-from snhkit.privacy.spend import Spend
 from snhkit.privacy.unit import PrivacyUnit
 
 __all__ = ["StoredLedger", "read_ledger"]
-
-_FORMATS = {False: 1, True: 2}  # key: whether the budget has a delta, which format 1 cannot hold
 
 
 class StoredLedger(Ledger):
@@ -74,24 +72,26 @@ class StoredLedger(Ledger):
         budget: Budget | Epsilon | None = None,
     ) -> None:
         self._journal = Journal(path)
+        self._written: tuple[Entry, ...] = ()  # the entries of complete lines
+        self._tail, self._rest = b"", ()  # an incomplete last line, and the events it counts as
         with self._journal.locked() as events:
             key = secret_key(_key_path(self._journal.path), create=not events)
-            opening = {
-                "event": "opened",
-                "records": fingerprint(records, key),
-                "unit": unit.to_dict(),
-            }
+            told = fingerprint(records, key)
             if events:
-                budget = self._checked(opening, events[0], unit, budget)
+                found = Opening.of(events[0], self._journal.path)
+                _refuse_other(found, self._journal.path, told, unit, budget)
+                budget = found.budget
             elif budget is None:
                 raise InputError(
                     f"{path}: a new ledger needs a budget, the epsilon that may be spent in total."
                 )
             else:
                 budget = Budget.of(budget)
-                self._journal.append(opening | _described(budget))
+                self._journal.append(Opening(told, unit, budget).event())
             super().__init__(budget, unit)
             self._take(events[1:])
+            if self._tail:
+                warnings.warn(_told(self._journal, self._rest), LedgerWarning, stacklevel=2)
 
     @property
     def path(self) -> Path:
@@ -111,42 +111,84 @@ class StoredLedger(Ledger):
             yield
 
     def _store(self, entry: Entry) -> None:
-        self._journal.append(_event(entry))
+        aside = self._journal.aside() if self._tail else None
+        self._journal.append(*self._rest, entry_event(entry))
+        self._tail, self._rest = b"", ()
+        at = entry.number - 1
+        self._written = (*self._entries[:at], entry, *self._entries[at + 1 :])
+        if aside:
+            text = f"{self.path}: the incomplete last line was moved to {aside}; keep that file."
+            warnings.warn(text, LedgerWarning, stacklevel=4)
 
     def _take(self, events: list[dict[str, Any]]) -> None:
-        for event in events:
-            entry = _entry(event)
-            before, after = self._entries[: entry.number - 1], self._entries[entry.number :]
-            self._entries = (*before, entry, *after)
+        """Add new events of the file to the entries, and what an incomplete last line counts as."""
+        tail = self._journal.tail
+        if events or tail != self._tail:
+            self._written, self._rest, self._entries = _replayed(
+                self._journal, events, self._written, self._budget, self._rho
+            )
+            self._tail = tail
 
-    def _checked(
-        self,
-        opening: dict[str, Any],
-        found: dict[str, Any],
-        unit: PrivacyUnit,
-        budget: Budget | Epsilon | None,
-    ) -> Budget:
-        path = self._journal.path
-        _refuse_other_formats(path, found)
-        if found.get("records") != opening["records"]:
-            raise InputError(
-                f"{path}: the ledger belongs to other records, or to these records in another "
-                "region. Use another file for these records. For people in two datasets, the "
-                "epsilons of both add up."
-            )
-        known = PrivacyUnit.restore(found["unit"])
-        if not known.has_neighbours_of(unit):
-            raise InputError(
-                f"{path}: the ledger's unit of privacy is {known.sentence}; open it with that unit"
-                f"{', and with n public' if known.n_public else ''}."
-            )
-        stored = _budget(found)
-        if budget is not None and Budget.of(budget) != stored:
-            raise InputError(
-                f"{path}: the budget was set to {stored} when the ledger was made, "
-                f"and cannot be changed to {Budget.of(budget)}."
-            )
-        return stored
+
+def _refuse_other(
+    found: Opening, path: Path, records: str, unit: PrivacyUnit, budget: Budget | Epsilon | None
+) -> None:
+    """Raise InputError if a ledger was opened for other records, another unit or another budget."""
+    if found.records != records:
+        raise InputError(
+            f"{path}: the ledger belongs to other records, or to these records in another "
+            "region. Use another file for these records. For people in two datasets, the "
+            "epsilons of both add up."
+        )
+    if not found.unit.has_neighbours_of(unit):
+        raise InputError(
+            f"{path}: the ledger's unit of privacy is {found.unit.sentence}; open it with that "
+            f"unit{', and with n public' if found.unit.n_public else ''}."
+        )
+    if budget is not None and Budget.of(budget) != found.budget:
+        raise InputError(
+            f"{path}: the budget was set to {found.budget} when the ledger was made, "
+            f"and cannot be changed to {Budget.of(budget)}."
+        )
+
+
+def _replayed(
+    journal: Journal,
+    events: list[dict[str, Any]],
+    written: tuple[Entry, ...],
+    budget: Budget,
+    rho: Fraction,
+) -> tuple[tuple[Entry, ...], tuple[dict[str, Any], ...], tuple[Entry, ...]]:
+    """Return the entries of complete lines, the events of the tail, and the entries of both.
+
+    ``events`` are the last ones of the journal, and ``written`` the entries of those before.
+    """
+    first = journal.line - len(events) + 1
+    written = replayed(events, written, budget, rho, journal.path, first)
+    if not journal.tail:
+        return written, (), written
+    if last := journal.last():
+        rest = (last,)
+    else:
+        torn = torn_charge(journal.tail, written, budget, rho)
+        rest = () if torn is None else (entry_event(torn),)
+    return written, rest, replayed(rest, written, budget, rho, journal.path, journal.line + 1)
+
+
+def _told(journal: Journal, rest: tuple[dict[str, Any], ...]) -> str:
+    """Return the warning that the last line of a ledger's file is incomplete."""
+    if journal.last():
+        counts = "Only its end is lost, so it counts"
+    elif rest:
+        cost = f"rho {rest[0]['rho']}" if "rho" in rest[0] else f"epsilon {rest[0]['epsilon']}"
+        counts = f"It may be a charge whose noise was drawn, so it counts as {cost}"
+    else:
+        counts = "It is no charge, so it counts as nothing"
+    return (
+        f"{journal.path}: the last line of the ledger is incomplete ({len(journal.tail):,} bytes), "
+        f"as after a power failure. {counts}. The next charge moves it to {journal.aside()}. If "
+        "you have a complete copy of the ledger, put it in place first."
+    )
 
 
 def read_ledger(path: str | os.PathLike[str]) -> Ledger:
@@ -182,75 +224,20 @@ def read_ledger(path: str | os.PathLike[str]) -> Ledger:
     ...     print(read_ledger(file).summary)
     Privacy budget: epsilon 1, spent 0.2, left 0.8
     """
-    if not Path(path).is_file():
+    journal = Journal(path)
+    events = journal.read()
+    if not events:
         raise InputError(
             f"{path}: there is no ledger. Give the path that was named as ledger=... or --ledger. "
             "By default, the commands add .ledger to the path of --data."
         )
-    with Journal(path).locked() as events:
-        if not events:
-            raise InputError(f"{path}: the file is empty, and so is not a ledger.")
-        _refuse_other_formats(Path(path), events[0])
-        unit = PrivacyUnit.restore(events[0]["unit"])
-        ledger = Ledger(_budget(events[0]), unit)
-        entries = {entry.number: entry for entry in map(_entry, events[1:])}
-        ledger._entries = tuple(entries[number] for number in sorted(entries))
-        return ledger
-
-
-def _described(budget: Budget) -> dict[str, Any]:
-    """Return the format and the budget as JSON values, for the first event of a ledger's file."""
-    told = {"format": _FORMATS[bool(budget.delta)], "budget": str(budget.epsilon)}
-    return told | ({"delta": str(budget.delta)} if budget.delta else {})
-
-
-def _budget(opening: dict[str, Any]) -> Budget:
-    return Budget(opening["budget"], opening.get("delta", 0))
+    opening = Opening.of(events[0], journal.path)
+    ledger = Ledger(opening.budget, opening.unit)
+    _, rest, ledger._entries = _replayed(journal, events[1:], (), opening.budget, ledger.rho)
+    if journal.tail:
+        warnings.warn(_told(journal, rest), LedgerWarning, stacklevel=2)
+    return ledger
 
 
 def _key_path(path: Path) -> Path:
     return path.with_name(path.name + ".key")
-
-
-def _refuse_other_formats(path: Path, opening: dict[str, Any]) -> None:
-    known = _FORMATS["delta" in opening]
-    if opening.get("event") != "opened" or opening.get("format") != known:
-        raise InputError(f"{path}: this version of snhkit does not read this format of ledger.")
-
-
-def _event(entry: Entry) -> dict[str, Any]:
-    return {
-        "event": entry.state,
-        "number": entry.number,
-        "when": entry.when.isoformat(),
-        "who": entry.who,
-        "epsilon": str(entry.epsilon),
-        "delta": str(entry.delta),
-        **({"rho": str(entry.rho)} if entry.rho else {}),
-        "replayable": entry.replayable,
-        "spends": [
-            [str(s.epsilon), s.what, s.composition, str(s.delta), *([str(s.rho)] if s.rho else [])]
-            for s in entry.spends
-        ],
-        "reason": entry.reason,
-        "checksum": entry.checksum,
-    }
-
-
-def _entry(event: dict[str, Any]) -> Entry:
-    return Entry(
-        number=event["number"],
-        when=datetime.fromisoformat(event["when"]),
-        who=event["who"],
-        epsilon=Fraction(event["epsilon"]),
-        delta=Fraction(event["delta"]),
-        rho=Fraction(event.get("rho", 0)),
-        replayable=event["replayable"],
-        state=event["event"],
-        spends=tuple(
-            Spend(Fraction(epsilon), what, composition, *map(Fraction, delta_and_rho))
-            for epsilon, what, composition, *delta_and_rho in event["spends"]
-        ),
-        reason=event["reason"],
-        checksum=event.get("checksum", ""),  # not in the ledgers of earlier versions
-    )

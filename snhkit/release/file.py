@@ -8,9 +8,7 @@ code.
 
 import json
 import os
-import re
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +18,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from snhkit.errors import InputError, ReleaseFileError
-from snhkit.privacy import Spend
 
 __all__ = [
     "check_arrays",
     "check_format",
     "check_numbers",
-    "decoded_spend",
     "encode",
-    "encoded_spend",
-    "fraction",
     "read",
 ]
 
@@ -152,44 +146,3 @@ def check_numbers(value: Any) -> None:
             "the settings of the model hold a number that is not finite, or above 2**128; the "
             "file is damaged or was changed."
         )
-
-
-def encoded_spend(spend: Spend) -> list[str]:
-    """Return a Spend as a list of texts: epsilon, description, composition, delta and rho.
-
-    If rho is 0, the list ends with delta; if delta is 0 too, the list ends with the composition.
-    Earlier versions of snhkit cannot read delta or rho, and refuse the longer lists.
-    """
-    parts = [str(spend.epsilon), spend.what, spend.composition]
-    if spend.rho:
-        return [*parts, str(spend.delta), str(spend.rho)]
-    return [*parts, str(spend.delta)] if spend.delta else parts
-
-
-def decoded_spend(
-    epsilon: str, what: str, composition: Any, delta: str = "0", rho: str = "0"
-) -> Spend:
-    """Return the Spend that the texts of ``encoded_spend`` describe.
-
-    The texts may be from an untrusted file; InputError is raised if one of them is invalid.
-    """
-    return Spend(
-        fraction("an epsilon", epsilon),
-        str(what),
-        composition,
-        fraction("a delta", delta),
-        fraction("a rho", rho),
-    )
-
-
-def fraction(name: str, text: str) -> Fraction:
-    """Return the number that a text such as "2" or "1/3" stands for, as a Fraction.
-
-    InputError is raised for other texts. Its message begins with ``name``, such as "an epsilon".
-    """
-    # Fraction("1e999999999") would take unbounded time and memory.
-    if not re.fullmatch(r"\d{1,60}(/\d{1,60})?", text):
-        raise InputError(
-            f"{name} must be written as p or p/q with at most 60 digits each, not {text[:40]!r}."
-        )
-    return Fraction(text)

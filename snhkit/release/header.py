@@ -6,9 +6,9 @@ from numbers import Real
 from typing import Any
 
 from snhkit.errors import InputError
-from snhkit.privacy import Spend, total, total_rho
+from snhkit.privacy import Cost, Spend, total
+from snhkit.privacy.budget import fraction
 from snhkit.privacy.zcdp import rho_of
-from snhkit.release.file import decoded_spend, fraction
 
 __all__ = ["check_header"]
 
@@ -60,27 +60,26 @@ def check_header(header: Any) -> dict[str, Any]:
     epsilon = fraction("an epsilon", header["epsilon"])
     if not epsilon:
         raise InputError("epsilon must be greater than 0.")
-    spends = [decoded_spend(*spend) for spend in header["spends"]]
-    if rho := total_rho(spends):
-        _check_gaussian(header, epsilon, rho, spends)
-    elif (spent := total(spends)) != epsilon:
+    spends = list(map(Spend.of_list, header["spends"]))
+    used = total(spends)
+    if used.rho:
+        _check_gaussian(header, epsilon, used)
+    elif used.epsilon != epsilon:
         raise InputError(
-            f"damaged: epsilon is {header['epsilon']}, but the spends add up to {spent}."
+            f"damaged: epsilon is {header['epsilon']}, but the spends add up to {used.epsilon}."
         )
     return header
 
 
-def _check_gaussian(
-    header: dict[str, Any], epsilon: Fraction, rho: Fraction, spends: list[Spend]
-) -> None:
+def _check_gaussian(header: dict[str, Any], epsilon: Fraction, used: Cost) -> None:
     """Raise InputError if spends of Gaussian noise cost more than the header's epsilon and delta.
 
-    ``rho`` is the sum of the costs of ``spends`` in zCDP.
+    ``used`` is the sum of the costs of the header's spends.
     """
-    told = header.get("delta")
+    rho, told = used.rho, header.get("delta")
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")
-    if total(spends):
+    if used.epsilon:
         raise InputError("damaged: only some of its spends are for Gaussian noise.")
     delta = fraction("a delta", told)
     if not 0 < delta < 1 or max(rho, 1 / rho, epsilon) > _LARGEST_RHO:

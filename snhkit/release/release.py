@@ -19,7 +19,8 @@ from snhkit.files import write_whole
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
-from snhkit.privacy import PrivacyUnit, Spend, total_delta, total_rho, written
+from snhkit.privacy import PrivacyUnit, Spend, total, written
+from snhkit.privacy.budget import fraction
 from snhkit.privacy.scale import inverse_scale
 from snhkit.privacy.zcdp import Rho
 from snhkit.release import file
@@ -93,7 +94,7 @@ class Release:
     @property
     def rho(self) -> Fraction:
         """The parameter rho of zCDP for a release with Gaussian noise; 0 for all other releases."""
-        return total_rho(self.spends)
+        return total(self.spends).rho
 
     @property
     def record_epsilon(self) -> float:
@@ -271,7 +272,7 @@ class Release:
             "unit": self.unit.to_dict(),
             "n": self.n,
             "replayable": self.replayable,
-            "spends": [file.encoded_spend(spend) for spend in self.spends],
+            "spends": [spend.to_list() for spend in self.spends],
             "settings": self.model.settings(),
             "versions": dict(self.versions),
         }
@@ -297,19 +298,19 @@ class Release:
         InputError
             If the unit of privacy or a spend is invalid.
         """
-        spends = tuple(file.decoded_spend(*parts) for parts in description["spends"])
-        delta = description.get("delta", "0")
+        spends = tuple(map(Spend.of_list, description["spends"]))
+        used, delta = total(spends), description.get("delta", "0")
         return cls(
             method=description["method"],
             hyperparameters=description["hyperparameters"],
-            epsilon=file.fraction("an epsilon", description["epsilon"]),
+            epsilon=fraction("an epsilon", description["epsilon"]),
             unit=PrivacyUnit.restore(description["unit"]),
             n=description["n"],
             replayable=description["replayable"],
             spends=spends,
             model=model,
             versions=description["versions"],
-            delta=file.fraction("a delta", delta) if total_rho(spends) else total_delta(spends),
+            delta=fraction("a delta", delta) if used.rho else used.delta,
         )
 
     def to_bytes(self) -> bytes:

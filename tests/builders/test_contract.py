@@ -32,7 +32,7 @@ from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Histogram, Points, RangeQueries, Region
 from snhkit.neural import DPSGD, MLP, SNH, DenoisedGrid, FeatureGrid, Networks, Prior
-from snhkit.privacy import Spend, noise, total, total_delta
+from snhkit.privacy import Spend, noise, total
 from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
@@ -141,9 +141,9 @@ class TestAccount:
     def test_spends_add_up_to_epsilon_exactly(self, builder, records, terms):
         data = PrivateDataset(records, budget=1, **terms)
         release = data.release(builder, epsilon="0.3")
-        assert release.epsilon == total(release.spends) == Fraction(3, 10)
+        assert release.epsilon == total(release.spends).epsilon == Fraction(3, 10)
         promised = Fraction(1, 10**6) if isinstance(builder, DPSGD) else 0
-        assert release.delta == total_delta(release.spends) == promised
+        assert release.delta == total(release.spends).delta == promised
         (entry,) = data.ledger.entries
         assert (entry.state, entry.epsilon, entry.spends) == (
             "settled",

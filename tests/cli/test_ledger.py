@@ -34,5 +34,9 @@ class TestLedger:
         (tmp_path / "kept").mkdir()
         words = ["release", *trips, *self.WORDS, "--budget", "1", "--out", "a.snh"]
         assert run(*words, "--ledger", "kept/trips.ledger")[0] == 0
-        assert listed(tmp_path / "kept") == ["trips.ledger", "trips.ledger.key"]
+        assert listed(tmp_path / "kept") == [
+            "trips.ledger",
+            "trips.ledger.key",
+            "trips.ledger.lock",
+        ]
         assert not (tmp_path / "t.csv.ledger").exists()

@@ -108,7 +108,7 @@ def test_settling_keeps_the_breakdown():
     assert settled.state == "settled"
     assert settled.replayable
     assert settled.spends == tuple(spends)
-    assert total(settled.spends) == settled.epsilon == exact(0.2)
+    assert total(settled.spends).epsilon == settled.epsilon == exact(0.2)
 
 
 def test_spends_above_the_charge_are_not_settled():

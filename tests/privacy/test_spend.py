@@ -3,21 +3,21 @@ from fractions import Fraction
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.privacy import Spend, total, total_delta
+from snhkit.privacy import Spend, total
 
 
 def test_spends_add_up_exactly():
     tenths = [Spend(Fraction(1, 10), "a count")] * 10
-    assert total(tenths) == 1
-    assert total([]) == 0
+    assert total(tenths).epsilon == 1
+    assert total([]) == (0, 0, 0)
     assert str(tenths[0]) == "0.1 for a count"
     assert str(Spend(Fraction(1, 3), "cells", "parallel")) == "1/3 for cells, in parallel"
 
 
 def test_deltas_add_up_exactly_and_are_printed():
     spends = [Spend(Fraction(1), "a sum", delta=Fraction(1, 10))] * 3
-    assert total_delta(spends) == Fraction(3, 10)
-    assert total_delta([Spend(Fraction(1), "a count")]) == 0
+    assert total(spends).delta == Fraction(3, 10)
+    assert total([Spend(Fraction(1), "a count")]).delta == 0
     assert str(spends[0]) == "1 (delta = 0.1) for a sum"
 
 

@@ -165,11 +165,14 @@ class TestWhatIsRefused:
         with pytest.raises(InputError, match="copy both files together"):
             dataset(records, path)
 
-    def test_a_file_of_another_kind_is_refused(self, tmp_path):
+    def test_a_file_of_another_kind_is_refused(self, records, tmp_path):
         other = tmp_path / "notes.txt"
         other.write_text("hello\n")
-        with pytest.raises(InputError, match="changed or damaged"):
-            read_ledger(other)
+        for attempt in (read_ledger, lambda path: dataset(records, path)):
+            with pytest.raises(InputError, match="this is not a ledger"):
+                attempt(other)
+        assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+        assert other.read_text() == "hello\n"
         with pytest.raises(InputError, match="there is no ledger"):
             read_ledger(tmp_path / "gone.ledger")
 
