@@ -13,13 +13,13 @@ SIDES_M = (13_200.0, 6_600.0)
 
 
 class Source(NamedTuple):
-    """A file of records, the centre of a region, a file of public points, and a word for rows."""
+    """A file of records, the centre of a region, a file of public points, and the kind of rows."""
 
     file: str
     lat: float
     lon: float
     public: str | None = None
-    kind: str = "events"
+    family: str = "incidents"
 
 
 CALIBRATION = {
@@ -47,9 +47,9 @@ CALIBRATION = {
     ),
     "London, accidents": Source("london_road_accidents.csv.gz", 51.51, -0.12),
     "Los Angeles, check-ins": Source(
-        "los_angeles_foursquare_checkins.csv.gz", 34.05, -118.30, kind="check-ins"
+        "los_angeles_foursquare_checkins.csv.gz", 34.05, -118.30, family="check-ins"
     ),
-    "Miami, check-ins": Source("miami_foursquare_checkins.csv.gz", 25.78, -80.2, kind="check-ins"),
+    "Miami, check-ins": Source("miami_foursquare_checkins.csv.gz", 25.78, -80.2, family="check-ins"),
     "Minneapolis, stops": Source("minneapolis_stops_2017.csv.gz", 44.97, -93.27),
     "New York, cabs": Source(
         "nyc_cab_pickups.csv.gz", 40.75, -73.98, "nyc_uber_2014_sample.parquet", "trips"
@@ -73,10 +73,10 @@ HELD_OUT = {
         "nyc_uber_2014_sample.parquet", 40.75, -73.98, "nyc_cab_pickups.csv.gz", "trips"
     ),
     "Milwaukee, check-ins": Source(
-        "milwaukee_foursquare_checkins.csv.gz", 43.038, -87.91, kind="check-ins"
+        "milwaukee_foursquare_checkins.csv.gz", 43.038, -87.91, family="check-ins"
     ),
     "Kansas City, check-ins": Source(
-        "kansas_city_gowalla_checkins.csv.gz", 39.09, -94.59, kind="check-ins"
+        "kansas_city_gowalla_checkins.csv.gz", 39.09, -94.59, family="check-ins"
     ),
     "San Francisco, check-ins (Foursquare)": Source(
         "san_francisco_foursquare_checkins.csv.gz",
@@ -86,7 +86,17 @@ HELD_OUT = {
         "check-ins",
     ),
 }
-"""Data sets that no table of snhkit was measured on, and no network trained on."""
+"""Data sets that no interval of snhkit was measured on, and no network trained on."""
+
+OTHERS = {
+    "San Francisco, five taxis": Source(
+        "sf_five_taxis_trace.csv.gz", 37.7637, -122.4337, family="traces"
+    ),
+    "San Francisco, addresses": Source(
+        "sf_addresses.parquet", 37.7637, -122.4337, family="addresses"
+    ),
+}
+"""Data sets of further kinds: all positions of five taxis, and every address of a city."""
 
 TRAINED_ON = ("Chicago", "London", "Minneapolis", "St Louis", "Houston", "Miami")
 """Cities that the denoised grid's network was trained on, so its errors there do not test it."""

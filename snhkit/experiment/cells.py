@@ -5,9 +5,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from snhkit.builder import Builder
 from snhkit.dataset import PrivateDataset
@@ -15,7 +14,6 @@ from snhkit.errors import InputError
 from snhkit.experiment.evaluation import SizeBand
 from snhkit.experiment.methods import METHODS, method
 from snhkit.experiment.places import Place, thinned
-from snhkit.metrics import relative_errors
 from snhkit.release import Release
 
 __all__ = ["MEASURES", "Cell", "measured"]
@@ -143,22 +141,30 @@ def measured(
         error of squares centred on records, the same two errors of squares placed uniformly in the
         region, and the size of the release's file in bytes.
     """
-    records = place.records if cell.n is None else thinned(place.records, cell.n, cell.seed)
-    dataset = PrivateDataset(records, 10**9, unit="record", n_public=True)
+    dataset, asked = _exam(place, cell.n, cell.seed, tuple(bands_m), queries)
     releases: dict[Builder, Release] = {}
     found = []
-    for sizes_m in bands_m:
-        builder = cell.builder(sizes_m)
+    for band in asked:
+        builder = cell.builder(band.sizes_m)
         if builder not in releases:
+            seed = cell.noise_seed(band.sizes_m)
             releases[builder] = dataset.release(
-                builder, epsilon=cell.epsilon, public=place.public, seed=cell.noise_seed(sizes_m)
+                builder, epsilon=cell.epsilon, public=place.public, seed=seed
             )
         release = releases[builder]
-        band = SizeBand.of(records, sizes_m, queries, cell.seed)
         row = []
-        for asked in (band.around, band.anywhere):
-            answers = release.answer(asked.boxes)
-            row.append(float(relative_errors(answers, asked.counts, asked.n).mean()))
-            row.append(float(np.abs(answers - asked.counts).mean()))
+        for squares in (band.around, band.anywhere):
+            answers = release.answer(squares.boxes)
+            row += [squares.relative_error(answers), squares.absolute_error(answers)]
         found.append([*row, len(release.to_bytes())])
     return found
+
+
+@lru_cache(maxsize=4)
+def _exam(
+    place: Place, n: int | None, seed: int, bands_m: tuple[tuple[float, float], ...], queries: int
+) -> tuple[PrivateDataset, list[SizeBand]]:
+    """Return the records of a cell as a data set, and the squares that its releases answer."""
+    records = place.records if n is None else thinned(place.records, n, seed)
+    bands = [SizeBand.of(records, sizes_m, queries, seed) for sizes_m in bands_m]
+    return PrivateDataset(records, 10**9, unit="record", n_public=True), bands
