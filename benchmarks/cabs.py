@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders import Builder
-from snhkit.experiment import relative_errors
+from snhkit.metrics import relative_errors
 
 CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)

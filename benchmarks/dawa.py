@@ -14,8 +14,9 @@ from public_cities import CALIBRATION, places
 from tqdm.auto import tqdm
 
 import snhkit as snh
-from snhkit.experiment import SIZE_BANDS_M, relative_errors, thinned
+from snhkit.experiment import thinned
 from snhkit.geometry import Grid
+from snhkit.metrics import SIZE_BANDS_M, relative_errors
 
 CITIES = ("Boston, incidents", "Chicago, assaults", "Miami, check-ins", "New York, cabs")
 CHANGES = {

@@ -19,8 +19,8 @@ from tqdm.auto import tqdm
 import snhkit as snh
 from snhkit.builders import Builder
 from snhkit.defaults import DEFAULT_SIZES_M
-from snhkit.experiment import relative_errors
 from snhkit.geometry import Grid
+from snhkit.metrics import relative_errors
 
 OTHERS = ("ug", "ag", "privtree", "dawa")
 METHODS = (*OTHERS, "identity", "snh", "denoised")

@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders import Builder
-from snhkit.experiment import relative_errors
+from snhkit.metrics import relative_errors
 
 CELL_M = 100.0
 THEIRS = {

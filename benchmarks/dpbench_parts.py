@@ -28,7 +28,7 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders import Builder
-from snhkit.experiment import relative_errors
+from snhkit.metrics import relative_errors
 from snhkit.privacy import Measurements
 
 Draw = Callable[[int], NDArray[np.float64]]

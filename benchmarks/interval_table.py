@@ -24,8 +24,10 @@ from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders.width.cell_width import default_cell_width
-from snhkit.experiment import METHODS, SIZE_BANDS_M, Place, thinned
-from snhkit.experiment.evaluation import SizeBand, band_name
+from snhkit.experiment import Place, thinned
+from snhkit.experiment.evaluation import SizeBand
+from snhkit.methods import METHODS
+from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.release.intervals import LEVELS, Asked, bins_of, cells_in_boxes, scales
 
 EPSILONS = ("0.05", "0.2", "0.8")

@@ -18,9 +18,8 @@ import numpy as np
 from cabs import SMALL_M, Task, squares
 
 import snhkit as snh
-from snhkit.experiment import relative_errors
 from snhkit.geometry import SummedArea
-from snhkit.metrics import smoothing
+from snhkit.metrics import relative_errors, smoothing
 from snhkit.models import GridModel
 from snhkit.neural import MLP, Networks
 from snhkit.neural.networks.model import SNHModel

@@ -49,7 +49,9 @@ CALIBRATION = {
     "Los Angeles, check-ins": Source(
         "los_angeles_foursquare_checkins.csv.gz", 34.05, -118.30, family="check-ins"
     ),
-    "Miami, check-ins": Source("miami_foursquare_checkins.csv.gz", 25.78, -80.2, family="check-ins"),
+    "Miami, check-ins": Source(
+        "miami_foursquare_checkins.csv.gz", 25.78, -80.2, family="check-ins"
+    ),
     "Minneapolis, stops": Source("minneapolis_stops_2017.csv.gz", 44.97, -93.27),
     "New York, cabs": Source(
         "nyc_cab_pickups.csv.gz", 40.75, -73.98, "nyc_uber_2014_sample.parquet", "trips"

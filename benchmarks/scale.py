@@ -144,7 +144,7 @@ def kept_in_memory(path: str, unit: str) -> Any:
 
 def release(path: str, method: str) -> Any:
     """Open a file, and build a release with epsilon 0.5."""
-    from snhkit.experiment.methods import METHODS
+    from snhkit.methods import METHODS
 
     data = snh.PrivateDataset.scan(
         path, CITY, budget=1, unit="record", n_public=True, report=silent
@@ -158,7 +158,7 @@ def width_error(path: str, cell_m: float | str) -> str:
     """Open a file, build the denoised grid, and return its mean relative error on small squares."""
     import pyarrow.parquet as pq
 
-    from snhkit.experiment import relative_errors
+    from snhkit.metrics import relative_errors
 
     records = snh.scan_points(path, CITY, report=silent)
     first = next(pq.ParquetFile(path).iter_batches(20_000, columns=["lat", "lon"])).to_pandas()

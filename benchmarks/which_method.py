@@ -12,9 +12,10 @@ import argparse
 
 import numpy as np
 
-from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table, title
-from snhkit.experiment.evaluation import band_name
-from snhkit.experiment.plan_table import CITY_KEYS, SIDE_M, Situation
+from snhkit.methods import METHODS, title
+from snhkit.metrics import SIZE_BANDS_M, band_name
+from snhkit.planning import plan_table
+from snhkit.planning.table import CITY_KEYS, SIDE_M, Situation
 
 CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
 """Pairs of a number of records and an epsilon."""

@@ -64,22 +64,10 @@ from .errors import (
     SnhkitError as SnhkitError,
 )
 from .experiment import (
-    METHODS as METHODS,
-)
-from .experiment import (
     compare as compare,
 )
 from .experiment import (
     compare_sizes as compare_sizes,
-)
-from .experiment import (
-    epsilon_for as epsilon_for,
-)
-from .experiment import (
-    expected_error as expected_error,
-)
-from .experiment import (
-    recommend as recommend,
 )
 from .geometry import (
     Points as Points,
@@ -95,6 +83,9 @@ from .geometry import (
 )
 from .loading import (
     load as load,
+)
+from .methods import (
+    METHODS as METHODS,
 )
 from .neural import (
     DPSGD as DPSGD,
@@ -116,6 +107,15 @@ from .neural import (
 )
 from .neural import (
     Prior as Prior,
+)
+from .planning import (
+    epsilon_for as epsilon_for,
+)
+from .planning import (
+    expected_error as expected_error,
+)
+from .planning import (
+    recommend as recommend,
 )
 from .privacy import (
     Budget as Budget,

@@ -1,9 +1,12 @@
-"""Relative errors of estimated counts."""
+"""Relative errors of estimated counts, and the sizes of squares for which tables show them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["relative_errors", "smoothing"]
+__all__ = ["SIZE_BANDS_M", "band_name", "relative_errors", "smoothing"]
+
+SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000.0))
+"""The default size bands: for each, the smallest and the largest side of squares in metres."""
 
 
 def smoothing(n: int) -> float:
@@ -40,3 +43,17 @@ def relative_errors(
     array([0.5, 0.5])
     """
     return np.abs(estimate - truth) / np.maximum(truth, max(smoothing(n), np.finfo(float).tiny))
+
+
+def band_name(sizes_m: tuple[float, float]) -> str:
+    """Return the name of a range of sizes: the smallest and the largest side, with a unit.
+
+    Examples
+    --------
+    >>> [band_name(band) for band in SIZE_BANDS_M]
+    ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']
+    """
+    low, high = sizes_m
+    if low >= 1_000:
+        return f"{low / 1_000:g}-{high / 1_000:g} km"
+    return f"{low:,g}-{high:,g} m"

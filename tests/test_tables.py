@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import snhkit
-from snhkit.experiment import METHODS
+from snhkit.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 

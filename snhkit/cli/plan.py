@@ -68,7 +68,8 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
     if (public is None) != (center is None) or (public is None) != (side_km is None):
         raise click.UsageError("--public, --center and --side-km must be given together.")
     from snhkit.errors import InputError
-    from snhkit.experiment import epsilon_for, expected_error, plan_table, recommend, title
+    from snhkit.methods import title
+    from snhkit.planning import epsilon_for, expected_error, plan_table, recommend
 
     points = None if public is None else read_file(public, declared_region(center, side_km))
     given = {"n": n, "sizes_m": sizes_m, "public": points}

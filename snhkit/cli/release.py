@@ -123,7 +123,7 @@ def release(
     ledger = ledger or data.with_name(data.name + ".ledger")
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
-    from snhkit.experiment.methods import METHODS
+    from snhkit.methods import METHODS
     from snhkit.privacy import Budget
 
     key = "" if method is None else method[0]

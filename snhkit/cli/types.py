@@ -142,7 +142,7 @@ class Methods(click.ParamType):
 
     def convert(self, value, param, ctx):
         """Return the names without repetition; fail if a method is unknown or not installed."""
-        from snhkit.experiment.methods import METHODS, method
+        from snhkit.methods import METHODS, method
 
         if isinstance(value, tuple):
             return value

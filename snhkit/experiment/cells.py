@@ -12,8 +12,8 @@ from snhkit.builder import Builder
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.evaluation import SizeBand
-from snhkit.experiment.methods import METHODS, method
 from snhkit.experiment.places import Place, thinned
+from snhkit.methods import METHODS, method
 from snhkit.release import Release
 
 __all__ = ["MEASURES", "Cell", "measured"]

@@ -10,8 +10,8 @@ from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.answers import Degrees
-from snhkit.experiment.methods import METHODS, Method
 from snhkit.geometry import Region
+from snhkit.methods import METHODS, Method
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import Ledger, PrivacyUnit, StoredLedger, written
 from snhkit.release import Release

@@ -4,16 +4,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snhkit.experiment.evaluation import (
-    SIZE_BANDS_M,
-    Asked,
-    SizeBand,
-    adds_up,
-    anywhere,
-    band_name,
-    bands_in,
-)
+from snhkit.experiment.evaluation import Asked, SizeBand, adds_up, anywhere, bands_in
 from snhkit.geometry import Points, RangeQueries
+from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.release import Release
 
 if TYPE_CHECKING:

@@ -8,22 +8,17 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.metrics import relative_errors
+from snhkit.metrics import SIZE_BANDS_M, relative_errors
 from snhkit.release import Release
 
 __all__ = [
-    "SIZE_BANDS_M",
     "TILE_M",
     "Asked",
     "SizeBand",
     "adds_up",
     "anywhere",
-    "band_name",
     "bands_in",
 ]
-
-SIZE_BANDS_M = ((25.0, 100.0), (100.0, 300.0), (300.0, 1_000.0), (1_000.0, 5_000.0))
-"""The default size bands: for each, the smallest and the largest side of squares in metres."""
 
 TILE_M = 100.0
 """The approximate side, in metres, of the squares for which ``adds_up`` sums the answers."""
@@ -194,20 +189,6 @@ def bands_in(
     [(25.0, 100.0), (100.0, 300.0)]
     """
     return [band for band in bands_m if band[1] <= region.side_m]
-
-
-def band_name(sizes_m: tuple[float, float]) -> str:
-    """Return the name of a range of sizes: the smallest and the largest side, with a unit.
-
-    Examples
-    --------
-    >>> [band_name(band) for band in SIZE_BANDS_M]
-    ['25-100 m', '100-300 m', '300-1,000 m', '1-5 km']
-    """
-    low, high = sizes_m
-    if low >= 1_000:
-        return f"{low / 1_000:g}-{high / 1_000:g} km"
-    return f"{low:,g}-{high:,g} m"
 
 
 def _mean(values: NDArray[np.float64]) -> float:

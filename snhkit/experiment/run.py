@@ -13,8 +13,8 @@ from snhkit.dataset import PrivateDataset
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.experiment.compare import OWNER_ONLY, compare, compare_sizes
-from snhkit.experiment.methods import METHODS, method, title
 from snhkit.geometry import Points, RangeQueries
+from snhkit.methods import METHODS, method, title
 from snhkit.privacy import Epsilon, exact, written
 from snhkit.release import Release
 

@@ -16,9 +16,9 @@ from snhkit.errors import InputError
 from snhkit.experiment.cells import MEASURES, Cell, measured, uses
 from snhkit.experiment.compare import OWNER_ONLY
 from snhkit.experiment.done import DoneCells
-from snhkit.experiment.evaluation import SIZE_BANDS_M
-from snhkit.experiment.methods import method
 from snhkit.experiment.places import Place
+from snhkit.methods import method
+from snhkit.metrics import SIZE_BANDS_M
 from snhkit.privacy import Epsilon, exact, written
 
 if TYPE_CHECKING:

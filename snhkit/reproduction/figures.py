@@ -14,9 +14,9 @@ from snhkit.builders import PGM, Identity, UniformGrid
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.methods import METHODS, title
 from snhkit.experiment.places import Place, thinned
 from snhkit.geometry import RangeQueries, exact_counts
+from snhkit.methods import METHODS, title
 from snhkit.metrics import relative_errors
 from snhkit.neural import MLP, SNH, Networks
 from snhkit.reproduction.effort import Effort

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from snhkit.experiment.methods import title
+from snhkit.methods import title
 
 __all__ = [
     "PAPERS_NETWORK",

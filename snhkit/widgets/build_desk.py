@@ -9,7 +9,7 @@ from contextlib import suppress
 import ipywidgets as w
 
 from snhkit.errors import InputError, SnhkitError
-from snhkit.experiment.methods import method
+from snhkit.methods import method
 from snhkit.privacy import exact, written
 from snhkit.widgets.building import Building, Order
 from snhkit.widgets.controls import Controls

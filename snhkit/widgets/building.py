@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from snhkit.errors import InputError, SnhkitError
-from snhkit.experiment.methods import METHODS
+from snhkit.methods import METHODS
 from snhkit.privacy import written
 from snhkit.progress import Step, watched
 from snhkit.widgets import teaching

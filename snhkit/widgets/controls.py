@@ -7,7 +7,7 @@ import ipywidgets as w
 
 from snhkit.data import CITIES
 from snhkit.defaults import DEFAULT_OWN_METHODS
-from snhkit.experiment.methods import METHODS, Method
+from snhkit.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.epsilon_slider import EpsilonSlider
 from snhkit.widgets.session import Session

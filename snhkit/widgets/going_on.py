@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from snhkit.experiment.methods import METHODS
+from snhkit.methods import METHODS
 from snhkit.privacy import exact, written
 from snhkit.widgets.building import Order
 from snhkit.widgets.controls import Controls

@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets as w
 import numpy as np
 
-from snhkit.experiment.methods import METHODS
+from snhkit.methods import METHODS
 from snhkit.viz.maps.cells import cell_outlines
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay

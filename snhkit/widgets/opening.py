@@ -19,8 +19,8 @@ from snhkit.defaults import (
     DEFAULT_SIZES_M,
 )
 from snhkit.errors import InputError
-from snhkit.experiment.methods import method
 from snhkit.geometry import Points, Region
+from snhkit.methods import method
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
 from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.viz.maps.maps import base_map

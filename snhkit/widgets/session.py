@@ -16,8 +16,8 @@ from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
+from snhkit.methods import METHODS
 from snhkit.neural import Networks
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from snhkit.errors import InputError
-from snhkit.experiment.evaluation import band_name, bands_in
-from snhkit.experiment.expected import expected_error
-from snhkit.experiment.methods import METHODS
+from snhkit.experiment.evaluation import bands_in
 from snhkit.geometry import RangeQueries
+from snhkit.methods import METHODS
+from snhkit.metrics import band_name
+from snhkit.planning.expected import expected_error
 from snhkit.privacy import written
 from snhkit.viz.figures.style import method_styles
 from snhkit.widgets import teaching

@@ -64,10 +64,10 @@ def test_whatever_compare_shows_says_that_it_is_for_the_owner(run, trips, tmp_pa
 
 
 def test_all_means_those_that_can_be_built_here(run, trips, tmp_path, monkeypatch):
-    from snhkit.experiment import METHODS
+    from snhkit.methods import METHODS
 
     kept = {"ug": METHODS["ug"], "pgm": METHODS["pgm"]}
-    monkeypatch.setattr("snhkit.experiment.methods.METHODS", kept)
+    monkeypatch.setattr("snhkit.methods.METHODS", kept)
     monkeypatch.setattr("snhkit.builders.base.find_spec", lambda name: None)
     words = ["compare", *trips, "--queries", 5, "--json", "a.json", "--methods"]
     code, _, err = run(*words, "all")

@@ -21,7 +21,7 @@ TOLD = (
 )
 LEARNED = """
 from ipywidgets import Widget
-from snhkit.experiment.methods import METHODS
+from snhkit.methods import METHODS
 from snhkit.builders import jax_ready
 from snhkit.progress import watched
 from snhkit.widgets.app import explore_app

@@ -12,8 +12,8 @@ import shapely
 import snhkit as snh
 from snhkit.builders.base import hyperparameters
 from snhkit.errors import InputError
-from snhkit.experiment import METHODS
 from snhkit.experiment.code import code, from_files, from_synthetic_city
+from snhkit.methods import METHODS
 from snhkit.privacy import PrivacyUnit
 
 BOXES = [(44.9985, 6.9985, 45.0, 7.0), (45.0, 6.999, 45.001, 7.001)]

@@ -8,7 +8,7 @@ import pytest
 
 from snhkit.builders import UniformGrid
 from snhkit.errors import InputError
-from snhkit.experiment import METHODS, Method
+from snhkit.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.progress import steps
 from snhkit.widgets.building import Building, Cancelled, Order

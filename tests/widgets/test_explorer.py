@@ -8,8 +8,8 @@ import pytest
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.experiment import METHODS
 from snhkit.geometry import Points, RangeQueries, exact_counts
+from snhkit.methods import METHODS
 from snhkit.privacy import Budget, PrivacyUnit
 from snhkit.widgets import session
 from snhkit.widgets.opening import explore

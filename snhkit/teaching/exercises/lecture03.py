@@ -7,8 +7,9 @@ import numpy as np
 from snhkit.builders import Identity
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment import METHODS, compare
+from snhkit.experiment import compare
 from snhkit.geometry import Points, RangeQueries, Region
+from snhkit.methods import METHODS
 from snhkit.teaching.judges import number, unanswered
 from snhkit.teaching.verdict import Verdict
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from snhkit.experiment.methods import METHODS
+from snhkit.methods import METHODS
 from snhkit.viz.maps.surface import COLOURS
 
 __all__ = ["MethodStyle", "method_style", "method_styles"]

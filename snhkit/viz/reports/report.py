@@ -3,8 +3,8 @@
 from markupsafe import Markup
 
 from snhkit.experiment import OWNER_ONLY
-from snhkit.experiment.methods import title as title_of
 from snhkit.experiment.run import Comparison
+from snhkit.methods import title as title_of
 from snhkit.viz.figures.panels import method_panels
 from snhkit.viz.figures.plots import error_bars
 from snhkit.viz.reports.page import maps, page, paragraph, picture, section, wide

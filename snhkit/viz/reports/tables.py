@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from snhkit.experiment.methods import title
 from snhkit.experiment.run import Comparison
+from snhkit.methods import title
 from snhkit.viz.reports.page import table
 
 __all__ = ["errors_html", "sizes_html", "table_for_people", "terminal_tables"]

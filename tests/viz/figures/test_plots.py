@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.experiment import METHODS
 from snhkit.geometry import Grid, RangeQueries
+from snhkit.methods import METHODS
 from snhkit.viz.figures.plots import error_bars, surface_figure
 from snhkit.viz.maps.surface import Surface
 

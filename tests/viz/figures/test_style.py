@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 
-from snhkit.experiment import METHODS
+from snhkit.methods import METHODS
 from snhkit.viz.figures import count_bars, error_bars, error_curves, method_style, method_styles
 
 TITLES = [method.title for method in METHODS.values()]

@@ -12,8 +12,9 @@ import pytest
 from matplotlib.image import imread
 
 import snhkit as snh
-from snhkit.experiment import METHODS, OWNER_ONLY
+from snhkit.experiment import OWNER_ONLY
 from snhkit.experiment.run import Comparison, Plan, run
+from snhkit.methods import METHODS
 from snhkit.viz.reports.report import report_html
 from snhkit.viz.reports.tables import table_for_people, terminal_tables
 

@@ -13,8 +13,8 @@ from snhkit.builders import Privelet, QuadTree
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.experiment.crowding import crowding, sparsity
 from snhkit.geometry import Points
+from snhkit.planning.crowding import crowding, sparsity
 
 __all__ = ["CITY_KEYS", "SIDE_M", "Situation", "plan_table", "regressors", "rounding"]
 
@@ -167,5 +167,5 @@ def plan_table() -> dict[str, Any]:
 
 @cache
 def _table() -> dict[str, Any]:
-    text = resources.files("snhkit.experiment").joinpath("plan_table.json").read_text("utf-8")
+    text = resources.files("snhkit.planning").joinpath("table.json").read_text("utf-8")
     return json.loads(text)

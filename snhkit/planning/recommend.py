@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.experiment.evaluation import band_name
-from snhkit.experiment.expected import PLANNED, known_errors
-from snhkit.experiment.methods import METHODS, title
-from snhkit.experiment.plan_table import plan_table
 from snhkit.geometry import Points
+from snhkit.methods import METHODS, title
+from snhkit.metrics import band_name
+from snhkit.planning.expected import PLANNED, known_errors
+from snhkit.planning.table import plan_table
 from snhkit.privacy import Epsilon
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from snhkit.checks import positive, two_numbers
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.experiment.evaluation import SIZE_BANDS_M
-from snhkit.experiment.methods import method
-from snhkit.experiment.plan_table import Situation, plan_table
 from snhkit.geometry import Points
+from snhkit.methods import method
+from snhkit.metrics import SIZE_BANDS_M
+from snhkit.planning.table import Situation, plan_table
 from snhkit.privacy import Epsilon, exact, written
 
 if TYPE_CHECKING:

@@ -7,10 +7,12 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import InputError
-from snhkit.experiment import METHODS, SIZE_BANDS_M, plan_table
-from snhkit.experiment.crowding import crowding, sparsity
-from snhkit.experiment.expected import PLANNED
-from snhkit.experiment.plan_table import CITY_KEYS, regressors, rounding
+from snhkit.methods import METHODS
+from snhkit.metrics import SIZE_BANDS_M
+from snhkit.planning import plan_table
+from snhkit.planning.crowding import crowding, sparsity
+from snhkit.planning.expected import PLANNED
+from snhkit.planning.table import CITY_KEYS, regressors, rounding
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 

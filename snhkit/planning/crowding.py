@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.experiment.evaluation import SIZE_BANDS_M
 from snhkit.geometry import Points, RangeQueries, exact_counts
-from snhkit.metrics import smoothing
+from snhkit.metrics import SIZE_BANDS_M, smoothing
 
 __all__ = ["CROWDING_M", "crowding", "sparsity"]
 
