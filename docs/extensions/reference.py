@@ -126,8 +126,8 @@ def documents_itself(thing: object) -> bool:
 def comment(module: str, name: str) -> list[str]:
     """Return the lines of the string that documents a constant, below its assignment."""
     suffix = ".pyi" if module == "snhkit" else ".py"
-    where = next(m for m, names in origins(module, suffix).items() if name in names)
-    if where in HOMES:
+    where = next((m for m, names in origins(module, suffix).items() if name in names), module)
+    if where != module and where in HOMES:
         return comment(where, name)
     return ModuleAnalyzer.for_module(where).find_attr_docs().get(("", name), [])
 
