@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import tempfile
-import webbrowser
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -100,18 +99,7 @@ def explore_in_voila(
     """
     _require("voila")
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
-    from voila.app import Voila
-
-    class Snhkit(Voila):
-        """A Voila server that passes its access token to the browser in a file.
-
-        The token is not on a command line, because all users of the machine can read those.
-        """
-
-        def launch_browser(self) -> None:
-            page = Path(self.root_dir) / "open.html"
-            page.write_text(f"<meta http-equiv='refresh' content='0;url={self.display_url}'>")
-            webbrowser.open(page.as_uri())
+    from snhkit.cli.voila_app import ExplorerApp
 
     with ExitStack() as open_things:
         folder = open_things.enter_context(tempfile.TemporaryDirectory(prefix="snhkit-"))
@@ -127,7 +115,7 @@ def explore_in_voila(
         notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
         words += ["--VoilaConfiguration.template=snhkit"]
-        Snhkit.launch_instance(words if browser else [*words, "--no-browser"])
+        ExplorerApp.launch_instance(words if browser else [*words, "--no-browser"])
 
 
 def _require(module: str) -> None:

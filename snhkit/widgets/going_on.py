@@ -88,5 +88,5 @@ def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> lis
     return [
         Order(session, (key,), float(exact(str(epsilon))), (float(sizes[0]), float(sizes[1])))
         for key, epsilon, sizes in earlier["built"]
-        if METHODS[key].lacks is None
+        if METHODS[key].lacks is None and not controls.ticks[key].disabled
     ]

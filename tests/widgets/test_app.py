@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from snhkit.data import synthetic_points
+from snhkit.widgets import going_on
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.own_file import OwnFile
 
@@ -123,6 +124,9 @@ def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     shared._memory.buttons[0].click()
     assert "visitors of a shared server cannot open files" in shared._desk.message.value
     assert shared._session.invented
+    crafted = GOOD | {"built": [["snh-paper", "0.5", [25, 100]], ["ug", "0.5", [25, 100]]]}
+    (order,) = going_on.orders(shared._session, shared._controls, crafted)
+    assert order.methods == ("ug",)
 
 
 def folds(app) -> list:

@@ -1,6 +1,7 @@
 """``snhkit explore`` as a person starts and ends it, and the app's page in Chromium with no
 network: a whole visit without a line of code."""
 
+import asyncio
 import os
 import re
 import signal
@@ -15,6 +16,8 @@ from pathlib import Path
 import geopandas as gpd
 import pandas as pd
 import pytest
+from tornado.httpclient import HTTPError
+from tornado.websocket import websocket_connect
 
 import snhkit as snh
 
@@ -117,6 +120,27 @@ def test_the_app_asks_for_its_token(app):
         assert "/login" in where
         assert "snhkit" not in page
     assert app.get("api/kernels/0-0-0-0-0")[0] in ("403", "404")
+
+
+def test_one_visitor_cannot_stop_the_others(app):
+    """Voila reads the first protocol as the second; Jupyter believes how many parts are stated."""
+    kernel = re.search(r'"kernelId": "([^"]+)"', app.get(f"?token={app.token}")[1])[1]
+    place = f"{app.home.replace('http', 'ws')}api/kernels/{kernel}/channels?token={app.token}"
+    protocol = "v1.kernel.websocket.jupyter.org"
+
+    async def visited() -> str | bytes | None:
+        with pytest.raises(HTTPError, match="400"):
+            await websocket_connect(place)
+        line = await websocket_connect(place, subprotocols=[protocol])
+        assert line.selected_subprotocol == protocol
+        await line.write_message(b"\xff" * 80, binary=True)
+        while (told := await line.read_message()) is not None:
+            pass
+        line.close()
+        return told
+
+    assert asyncio.run(asyncio.wait_for(visited(), 60)) is None
+    assert app.get("login")[1]
 
 
 class Visit:

@@ -1,0 +1,88 @@
+"""The explorer's server: Voila's own, with a guard that keeps one visitor from stopping the others.
+
+Apart from ``launch.py``, since Voila is imported only when the app is served.
+"""
+
+import asyncio
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from tornado.web import HTTPError
+from voila.app import Voila
+from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
+
+__all__ = ["ExplorerApp", "whole"]
+
+_PROTOCOL = "v1.kernel.websocket.jupyter.org"
+_MOST_BYTES = 2**20  # the longest message is the saved state of an earlier visit
+_LEAST_S = 0.005  # between two messages of a page
+_BYTES_S = 10_000_000
+
+
+class GuardedSocket(VoilaKernelWebsocketHandler):
+    """The websocket between a page and its kernel, for well-formed messages at a bounded rate.
+
+    Voila reads messages in Jupyter's first protocol as if they were in its second, and Jupyter's
+    server believes the number of parts that a message states. Either can keep the server's only
+    thread busy, and fill the memory, without end.
+    """
+
+    max_message_size = _MOST_BYTES  # type: ignore[assignment] - a property of tornado's handler
+
+    async def get(self, kernel_id: str) -> None:
+        """Open the socket, if the page speaks the second protocol."""
+        offered = self.request.headers.get("Sec-WebSocket-Protocol", "")
+        if _PROTOCOL not in (word.strip() for word in offered.split(",")):
+            raise HTTPError(400, f"The websocket needs the subprotocol {_PROTOCOL}.")
+        await super().get(kernel_id)
+
+    def select_subprotocol(self, subprotocols: list[str]) -> str:
+        """Return the second protocol, whatever Jupyter's configuration prefers."""
+        return _PROTOCOL
+
+    async def on_message(self, message: str | bytes) -> None:
+        """Pass a message to the kernel; tornado reads the next one when this returns."""
+        if not whole(message):
+            self.close(1007, "not a message of " + _PROTOCOL)
+            return
+        super().on_message(message)
+        await asyncio.sleep(max(_LEAST_S, len(message) / _BYTES_S))
+
+
+class ExplorerApp(Voila):
+    """A Voila server that passes its access token to the browser in a file.
+
+    The token is not on a command line, because all users of the machine can read those.
+    """
+
+    def launch_browser(self) -> None:
+        """Open a file of this user that leads to the page."""
+        page = Path(self.root_dir) / "open.html"
+        page.write_text(f"<meta http-equiv='refresh' content='0;url={self.display_url}'>")
+        webbrowser.open(page.as_uri())
+
+    def init_handlers(self) -> Any:
+        """Return Voila's handlers, with the guarded websocket in place of its own."""
+        handlers: Any = super().init_handlers()
+        at = [handler[1] for handler in handlers].index(VoilaKernelWebsocketHandler)
+        handlers[at] = (handlers[at][0], GuardedSocket)
+        return handlers
+
+
+def whole(message: str | bytes) -> bool:
+    """Return whether a message of the second protocol states the offsets of its own parts.
+
+    Examples
+    --------
+    >>> numbers = lambda *told: b"".join(number.to_bytes(8, "little") for number in told)
+    >>> whole(numbers(2, 24, 29) + b"shell"), whole(numbers(2**60, 24, 29) + b"shell")
+    (True, False)
+    """
+    if isinstance(message, str) or len(message) < 8:
+        return False
+    count = int.from_bytes(message[:8], "little")
+    if not 1 < count < len(message) // 8:
+        return False
+    ends = [int.from_bytes(message[8 * k : 8 * k + 8], "little") for k in range(1, count + 1)]
+    return ends == sorted(ends) and 8 * (count + 1) <= ends[0] and ends[-1] <= len(message)

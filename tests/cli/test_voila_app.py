@@ -1,0 +1,70 @@
+"""The guard of the app's websocket: what it refuses, what it passes on, and how fast."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jupyter_server.services.kernels.connection.base import (
+    deserialize_msg_from_ws_v1,
+    serialize_msg_to_ws_v1,
+)
+from tornado.web import HTTPError
+
+from snhkit.cli import voila_app
+from snhkit.cli.voila_app import GuardedSocket, whole
+
+PARTS = st.lists(st.binary(max_size=20), min_size=4, max_size=7)
+
+
+@given(PARTS)
+def test_jupyters_own_messages_are_whole(parts):
+    message = serialize_msg_to_ws_v1(parts, "shell")
+    assert whole(message)
+    assert deserialize_msg_from_ws_v1(message) == ("shell", parts)
+
+
+@given(PARTS, st.data())
+def test_what_is_changed_is_refused_or_has_as_many_parts_as_it_has_room_for(parts, data):
+    message = bytearray(serialize_msg_to_ws_v1(parts, "shell"))
+    at = data.draw(st.integers(0, 8 * (len(parts) + 3) - 1))
+    message[at] = data.draw(st.integers(0, 255))
+    message = bytes(message[: data.draw(st.integers(0, len(message)))])
+    if whole(message):
+        assert int.from_bytes(message[:8], "little") < len(message) / 8
+        assert sum(map(len, deserialize_msg_from_ws_v1(message)[1])) <= len(message)
+
+
+@pytest.mark.parametrize("message", ["{}", b"", b"\xff" * 8, b"\xff" * 80, bytes(80)])
+def test_what_is_no_message_is_refused(message):
+    assert not whole(message)
+
+
+@pytest.mark.parametrize("offered", [None, "", "other", "v1.kernel.websocket.jupyter.org.x"])
+def test_a_page_without_the_protocol_is_refused(offered):
+    headers = {} if offered is None else {"Sec-WebSocket-Protocol": offered}
+    socket = object.__new__(GuardedSocket)
+    socket.request = SimpleNamespace(headers=headers)  # pyright: ignore
+    with pytest.raises(HTTPError, match="400"):
+        asyncio.run(socket.get("a"))
+    assert socket.select_subprotocol([]) == "v1.kernel.websocket.jupyter.org"
+
+
+def test_messages_are_passed_on_at_a_bounded_rate_and_others_end_the_socket(monkeypatch):
+    passed, waited, closed = [], [], []
+    socket = object.__new__(GuardedSocket)
+    socket.connection = SimpleNamespace(handle_incoming_message=passed.append)
+    monkeypatch.setattr(socket, "close", lambda code, reason: closed.append(code))
+
+    async def sleep(seconds):
+        waited.append(seconds)
+
+    monkeypatch.setattr(voila_app.asyncio, "sleep", sleep)
+    small, large = (serialize_msg_to_ws_v1([b"", b"", b"", b"x" * n], "shell") for n in (1, 10**6))
+    for message in (small, large, b"\xff" * 80):
+        asyncio.run(socket.on_message(message))
+    assert passed == [small, large]
+    assert waited == [0.005, pytest.approx(0.1, rel=1e-3)]
+    assert closed == [1007]
+    assert socket.max_message_size == 2**20
