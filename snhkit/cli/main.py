@@ -4,7 +4,8 @@ import _thread
 import signal
 import sys
 import threading
-from typing import NoReturn
+import warnings
+from typing import Any, NoReturn
 
 import click
 
@@ -21,7 +22,7 @@ from snhkit.cli.plan import plan
 from snhkit.cli.release import release
 from snhkit.cli.reproduce import reproduce
 from snhkit.cli.verify import verify
-from snhkit.errors import SnhkitError
+from snhkit.errors import LedgerWarning, SnhkitError, printable
 
 __all__ = ["app", "main"]
 
@@ -49,6 +50,7 @@ def main() -> None:
     """Run the command line; after an error, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
     hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
+    shown, warnings.showwarning = warnings.showwarning, _show_warning
     _over.clear()
     try:
         app.main(sys.argv[1:] or ["--help"], prog_name="snhkit", standalone_mode=False)
@@ -68,7 +70,7 @@ def main() -> None:
         sys.exit(130)
     finally:
         _over.set()
-        sys.unraisablehook = hook
+        sys.unraisablehook, warnings.showwarning = hook, shown
 
 
 def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
@@ -93,6 +95,14 @@ def _interrupt_main() -> None:
         _thread.interrupt_main()
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Print a warning about a ledger as one line, and other warnings as Python does."""
+    if issubclass(category, LedgerWarning):
+        click.echo(f"snhkit: {message}", err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, *where[:2]), nl=False, err=True)
+
+
 def _fail(message: str) -> NoReturn:
-    click.echo(f"snhkit: {message}", err=True)
+    click.echo(f"snhkit: {printable(message)}", err=True)
     sys.exit(2)

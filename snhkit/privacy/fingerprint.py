@@ -42,7 +42,10 @@ def secret_key(path: Path, *, create: bool) -> bytes:
     if create and not path.exists():
         write_whole(path, os.urandom(_KEY_BYTES), mode=0o600)
     try:
-        key = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: the key of a ledger must be a file, and this is not one.")
+        with path.open("rb") as stream:
+            key = stream.read(_KEY_BYTES + 1)
     except OSError as error:
         raise InputError(
             f"{path}: the key of the ledger cannot be read ({error.strerror}). The key is a file "
@@ -50,8 +53,8 @@ def secret_key(path: Path, *, create: bool) -> bytes:
         ) from None
     if len(key) != _KEY_BYTES:
         raise InputError(
-            f"{path}: the key of a ledger has {_KEY_BYTES} bytes, but this file has {len(key):,}; "
-            "restore the file from a copy."
+            f"{path}: the key of a ledger has {_KEY_BYTES} bytes, and this file has "
+            f"{'more' if len(key) > _KEY_BYTES else len(key)}; restore the file from a copy."
         )
     return key
 

@@ -112,7 +112,15 @@ class StoredLedger(Ledger):
 
     def _store(self, entry: Entry) -> None:
         aside = self._journal.aside() if self._tail else None
-        self._journal.append(*self._rest, entry_event(entry))
+        try:
+            self._journal.append(*self._rest, entry_event(entry))
+        except InputError as error:
+            if entry.state == "open":
+                raise InputError(f"{error} Nothing was spent.") from None
+            raise InputError(
+                f"{error} Entry {entry.number} stays open, so its epsilon stays spent, and its "
+                "release is lost. Make space on the disk before the next release."
+            ) from None
         self._tail, self._rest = b"", ()
         at = entry.number - 1
         self._written = (*self._entries[:at], entry, *self._entries[at + 1 :])

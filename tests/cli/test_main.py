@@ -131,7 +131,11 @@ def test_ctrl_c_while_building_leaves_nothing(run, trips, tmp_path, monkeypatch,
     assert (code, out) == (130, "")
     assert err.splitlines()[-1] == "snhkit: interrupted; no file is left half-written."
     assert "Traceback" not in err
-    kept = ["t.csv", "t.csv.ledger", "t.csv.ledger.key"] if words[0] == "release" else ["t.csv"]
+    kept = (
+        ["t.csv", *(f"t.csv.ledger{end}" for end in ("", ".key", ".lock"))]
+        if words[0] == "release"
+        else ["t.csv"]
+    )
     assert listed(tmp_path) == kept
 
 
@@ -177,7 +181,7 @@ def test_ctrl_c_while_writing_leaves_no_temporary_file(run, trips, tmp_path, mon
         )[0]
         == 130
     )
-    assert listed(tmp_path) == ["t.csv", "t.csv.ledger", "t.csv.ledger.key"]
+    assert listed(tmp_path) == ["t.csv", *(f"t.csv.ledger{end}" for end in ("", ".key", ".lock"))]
 
 
 @pytest.mark.parametrize("command", ["", "compare", "release", "answer", "explore"])

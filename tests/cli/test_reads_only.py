@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 
 import snhkit as snh
-from snhkit.errors import LedgerWarning
 from snhkit.privacy import read_ledger
 
 REGION = snh.Region.around(43.038, -87.91, side_m=2_000)
@@ -51,7 +50,7 @@ def files(run, trips, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.filterwarnings("ignore::snhkit.errors.LedgerWarning")
+@pytest.mark.filterwarnings("default::snhkit.errors.LedgerWarning")
 def test_every_file_stays_as_it_is(command, files, run, tmp_path):
     for name in files:
         if command == "release, ledger" and name == "t.csv.ledger":
@@ -63,10 +62,12 @@ def test_every_file_stays_as_it_is(command, files, run, tmp_path):
         assert not new, name
 
 
+@pytest.mark.filterwarnings("default::snhkit.errors.LedgerWarning")
 def test_a_torn_ledger_is_read_and_said(files, run, tmp_path):
-    with pytest.warns(LedgerWarning, match="last line of the ledger is incomplete"):
-        code, out, _ = run("ledger", "torn.ledger")
+    code, out, err = run("ledger", "torn.ledger")
     assert code == 0
+    assert err.startswith("snhkit: torn.ledger: the last line of the ledger is incomplete (")
+    assert err.count("\n") == 1
     assert "left 0.6" in out  # the end of a build is no charge
     code, _, err = run("ledger", "cut.ledger")
     assert code == 2
