@@ -23,12 +23,16 @@ from http.cookies import SimpleCookie
 from pathlib import Path
 
 import psutil
-from jupyter_server.services.kernels.connection.base import deserialize_binary_message
+from jupyter_server.services.kernels.connection.base import (
+    deserialize_msg_from_ws_v1,
+    serialize_msg_to_ws_v1,
+)
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 COMMAND = "import sys; from snhkit.cli.main import main; sys.exit(main())"
 TARGET = "jupyter.widget.control"
+PROTOCOL = "v1.kernel.websocket.jupyter.org"
 PATIENCE_S = 3_600
 LOST = "Cancelled|failed|refused"
 
@@ -73,7 +77,9 @@ class Visitor:
         headers = {"Cookie": "; ".join(f"{k}={v.value}" for k, v in cookies.items())}
         headers["Origin"] = self.base.rstrip("/")
         request = HTTPRequest(f"{place}?token={self.token}", headers=headers)
-        self.line = await websocket_connect(request, max_message_size=2**30)
+        self.line = await websocket_connect(
+            request, max_message_size=2**30, subprotocols=[PROTOCOL]
+        )
         comm = uuid.uuid4().hex
         await self._tell("comm_open", comm, {}, target_name=TARGET)
         await self._tell("comm_msg", comm, {"method": "request_states"})
@@ -106,9 +112,9 @@ class Visitor:
         content = {"comm_id": comm, "data": data, **more}
         message = {"header": header, "parent_header": {}, "metadata": {"version": "1.0.0"}}
         assert self.line is not None
-        await self.line.write_message(
-            json.dumps(message | {"content": content, "buffers": [], "channel": "shell"})
-        )
+        message["content"] = content
+        told = serialize_msg_to_ws_v1(message, "shell", lambda part: json.dumps(part).encode())
+        await self.line.write_message(told, binary=True)
 
     async def _hear(self) -> dict:
         """Return the data of the next message of a widget."""
@@ -117,9 +123,10 @@ class Visitor:
             told = await asyncio.wait_for(self.line.read_message(), PATIENCE_S)
             if told is None:
                 raise SystemExit("A kernel ended.")
-            heard = json.loads(told) if isinstance(told, str) else deserialize_binary_message(told)
-            if heard["header"]["msg_type"] == "comm_msg":
-                return heard["content"]["data"]
+            assert isinstance(told, bytes)
+            header, _, _, content, *_ = deserialize_msg_from_ws_v1(told)[1]
+            if json.loads(header)["msg_type"] == "comm_msg":
+                return json.loads(content)["data"]
 
 
 async def watched(server: psutil.Process, found: list[float]) -> None:

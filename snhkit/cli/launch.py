@@ -4,10 +4,8 @@ import importlib.util
 import json
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +21,11 @@ __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
 _ONLY_HERE = "127.0.0.1"
-_KERNEL = "python3"
+# The kernel of a visitor who has left without a word, such as by a closed laptop, ends.
+_LEAVERS = [
+    "--MappingKernelManager.cull_interval=60",
+    "--MappingKernelManager.cull_idle_timeout=300",
+]
 
 
 def copy_notebooks(folder: Path) -> Path:
@@ -89,8 +91,7 @@ def explore_in_voila(
     file : OwnFile, optional
         A file of private records that the explorer opens first.
     visitors : bool
-        Whether the app serves several visitors, such as a class. Visitors cannot open files. On
-        Linux, their kernels share memory.
+        Whether the app serves several visitors, such as a class. Visitors cannot open files.
 
     Raises
     ------
@@ -101,20 +102,14 @@ def explore_in_voila(
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
     from snhkit.cli.voila_app import ExplorerApp
 
-    with ExitStack() as open_things:
-        folder = open_things.enter_context(tempfile.TemporaryDirectory(prefix="snhkit-"))
-        kernel = _KERNEL
-        if visitors and sys.platform == "linux":
-            from snhkit.cli.kernel_nest import KERNEL, nest
-
-            _add_to_path(open_things.enter_context(nest(Path(folder))))
-            kernel = KERNEL
+    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
         notebook = Path(folder) / "snhkit.ipynb"
-        content = _notebook([_app(file, visitors=visitors)], kernel)
+        content = _notebook([_app(file, visitors=visitors)])
         notebook.write_text(json.dumps(content), encoding="utf-8")
         notebook.chmod(0o600)
         words = [str(notebook), "--token", f"--Voila.ip={_ONLY_HERE}"]
         words += ["--VoilaConfiguration.template=snhkit"]
+        words += _LEAVERS if visitors else []
         ExplorerApp.launch_instance(words if browser else [*words, "--no-browser"])
 
 
@@ -154,8 +149,8 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
     content = _notebook(
         [
             f"import snhkit as snh\n\n{file.source}",
-            f'data = snh.PrivateDataset(\n    records, unit="{unit.kind}"{most}, n="{file.n}", '
-            f"ledger={str(file.account)!r}\n)",
+            f'data = snh.PrivateDataset(\n    records, unit="{unit.kind}"{most}, '
+            f"n_public={file.n_public}, ledger={str(file.account)!r}\n)",
             f"snh.explore(data, public=public, title={file.title!r}{districts})",
         ]
     )
@@ -169,12 +164,12 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
     return name
 
 
-def _notebook(codes: Sequence[str], kernel_name: str = _KERNEL) -> dict:
+def _notebook(codes: Sequence[str]) -> dict:
     """Return a notebook with one code cell for each of ``codes``."""
     cells = [
         {"cell_type": "code", "id": f"cell-{k}", "source": code, "metadata": {}, "outputs": [],
          "execution_count": None}
         for k, code in enumerate(codes)
     ]  # fmt: skip
-    kernel = {"name": kernel_name, "display_name": "Python 3", "language": "python"}
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}

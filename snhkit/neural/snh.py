@@ -14,7 +14,6 @@ from snhkit.geometry import Grid, Region, SummedArea
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import bought_levels, coarse_share
 from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.elsewhere import answered, learned
 from snhkit.neural.networks.model import MOST_TILES
 from snhkit.neural.networks.networks import Networks
 from snhkit.privacy import Measurements, Terms
@@ -122,7 +121,7 @@ class SNH:
             )
         if terms.public is not None and not len(terms.public):
             raise InputError("SNH: public has no points in this region; leave public out.")
-        answered(require_jax, "SNH")
+        require_jax("SNH")
 
     def build(self, private: Measurements) -> Release:
         """Return a release whose networks are trained on a noisy grid (paper, Sec. 4.1 and 4.2)."""
@@ -145,13 +144,7 @@ class SNH:
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # The records are not used from here on.
-        model = learned(
-            self.networks.learn,
-            learned_from,
-            grid.cell_m,
-            self.sizes_m,
-            psi,
-            noise_scale,
-            private.public,
+        model = self.networks.learn(
+            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
         )
         return publish(self, private, model)

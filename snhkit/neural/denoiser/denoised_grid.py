@@ -18,7 +18,6 @@ from snhkit.neural.denoiser.levels import (
     least_width,
 )
 from snhkit.neural.denoiser.prior import Prior
-from snhkit.neural.elsewhere import answered
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 
@@ -99,7 +98,7 @@ class DenoisedGrid:
         given_grid(region, self.cell_m)
         if terms.public is not None and not len(terms.public):
             raise InputError("DenoisedGrid: public has no points in this region; leave public out.")
-        answered(require_jax, "DenoisedGrid")
+        require_jax("DenoisedGrid")
 
     def build(self, private: Measurements) -> Release:
         """Return a release whose model is a grid of denoised counts."""

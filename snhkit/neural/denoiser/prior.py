@@ -17,7 +17,6 @@ from snhkit.geometry.blocks import block_sums, spread
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
 from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled
-from snhkit.neural.elsewhere import learned
 from snhkit.progress import steps
 
 __all__ = ["TAUGHT_M", "Prior", "about"]
@@ -103,7 +102,7 @@ class Prior:
         split = SPLIT if SPLIT * m <= MAX_CELLS_PER_SIDE else 1
         turns = min(self.turns, max(1, round(_TURNED / m**2)))
         told = about(levels, smoothing, sizes_m)
-        counts, opinion = learned(_by_tiles, planes, told, turns, split)
+        counts, opinion = _by_tiles(planes, told, turns, split)
         del planes  # tens of megabytes for a fine grid
         return levels.noise_scale * reconciled(counts, opinion, levels, total / levels.noise_scale)
 

@@ -17,7 +17,6 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.grid_model import GridModel
 from snhkit.models.unknown_noise import UnknownNoise
-from snhkit.neural.elsewhere import answered
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings
@@ -161,7 +160,7 @@ class SNHModel(UnknownNoise):
         told = centre / self.region.side_m
         if spread:
             told = np.column_stack([told, (size - own) / (2 * spread) + 0.5])
-        counts = answered(_each_by_its_own, self.network, self.params, nearest, told)
+        counts = _each_by_its_own(self.network, self.params, nearest, told)
         if self._map_table is not None:
             return counts
         ratio = side / own
