@@ -1,6 +1,8 @@
 """Scans of the source: privacy noise is drawn in one file only."""
 
 import ast
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,15 +11,18 @@ import snhkit
 
 ROOT = Path(snhkit.__file__).parent
 NOISE = ROOT / "privacy" / "noise.py"
-ENTROPY = ROOT / "privacy" / "entropy.py"
 SECRET = {
     "urandom", "getrandom", "secrets", "SystemRandom", "laplace", "dlaplace", "make_laplace",
     "gauss", "normalvariate", "make_gaussian",
 }  # fmt: skip
 DEMONSTRATION = "gaussian_for_demonstration"
 
-# Not privacy noise: a token that names a page, and the key of a ledger's fingerprints.
-ALLOWED = {"widgets/draw_map.py": {"secrets"}, "privacy/fingerprint.py": {"urandom"}}
+# Besides entropy.py, not privacy noise: a token that names a page, and the key of fingerprints.
+ALLOWED = {
+    "privacy/entropy.py": {"urandom"},
+    "widgets/draw_map.py": {"secrets"},
+    "privacy/fingerprint.py": {"urandom"},
+}
 
 
 def names(tree: ast.AST) -> set[str]:
@@ -59,27 +64,37 @@ def makes_histogram(tree: ast.AST) -> bool:
     return any(isinstance(n, ast.Call) and "Histogram" in names(n.func) for n in ast.walk(tree))
 
 
-MODULES = pytest.mark.parametrize(
-    "path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
-)
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the parsed modules of the package by their paths."""
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in ROOT.rglob("*.py")
+    }
 
 
-@MODULES
-def test_only_grids_and_partitions_make_a_histogram(path: Path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    makers = {ROOT / "geometry" / f"{name}.py" for name in ("grid", "histogram", "partition")}
-    makers.add(ROOT / "release" / "polygon_partition.py")
-    makers.add(ROOT / "data" / "counting" / "pass_counts.py")  # only of proven cells
-    assert makes_histogram(tree) == (path in makers)
+def where(found: Callable[[ast.AST], object]) -> set[str]:
+    """Return the modules in which something is found."""
+    return {path for path, tree in trees().items() if found(tree)}
 
 
-@MODULES
-def test_no_other_module_draws_privacy_noise(path: Path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert not unseeded(tree)
-    allowed = ALLOWED.get(path.relative_to(ROOT).as_posix(), set())
-    assert names(tree) & SECRET <= ({"urandom"} if path == ENTROPY else allowed)
-    assert claims_parallel(tree) == (path == NOISE)
+def test_the_whole_package_is_scanned():
+    assert len(trees()) > 200
+    assert {"__init__.py", "privacy/noise.py", "neural/networks/train.py"} < set(trees())
+
+
+def test_only_grids_and_partitions_make_a_histogram():
+    makers = {f"geometry/{name}.py" for name in ("grid", "histogram", "partition")}
+    makers.add("release/polygon_partition.py")
+    makers.add("data/counting/pass_counts.py")  # only of proven cells
+    assert where(makes_histogram) == makers
+
+
+def test_no_other_module_draws_privacy_noise():
+    assert where(unseeded) == set()
+    secret = {path: names(tree) & SECRET for path, tree in trees().items()}
+    assert {path: found for path, found in secret.items() if found} == ALLOWED
+    assert where(claims_parallel) == {"privacy/noise.py"}
 
 
 @pytest.mark.parametrize(
@@ -155,29 +170,17 @@ def test_the_scan_finds_a_float_in_any_other_function(function: str):
     assert floats(sampler(NOISE.read_text(encoding="utf-8") + "\n\n" + function))
 
 
-@MODULES
-def test_only_noisy_gradients_are_drawn_in_floating_point(path: Path):
+def test_only_noisy_gradients_are_drawn_in_floating_point():
     """Only ``gradients.py`` draws Gaussian noise, and only DP-SGD uses it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    relative = path.relative_to(ROOT).as_posix()
-    assert (DEMONSTRATION in names(tree)) == (
-        relative in {"privacy/__init__.py", "privacy/gradients.py"}
-    )
-    assert ("gradient_noise" in names(tree)) == (
-        relative in {"privacy/__init__.py", "privacy/measurements.py"}
-    )
+    both = {"privacy/__init__.py"}
+    assert where(lambda tree: DEMONSTRATION in names(tree)) == both | {"privacy/gradients.py"}
+    assert where(lambda tree: "gradient_noise" in names(tree)) == both | {"privacy/measurements.py"}
 
 
-@MODULES
-def test_only_grids_and_partitions_are_declared_proven(path: Path):
+def test_only_grids_and_partitions_are_declared_proven():
     """What carries ``@proven`` may be counted in private records, at one epsilon for all cells."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    relative = path.relative_to(ROOT).as_posix()
-    assert ("proven" in names(tree)) == (
-        relative
-        in {
-            "geometry/grid.py",
-            "geometry/partition.py",
-            "release/polygon_partition.py",
-        }
-    )
+    assert where(lambda tree: "proven" in names(tree)) == {
+        "geometry/grid.py",
+        "geometry/partition.py",
+        "release/polygon_partition.py",
+    }
