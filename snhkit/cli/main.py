@@ -1,6 +1,7 @@
 """The command line; each command has its own module."""
 
 import _thread
+import io
 import signal
 import sys
 import threading
@@ -49,6 +50,9 @@ for _command in (
 def main() -> None:
     """Run the command line; after an error, print one line to standard error and exit with 2."""
     compile_cache.switch_on()
+    for stream in (sys.stdout, sys.stderr):  # many consoles lack letters such as a Greek epsilon
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     shown, warnings.showwarning = warnings.showwarning, _show_warning
     _over.clear()

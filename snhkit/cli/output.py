@@ -56,7 +56,9 @@ def write(path: Path, content: bytes | str) -> None:
         If the file or standard output cannot be written.
     """
     if path == STANDARD_OUTPUT:
-        _print(content)
+        # A redirected output has the same bytes as a file, whatever the encoding of the console.
+        plain = isinstance(content, str) and not sys.stdout.isatty()
+        _print(content.encode() if plain else content)
     else:
         write_whole(path, content)
 

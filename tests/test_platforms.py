@@ -1,0 +1,94 @@
+"""What users need works without the modules and functions that Windows does not have."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snhkit.geometry import Region
+
+TESTS = Path(__file__).parent
+WHERE = ["--center", "43.038,-87.91", "--side-km", "2"]
+
+
+def started(program: str, *words: str, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+    """Start a Python program in a process that is as on Windows."""
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import without_posix\n{program}", *map(str, words)], cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(TESTS)} | environment, text=True, encoding="utf-8",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def ran(program: str, *words: str, cwd: Path, **environment: str) -> str:
+    process = started(program, *words, cwd=cwd, **environment)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out
+
+
+COMMANDS = """
+import contextlib, json, sys
+from snhkit.cli.main import main
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    main()
+"""
+
+
+@pytest.fixture
+def trips(tmp_path):
+    lat, lon = Region.around(43.038, -87.91, side_m=2_000).to_latlon([[500, 900], [1_500, 300]])
+    rows = [f"{a},{b}" for a, b in zip(lat, lon, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["lat,lon", *rows * 50, ""]), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_commands_of_a_release(trips):
+    commands = [
+        ["release", "--data", "t.csv", *WHERE, "--method", "identity", "--cell-m", "500",
+         "--epsilon", "0.5", "--budget", "1", "--out", "a.snh"],
+        ["ledger", "t.csv.ledger", "--json"],
+        ["verify", "a.snh", "--ledger", "t.csv.ledger"],
+        ["card", "a.snh"],
+        ["doctor"],
+    ]  # fmt: skip
+    ran(COMMANDS, json.dumps(commands), cwd=trips)
+    assert sorted(path.name for path in trips.iterdir() if path.suffix != ".csv") == [
+        "a.snh", "t.csv.ledger", "t.csv.ledger.key", "t.csv.ledger.lock",
+    ]  # fmt: skip
+
+
+def test_a_console_with_few_characters(trips):
+    """Characters that the console lacks are replaced."""
+    commands = [["compare", "--methods", "ug", "--n", "1000", "--report", "a.html"], ["cities"]]
+    ran(COMMANDS, json.dumps(commands), cwd=trips, PYTHONIOENCODING="ascii")
+
+
+CHARGES = """
+import sys
+from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger
+from snhkit.errors import BudgetExceeded
+from snhkit.geometry import Points, Region
+import portalocker.portalocker
+assert "Msvcrt" in str(portalocker.portalocker.LOCKER)
+records = PointSource(Points(Region.around(lat=0, lon=0, side_m=10), [[1, 1]]))
+ledger = StoredLedger(sys.argv[1], records, PrivacyUnit.of("record"), 1)
+for _ in range(20):
+    try:
+        ledger.settle(ledger.charge("1/30", sys.argv[2]), [])
+        print("granted")
+    except BudgetExceeded:
+        pass
+assert portalocker.portalocker.msvcrt.calls > 20
+"""
+
+
+def test_processes_share_a_budget_with_the_locks_of_windows(tmp_path):
+    crowd = [started(CHARGES, tmp_path / "a.ledger", name, cwd=tmp_path) for name in "abc"]
+    told = [process.communicate() for process in crowd]
+    assert [process.returncode for process in crowd] == [0, 0, 0], told
+    assert "".join(out for out, _ in told).count("granted") == 30
