@@ -1,8 +1,10 @@
 """The methods of snhkit, by the short names that the command line and ``explore`` use."""
 
 import difflib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 from snhkit.builders import (
     DAWA,
@@ -147,7 +149,11 @@ METHODS: dict[str, Method] = {
         demonstration=True,
     ),
 }
-"""All methods by short name, in the order in which tables and legends show the methods."""
+"""All methods by short name, in the order in which tables and legends show the methods.
+
+Methods of other packages, which register them as entry points of the group ``snhkit.methods``,
+follow those of snhkit.
+"""
 
 
 def _metres(cell_m: Width) -> float | None:
@@ -191,3 +197,25 @@ def title(name: str) -> str:
     ('UG', 'Wards')
     """
     return METHODS[name].title if name in METHODS else name
+
+
+def _from_other_packages() -> dict[str, Method]:
+    """Return the entry points of the group ``snhkit.methods``; warn of those that do not load."""
+    found = {}
+    for entry in entry_points(group="snhkit.methods"):
+        package = entry.dist.name if entry.dist else entry.value
+        try:
+            one = entry.load()
+        except Exception as error:  # whatever another package's code raises
+            warnings.warn(f"{package}: the method {entry.name} is left out: {error}", stacklevel=2)
+            continue
+        taken = entry.name in METHODS
+        if taken or not isinstance(one, Method):
+            what = "the name of another method" if taken else f"a {type(one).__name__}, no Method"
+            warnings.warn(f"{package}: {entry.name} is left out: it is {what}.", stacklevel=2)
+            continue
+        found[entry.name] = one
+    return found
+
+
+METHODS |= _from_other_packages()

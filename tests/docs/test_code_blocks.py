@@ -106,7 +106,7 @@ def test_blocks_are_found_and_commands_told_apart():
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_of_a_kind_that_runs(page):
     found = blocks(PAGES[page].read_text(encoding="utf-8"))
-    assert {block.language for block in found} <= {"python", "bash", "text"}
+    assert {block.language for block in found} <= {"python", "bash", "text", "toml"}
     drawn = [block for block in found if block.language == "text"]
     assert len(drawn) == (page == "CONTRIBUTING.md")  # the picture of the rooms
 

@@ -16,6 +16,7 @@ from snhkit.errors import InputError
 __all__ = ["MLP"]
 
 _METRES_A_UNIT = 220.0
+_UNBOUND_SPAN = 2.0  # coordinates from -1 to 1
 _MOST_SPAN = 1e6
 
 
@@ -33,7 +34,8 @@ class MLP:
     span : float or None
         The length of the interval, centred at 0, to which coordinates in the region are rescaled.
         None means one unit for each 220 m, so that the frequencies of the sine layer suit streets
-        in a region of any size.
+        in a region of any size. ``bound`` computes this span; a network that is not bound to a
+        region, as that of ``DPSGD``, has a span of 2.
 
     Raises
     ------
@@ -99,7 +101,7 @@ class MLP:
         self, params: dict[str, Float[Array, "..."]], at: Float[Array, "b i"]
     ) -> Float[Array, " b"]:
         """Return the estimated numbers of records in b squares, in units of the output scale."""
-        place = (2 * at[:, :2] - 1) * ((self.span or 2.0) / 2)
+        place = (2 * at[:, :2] - 1) * (_UNBOUND_SPAN if self.span is None else self.span) / 2
         told = jnp.concatenate([place, 2 * at[:, 2:] - 1], axis=1)
         h = jnp.sin(told @ params["w0"] + params["b0"][None])
         for i in range(1, self.depth - 1):

@@ -28,8 +28,8 @@ class MethodStyle:
     Parameters
     ----------
     colour, marker, linestyle, hatch : str
-        Values for matplotlib. Colours repeat after seven methods; lines of the eighth and later
-        methods are dashed. Markers repeat after fifteen methods, and hatches after seventeen.
+        Values for matplotlib. Colours repeat after seven methods, with other lines; markers repeat
+        after fifteen methods, and hatches after seventeen.
     hollow : bool
         Whether only the outline of the marker is drawn. If a figure shows several releases by one
         method, the first has filled markers and the others have hollow markers.
@@ -107,7 +107,7 @@ def _style(k: int, further: int = 0) -> MethodStyle:
     return MethodStyle(
         colour=_COLOURS[k % len(_COLOURS)],
         marker=_MARKERS[k % len(_MARKERS)],
-        linestyle=dashes[((k >= len(_COLOURS)) + further) % len(dashes)],
+        linestyle=dashes[(k // len(_COLOURS) + further) % len(dashes)],
         hatch=_HATCHES[k % len(_HATCHES)],
         hollow=further > 0,
     )

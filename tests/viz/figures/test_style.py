@@ -18,6 +18,14 @@ def test_methods_are_told_apart_by_more_than_colour():
     assert styles["SNH"].colour != styles["Denoised grid"].colour
 
 
+def test_methods_of_other_packages_are_told_apart_as_well():
+    """Colours and lines differ among 28 methods; a marker repeats with another colour and line."""
+    styles = list(method_styles([*TITLES, *map(str, range(28 - len(TITLES)))]).values())
+    assert len({(style.colour, style.linestyle) for style in styles}) == 28
+    assert len({(style.colour, style.linestyle, style.marker) for style in styles}) == 28
+    assert len({(style.colour, style.hatch) for style in styles}) == 28
+
+
 def luminance(colour: str) -> float:
     """The relative luminance of a colour as WCAG 2.2 defines it: its grey, from 0 to 1."""
     rgb = np.array(to_rgb(colour))

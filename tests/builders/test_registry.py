@@ -1,0 +1,77 @@
+"""The contract and the audits have every method; a package of one's own adds another."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snhkit.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "pyproject.toml").is_file(), reason="not run from the source tree"
+)
+
+
+def kinds(builders) -> set[type]:
+    return {type(builder) for builder in builders}
+
+
+def test_the_contract_and_the_audits_have_every_method():
+    wanted = kinds(method.builder() for method in METHODS.values())
+    contract = runpy.run_path(str(HERE / "test_contract.py"))["BUILDERS"]
+    audits = runpy.run_path(str(ROOT / "benchmarks" / "audits.py"))["METHODS"]
+    assert wanted - kinds(contract.values()) == set()
+    assert wanted - kinds(audits.values()) == set()
+
+
+TRIED = """
+import sys
+import snhkit as snh
+from snhkit.cli.main import app
+from snhkit.methods import METHODS
+from snhkit.viz.figures import method_style
+
+assert list(METHODS)[-1] == "quarters" and "broken" not in METHODS
+told = ["compare", "--methods", "quarters,ug", "--n", "1000", "--epsilon", "0.5"]
+app(told, standalone_mode=False)
+explorer = snh.explore(methods=["quarters"])
+assert explorer._controls.ticks["quarters"].value
+assert method_style("Quarters") != method_style("UG")
+records = snh.synthetic_points("fargo", n=500)
+data = snh.PrivateDataset(records, budget=1, unit="record")
+release = data.release(METHODS["quarters"].builder(), epsilon=0.5)
+low, high = release.interval(snh.RangeQueries.squares(records.region, [5_000, 5_000], 800))[0]
+assert low < high
+"""
+
+
+def test_a_package_of_ones_own_adds_the_method_of_contributing(tmp_path):
+    """The recipe of CONTRIBUTING.md, followed in a folder on the path."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Add a method")[1]
+    module = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    told = re.search(r'```toml\n\[project.entry-points."(.*?)"\]\n(.*?)```', page, re.DOTALL)
+    group, entry = told.groups()
+    (tmp_path / "my_package.py").write_text(module, encoding="utf-8")
+    info = tmp_path / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
+    lines = [f"[{group}]", entry.replace(chr(34), ""), "broken = my_package:gone"]
+    (info / "entry_points.txt").write_text("\n".join([*lines, "ug = my_package:QUARTERS"]))
+    done = subprocess.run(
+        [sys.executable, "-c", TRIED],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Quarters" in done.stdout
+    assert "my-package: the method broken is left out" in done.stderr
+    assert "my-package: ug is left out: it is the name of another method" in done.stderr
