@@ -61,7 +61,7 @@ def snh_model(network: MLP | FeatureGrid) -> SNHModel:
     """Return k = 2 untrained networks with blocks of 100 m."""
     return SNHModel(
         CITY, 25.0, (60.0, 90.0), SIDES_M, 3.0, "area", network, parameters(network, 2, k=2),
-        np.ones((network.map_cells,) * 2, np.float16), np.ones((4, 4), np.float32),
+        np.ones((4 * network.has_map,) * 2, np.float16), np.ones((4, 4), np.float32),
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def models() -> dict[str, Model]:
             PolygonPartition(CITY, ["west", "east"], DISTRICTS), np.array([4, 8, 2]), 2.0
         ),
         "denoised": PackedGridModel.of(CITY, VALUES.clip(0).astype(float), 2.0, 6),
-        "kind snh, encoder": snh_model(FeatureGrid(levels=(2,), cells=4, hidden=3)),
+        "kind snh, encoder": snh_model(FeatureGrid(levels=(2,), hidden=3)),
         "kind snh, paper's network": snh_model(network),
         "dpsgd": NetworkModel(CITY, SIDES_M, 3.0, network, parameters(network, 3, k=None)),
     }

@@ -36,7 +36,7 @@ BUILDERS = [
     snh.HDMM(),
     snh.Tessellation(HALVES),
     SNH(cell_m=400, sizes_m=(500, 900), networks=Networks(
-        k=2, network=FeatureGrid((8,), cells=16), steps=3, batch=512)),
+        k=2, network=FeatureGrid((8,)), steps=3, batch=512)),
 ]  # fmt: skip
 
 

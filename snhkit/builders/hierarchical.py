@@ -39,7 +39,7 @@ class HierarchicalGrid:
     ----------
     cell_m : float, "bought", "auto" or None
         The width of the finest cells in metres, made a little smaller so that the grids are nested.
-        "bought", "auto" and None choose the width as ``Identity`` does for a grid with a quarter of
+        None, "bought" and "auto" choose the width as ``Identity`` does for a grid with a quarter of
         epsilon.
     b : int, optional
         The branching factor, at least 2. By default the best one is used.

@@ -29,9 +29,10 @@ class Identity:
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width in metres, made a little smaller so that whole cells fill the region.
-        With "bought", up to 3 % of epsilon is spent on choosing a width that suits the records, as
-        in ``DenoisedGrid``. With "auto", ``ParamSelect`` predicts the width. With None,
-        ``default_cell_width`` computes the width from n and epsilon.
+        With None, up to 3 % of epsilon is spent on choosing a width that suits the records; if
+        public points are spread as evenly as the records, ``ParamSelect`` predicts the width from
+        them. With "bought", the width is chosen without public points. With "auto",
+        ``ParamSelect`` predicts the width in any case, which costs nothing.
 
     Raises
     ------

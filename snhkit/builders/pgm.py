@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from snhkit.builders.base import Extra, publish
 from snhkit.builders.jax_ready import require_jax
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
-from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region
 from snhkit.geometry.blocks import block_sums
 from snhkit.models.grid_model import GridModel
@@ -40,7 +39,7 @@ class PGM:
     ----------
     cell_m : float, "bought", "auto" or None
         The cell width in metres, made a little smaller so that whole blocks fill the region; at
-        most 1,024 cells per side. "bought", "auto" and None choose the width as in ``Identity``.
+        most 1,024 cells per side. None, "bought" and "auto" choose the width as in ``Identity``.
 
     Raises
     ------
@@ -89,18 +88,12 @@ class PGM:
     def check(self, region: Region, terms: Terms) -> None:
         """Raise InputError if ``mbi`` or JAX cannot be used, or ``cell_m`` makes too many cells."""
         self.extra.require()
-        given = given_grid(region, self.cell_m)
-        if given is not None and given.m > _MAX_CELLS_PER_SIDE:
-            raise InputError(
-                f"PGM: cell_m = {self.cell_m:g} makes {given.m:,} cells per side, more than the "
-                f"{_MAX_CELLS_PER_SIDE:,} that can be fitted; make cell_m "
-                f"{region.side_m / _MAX_CELLS_PER_SIDE:.3g} or more."
-            )
+        given_grid(region, self.cell_m, _MAX_CELLS_PER_SIDE)
         require_jax("PGM")
 
     def build(self, private: Measurements) -> Release:
         """Return a release of the counts that fit a noisy grid best."""
-        grid = chosen_grid(private, self.cell_m)
+        grid = chosen_grid(private, self.cell_m, most_cells=_MAX_CELLS_PER_SIDE)
         widest = max(self.blocks_for(grid.m), default=1)
         grid = Grid(grid.region, min(-(-grid.m // widest) * widest, _MAX_CELLS_PER_SIDE))
         noisy = private.histogram(grid, private.epsilon).values

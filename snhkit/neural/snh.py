@@ -5,7 +5,7 @@ With a prior, the networks are trained on a denoised grid instead.
 
 from dataclasses import dataclass, field
 
-from snhkit.builders.base import publish, sizes
+from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish, sizes
 from snhkit.builders.jax_ready import require_jax
 from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
@@ -21,10 +21,8 @@ from snhkit.release import Release
 
 __all__ = ["SNH"]
 
-# With cell_m=None, the cells have the default width for 0.8 times epsilon, which is 1.09 times the
-# default width for epsilon: training averages out little of the noise, so wider cells are better.
-# The factor 0.8 was chosen on San Francisco's taxis (benchmarks/ablation.py).
-_SHARE_OF_WIDTH = 0.8
+# The most cells per side of the map that the networks share, which are those of the noisy grid.
+_MOST_MAP_CELLS = 2_048
 _MOST_SQUARES = 2**26
 
 
@@ -39,10 +37,12 @@ class SNH:
     Parameters
     ----------
     cell_m : float, "bought", "auto" or None
-        The cell width of the noisy grid in metres. With None, ``default_cell_width`` gives the
-        width. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
-        points. With "bought", the width is chosen from n, epsilon and a noisy measurement of how
-        evenly the records are spread, which costs up to 3 % of epsilon.
+        The cell width of the noisy grid in metres. With None, the width is chosen from n, epsilon
+        and a noisy measurement of how evenly the records are spread, which costs up to 3 % of
+        epsilon; if public points are spread as evenly, ``ParamSelect`` predicts the width from
+        them. With "bought", the width is chosen without public points. With "auto",
+        ``ParamSelect`` predicts it in any case. The default networks allow at most 2,048 cells
+        along a side of the region.
     sizes_m : (float, float)
         The smallest and the largest query size to learn, as sides of squares in metres: the paper's
         l and u.
@@ -112,7 +112,7 @@ class SNH:
                 f"SNH: sizes_m must be at least {region.side_m / MOST_TILES:g} m and less than "
                 f"{region.side_m:g} m, the side of the region, not {low:g} to {high:g} m."
             )
-        grid, networks = given_grid(region, self.cell_m), self.networks
+        grid, networks = given_grid(region, self.cell_m, self._most_cells), self.networks
         if grid and networks.positions == "aligned" and networks.k * grid.m**2 > _MOST_SQUARES:
             raise InputError(
                 f"SNH: {networks.k} networks and {grid.m:,} x {grid.m:,} cells make more than "
@@ -123,17 +123,19 @@ class SNH:
             raise InputError("SNH: public has no points in this region; leave public out.")
         require_jax("SNH")
 
+    @property
+    def _most_cells(self) -> int:
+        return _MOST_MAP_CELLS if self.networks.network.has_map else MAX_CELLS_PER_SIDE
+
     def build(self, private: Measurements) -> Release:
         """Return a release whose networks are trained on a noisy grid (paper, Sec. 4.1 and 4.2)."""
         n = private.number()
-        coarse, labels = 0.0, "published"
+        coarse, labels = 0.0, "snh" if self.networks.network.has_map else "published"
         if self.prior is not None:
             coarse, labels = coarse_share(n, private.record_epsilon, self.sizes_m), "denoised"
-        share = (_SHARE_OF_WIDTH if self.cell_m is None else 1.0) * (1 - coarse)
-        grid = chosen_grid(private, self.cell_m, share, self.sizes_m, labels)
-        if self.cell_m is None and (most := self.networks.network.map_cells):
-            # More cells than the networks' map has would not improve the map.
-            grid = Grid(grid.region, min(grid.m, most))
+        grid = chosen_grid(
+            private, self.cell_m, 1 - coarse, self.sizes_m, labels, most_cells=self._most_cells
+        )
         psi, noise_scale = max(smoothing(n), 1.0), 1 / private.record_epsilon
         if self.prior is None:
             counts = private.histogram(grid, private.epsilon).values
@@ -144,7 +146,5 @@ class SNH:
             values = self.prior.clean(levels, psi, self.sizes_m, n)
             learned_from = SummedArea(Grid(grid.region, len(values)), values)
         # The records are not used from here on.
-        model = self.networks.learn(
-            learned_from, grid.cell_m, self.sizes_m, psi, noise_scale, private.public
-        )
+        model = self.networks.learn(learned_from, self.sizes_m, psi, noise_scale, private.public)
         return publish(self, private, model)

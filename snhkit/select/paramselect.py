@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
 
-Pretrained = Literal["published", "denoised"]
+Pretrained = Literal["published", "snh", "denoised"]
 """The names of the tables of training examples that come with snhkit."""
 
 
@@ -88,9 +88,10 @@ class ParamSelect:
         twice as wide. Their queries are squares of 25 to 100 m. Their n is the number of a city's
         check-ins in a larger region, and their entropy is that of cells about 24 m wide.
 
-        The labels "denoised" suit ``DenoisedGrid``. These labels come from the public cities that
-        the network of ``DenoisedGrid`` was trained on, in regions 13.2 km wide, with queries of
-        the same sizes (``benchmarks/denoised_widths.py``).
+        The labels "snh" suit ``SNH`` with its default networks, and grids that are published
+        without a network, such as ``Identity``. The labels "denoised" suit ``DenoisedGrid``. Both
+        come from public cities in regions 13.2 km wide, with queries of the same sizes
+        (``benchmarks/widths.py``).
 
         The labels suit regions of the widths above. In a wider region, the same n means a lower
         density, and the cells of the entropy are wider. No warning is given. For wider regions, for
@@ -98,7 +99,7 @@ class ParamSelect:
 
         Parameters
         ----------
-        labels : "published" or "denoised"
+        labels : "published", "snh" or "denoised"
             The name of the labels to use.
         """
         return _pretrained(labels)
@@ -229,6 +230,14 @@ class ParamSelect:
             )
         return self._value(n, epsilon, public)
 
+    def covers(self, n: int, epsilon: float, public: Points | None = None) -> bool:
+        """Return whether n, epsilon and the entropy are in the range of the training examples.
+
+        The parameters are those of ``predict``.
+        """
+        known = public is not None and len(public) and self._with_entropy is not None
+        return not self._beyond(n, epsilon, entropy(public) if public and known else None)
+
     def _value(self, n: int, epsilon: float, public: Points | None) -> float:
         if not 0 < epsilon < float("inf"):
             raise InputError(f"epsilon must be a positive number, not {epsilon!r}.")
@@ -241,7 +250,8 @@ class ParamSelect:
         value = float(trees.predict(features(n, epsilon, h))[0])
         return round(value) if self.labels[self.parameter].dtype.kind in "iu" else value
 
-    def _warn(self, n: int, epsilon: float, h: float | None) -> None:
+    def _beyond(self, n: int, epsilon: float, h: float | None) -> list[str]:
+        """Return what is outside the range of the training examples, in words."""
         asked = {"n": n, "epsilon": epsilon} | ({} if h is None else {"entropy": h})
         beyond = []
         for name, value in asked.items():
@@ -249,7 +259,10 @@ class ParamSelect:
             low, high = np.nanmin(known), np.nanmax(known)
             if not low <= value <= high:
                 beyond.append(f"{name} = {value:,.6g} is not in {low:,.6g} to {high:,.6g}")
-        if beyond:
+        return beyond
+
+    def _warn(self, n: int, epsilon: float, h: float | None) -> None:
+        if beyond := self._beyond(n, epsilon, h):
             warnings.warn(
                 f"ParamSelect: {', '.join(beyond)}, the range of the labels; "
                 f"the {self.parameter} for the nearest value in the range is used.",

@@ -37,7 +37,7 @@ from snhkit.privacy.gradients import noise_multiplier
 from snhkit.privacy.splits import Lattice
 from snhkit.release import Release
 
-TINY_NETWORKS = Networks(k=2, network=FeatureGrid((8,), cells=16), steps=3, batch=512)
+TINY_NETWORKS = Networks(k=2, network=FeatureGrid((8,)), steps=3, batch=512)
 TINY_DPSGD = DPSGD(network=MLP(3, 8), samples=64, steps=3, batch=16)
 # Of a region 400 m wide, with a fifth of it outside both.
 HALVES = gpd.GeoDataFrame(

@@ -97,7 +97,7 @@ def test_every_method_is_written_as_it_was_built(data, release, key, given):
 @pytest.mark.parametrize(
     "builder",
     [
-        snh.SNH(30, networks=snh.Networks(k=4, network=snh.FeatureGrid((16,), cells=32))),
+        snh.SNH(30, networks=snh.Networks(k=4, network=snh.FeatureGrid((16,), hidden=8))),
         snh.SNH(networks=snh.Networks(network=snh.MLP(3, 8)), prior=snh.Prior(turns=1)),
         snh.SNH.paper(20, k=2, steps=500),
         snh.SNH(networks=snh.Networks.paper(), prior=snh.Prior()),

@@ -23,11 +23,11 @@ from snhkit.neural.networks.train import train
 four = jax.devices()
 values = np.random.default_rng(0).poisson(5, (16, 16))
 table = SummedArea(Grid(Region.around(lat=45, lon=7, side_m=400), 16), values)
-network, found = FeatureGrid((4,), cells=8), {}
+network, found = FeatureGrid((4,)), {}
 given = Augmentation(table, query_sizes(20, 80, 2), 15.0, None, 0.5, 1.0, 1.0, False)
 for devices in (four, four[:1]):
     jax.devices = lambda: devices
-    learned = train(network, 2, np.ones((8, 8)), scattered(given),
+    learned = train(network, 2, np.ones((16, 16)), scattered(given),
                     steps=20, batch=64, rates=optax.constant_schedule(0.01), seed=1)
     params = learned.own | {"map": learned.map}
     found |= {f"{len(devices)} {name}": a for name, a in params.items()}

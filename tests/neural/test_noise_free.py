@@ -31,7 +31,7 @@ def hills() -> Points:
 
 
 def released(hills: Points, **changes) -> Release:
-    network = FeatureGrid((8,), cells=80)
+    network = FeatureGrid((8,))
     settings = {"k": 4, "network": network, "batch": 2_048}
     builder = SNH(5, networks=Networks(**(settings | {"steps": 25} | changes)))
     data = PrivateDataset(hills, budget=10**6, unit="record", n_public=True)

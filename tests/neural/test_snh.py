@@ -20,7 +20,7 @@ from snhkit.privacy import (
     exact,
 )
 
-TINY = Networks(k=2, network=FeatureGrid((8,), cells=16), batch=512, steps=3)
+TINY = Networks(k=2, network=FeatureGrid((8,)), batch=512, steps=3)
 ONE = Prior(turns=1)
 
 
@@ -93,7 +93,7 @@ class TestSettings:
 
 class TestTogether:
     def test_networks_learn_from_the_cleaned_grid(self, records, monkeypatch):
-        clean, asked = np.random.default_rng(3).uniform(0, 9, (16, 16)), []
+        clean, asked = np.random.default_rng(3).uniform(0, 9, (8, 8)), []
         monkeypatch.setattr(Prior, "clean", lambda *_: clean)
         monkeypatch.setattr(Networks, "learn", lambda _, *given: asked.append(given))
         built = SNH(50, (30, 90), prior=ONE, networks=TINY)
@@ -101,16 +101,14 @@ class TestTogether:
         private = Measurements(PointSource(records), terms, ReplayableEntropy(1))
         built.build(private)
         ((table, *others),) = asked
-        whole = RangeQueries(records.region, [0, 25], [0, 50], [400, 25], [400, 25])
+        whole = RangeQueries(records.region, [0, 50], [0, 100], [400, 50], [400, 50])
         np.testing.assert_allclose(table.sums(whole), [clean.sum(), clean[1, 2]])
-        # The width is that of the cells that were bought.
         # Little noise is left in what the prior has cleaned.
-        assert others == [50.0, (30.0, 90.0), 7.0, 0.0, records]
+        assert others == [(30.0, 90.0), 7.0, 0.0, records]
 
     def test_alone_they_learn_from_the_noisy_one(self, records, monkeypatch):
         asked = told(monkeypatch)
-        # As many cells as when the prior has cut others in four: one program for both tests.
-        model = released(records, SNH(25, networks=TINY), 10**6).model
+        model = released(records, SNH(50, networks=TINY), 10**6).model
         assert asked == []
         cells = Grid(records.region, 4).boxes()
         np.testing.assert_allclose(model.blocks.ravel(), exact_counts(records, cells), rtol=1e-3)
@@ -121,6 +119,36 @@ class TestTogether:
         halves = RangeQueries(records.region, [0, 0], [0, 0], [400, 200], [400, 200])
         counts = exact_counts(records, halves)
         np.testing.assert_allclose(release.answer(halves), counts, rtol=1e-3)
+
+
+class TestTheMap:
+    """Its cells are those of the noisy grid, so nothing is smeared over neighbours."""
+
+    @pytest.mark.parametrize("cell_m", [47, 50])
+    def test_a_point_mass_stays_in_its_cell(self, cell_m, records):
+        grid = Grid.of_width(records.region, cell_m)
+        crowd = snh.Points(records.region, np.full((100_000, 2), 3.5 * grid.cell_m))
+        release = released(crowd, SNH(cell_m, networks=TINY), 10**6)
+        assert release.model.cells() == grid
+        counts = release.answer(grid.boxes()).reshape(grid.m, grid.m)
+        assert counts[3, 3] == pytest.approx(100_000, rel=0.01)
+        counts[3, 3] = 0
+        assert np.abs(counts).max() < 100
+        polygons = release.cells()["count"].to_numpy()
+        assert np.sort(polygons)[-2] < 100 < np.sort(polygons)[-1]
+
+    def test_more_cells_than_it_may_have_are_refused_or_not_chosen(self, monkeypatch, records):
+        """The bound is 2,048 cells a side; the paper's network has no map, and no such bound."""
+        data = snh.PrivateDataset(records, unit="record", n_public=True, budget=1)
+        with pytest.raises(InputError, match=r"more than the 2,048 .* make cell_m 0.195 or more"):
+            data.release(SNH(0.1), epsilon=1)
+        assert data.ledger.entries == ()
+        asked = []
+        monkeypatch.setattr("snhkit.neural.snh._MOST_MAP_CELLS", 5)
+        monkeypatch.setattr(Networks, "learn", lambda _, table, *__: asked.append(table.grid.m))
+        terms = Terms(exact("0.5"), PrivacyUnit("record"), 7_000, None)
+        SNH().build(Measurements(PointSource(records), terms, ReplayableEntropy(1)))
+        assert asked == [5]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from snhkit.release import Release
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 TINY = SNH(
-    networks=Networks(k=2, network=FeatureGrid((8,), cells=16), steps=3, batch=512),
+    networks=Networks(k=2, network=FeatureGrid((8,)), steps=3, batch=512),
 )
 BUILDERS = pytest.mark.parametrize("builder", [Identity(30), AdaptiveGrid(), PrivTree(), TINY])
 

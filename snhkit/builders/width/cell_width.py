@@ -1,12 +1,30 @@
-"""Cell widths chosen from public numbers, or from noisy measurements that cost epsilon."""
+"""The rule that chooses the width of cells, for all methods that count in one noisy grid.
+
+Narrow cells locate records well, but a square then sums the noise of many cells. Three numbers
+decide which width has the least error:
+
+1. n times epsilon. The more records and the less noise, the narrower the cells
+   (``default_cell_width``).
+2. The sizes of the squares that will be asked about. Larger squares suit wider cells.
+3. How evenly the records are spread. If most of them are at a few spots, narrow cells around these
+   spots hold many records, so the noise matters less; the best width is then a third or half as
+   large (``narrowing``).
+
+n and the sizes are public or bought; nobody knows the third number without looking at the records.
+The rule therefore buys it, with noise, for at most 3 % of epsilon (``bought_evenness``). If the
+builder has public points that turn out to be spread as evenly as the records, the rule asks
+``ParamSelect``, the paper's way, which learned from other cities which width suits points like
+these. Public points of another kind mislead: check-ins are at a few venues, the starts of taxi
+rides are along all streets.
+"""
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
-from snhkit.builders.width.evenness import bought_evenness
+from snhkit.builders.width.evenness import bought_evenness, evenness_of
 from snhkit.checks import positive
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
@@ -19,8 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["Width", "check_width", "chosen_grid", "default_cell_width", "given_grid", "narrowing"]
 
 Width = float | Literal["auto", "bought"] | None
-"""A cell width in metres, or a way to choose it: None computes ``default_cell_width``; "auto" uses
-the prediction of ``ParamSelect``; "bought" suits the records, at a cost of up to 3 % of epsilon."""
+"""A cell width in metres, or which parts of the rule may be used: None for the whole rule; "bought"
+for the rule without ``ParamSelect``; "auto" for ``ParamSelect`` alone, at no cost."""
+
+_ALIKE = 0.1  # the largest difference in evenness between public points and records that are alike
 
 
 def default_cell_width(
@@ -57,15 +77,35 @@ def default_cell_width(
 _CONSTANT_M, _EXPONENT = 1_600.0, -0.3869
 
 
+class _Narrowing(NamedTuple):
+    """The coefficients of ``narrowing`` for a kind of method, and the largest factor."""
+
+    at_0: float
+    even: float
+    power: float
+    even_power: float
+    widest: float
+
+
+_NARROWING = {
+    "snh": _Narrowing(-3.209, 4.075, 0.21, -0.21, 2.38),
+    "denoised": _Narrowing(-2.55, 1.631, 0.135, 0.0, 1.15),
+}
+
+
 def narrowing(
-    n: int, epsilon: float, evenness: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M
+    n: int,
+    epsilon: float,
+    evenness: float,
+    sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
+    labels: "Pretrained" = "snh",
 ) -> float:
     """Return the factor by which to multiply the default cell width if evenness is known.
 
-    The factor's logarithm is linear in evenness and log(n epsilon). The coefficients were fitted
-    for the least error of ``DenoisedGrid`` on public and synthetic cities
-    (``benchmarks/denoised_widths.py``). For squares larger than the default sizes, the factor is
-    nearer to 1, since the positions inside a cell matter less.
+    The factor's logarithm is linear in evenness, in log(n epsilon) and in their product. The
+    coefficients were fitted for the least error on public and synthetic cities
+    (``benchmarks/widths.py``). For squares larger than the default sizes, the factor is nearer to
+    1, since the positions inside a cell matter less.
 
     Parameters
     ----------
@@ -79,18 +119,19 @@ def narrowing(
         sizes.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
+    labels : str
+        The kind of method, as in ``ParamSelect.pretrained``; the factors for "published" are those
+        for "snh".
 
     Examples
     --------
     >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [1.15, 0.67, 0.35]
+    [2.38, 0.88, 0.39]
     """
-    factor = math.exp(_AT_0 + _SLOPE * evenness) * (max(n, 1) * epsilon) ** _POWER
-    return min(factor, _WIDEST) ** min(1.0, math.sqrt(sum(DEFAULT_SIZES_M) / sum(sizes_m)))
-
-
-_AT_0, _SLOPE, _POWER = -2.55, 1.631, 0.135
-_WIDEST = 1.15  # larger factors were no better
+    b = _NARROWING.get(labels, _NARROWING["snh"])
+    scale = math.log(max(n, 1) * epsilon)
+    factor = math.exp(b.at_0 + b.even * evenness + (b.power + b.even_power * evenness) * scale)
+    return min(factor, b.widest) ** min(1.0, math.sqrt(sum(DEFAULT_SIZES_M) / sum(sizes_m)))
 
 
 def check_width(cell_m: Width) -> None:
@@ -104,12 +145,20 @@ def check_width(cell_m: Width) -> None:
         positive("cell_m", cell_m)
 
 
-def given_grid(region: Region, cell_m: Width) -> Grid | None:
+def given_grid(region: Region, cell_m: Width, most_cells: int = MAX_CELLS_PER_SIDE) -> Grid | None:
     """Return the grid of a width given in metres, or None if the width is still to be chosen.
 
-    If the width makes too many cells, InputError is raised.
+    If the width makes more than ``most_cells`` cells per side, InputError is raised.
     """
-    return None if cell_m is None or isinstance(cell_m, str) else Grid.of_width(region, cell_m)
+    if cell_m is None or isinstance(cell_m, str):
+        return None
+    grid = Grid.of_width(region, cell_m)
+    if grid.m > most_cells:
+        raise InputError(
+            f"cell_m = {cell_m:g} makes {grid.m:,} cells per side, more than the {most_cells:,} "
+            f"that this method can use; make cell_m {region.side_m / most_cells:.3g} or more."
+        )
+    return grid
 
 
 def chosen_grid(
@@ -117,17 +166,20 @@ def chosen_grid(
     cell_m: Width,
     share: float = 1.0,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
-    labels: "Pretrained" = "published",
-    least_m: float = 0.0,
+    labels: "Pretrained" = "snh",
     wider: float = 1.0,
+    most_cells: int = MAX_CELLS_PER_SIDE,
 ) -> Grid:
     """Return the grid of a given or chosen width; n and evenness are measured if they are needed.
+
+    A chosen width is at least half the side of the smallest squares, below which narrower cells do
+    not help, and is wide enough for ``most_cells``.
 
     Parameters
     ----------
     private : Measurements
         The access to the records. If a width is chosen, a part of the remaining epsilon is spent on
-        a noisy n unless n is public, and on a noisy evenness if ``cell_m`` is "bought".
+        a noisy n unless n is public, and on a noisy evenness unless ``cell_m`` is "auto".
     cell_m : float, "auto", "bought" or None
         The width in metres, or the way to choose it (see ``Width``).
     share : float
@@ -135,12 +187,11 @@ def chosen_grid(
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres that the width should suit.
     labels : str
-        If ``cell_m`` is "auto": the training examples of the prediction, as in
-        ``ParamSelect.pretrained``.
-    least_m : float
-        The least width in metres that may be chosen.
+        The kind of method that the width should suit, as in ``ParamSelect.pretrained``.
     wider : float
         A factor by which a bought width is multiplied.
+    most_cells : int
+        The largest number of cells per side.
 
     Returns
     -------
@@ -152,23 +203,26 @@ def chosen_grid(
     InputError
         If a given width makes more cells than a grid may have.
     """
-    region = private.region
-    given = given_grid(region, cell_m)
+    region, public = private.region, private.public
+    given = given_grid(region, cell_m, most_cells)
     if given is not None:
         return given
     n = private.number()
     # n has been paid for by now, so a very large region gets wider cells instead of an error.
-    finest = max(region.side_m / MAX_CELLS_PER_SIDE, min(least_m, region.side_m))
-    if cell_m == "auto":
-        from snhkit.select import ParamSelect
+    finest = max(region.side_m / most_cells, min(sizes_m[0] / 2, region.side_m))
+    from snhkit.select import ParamSelect
 
-        select = ParamSelect.pretrained(labels)
-        width = select.cell_width(n, share * private.record_epsilon, private.public)
-    else:
-        width = default_cell_width(n, share * private.record_epsilon, sizes_m)
-    if cell_m == "bought":
+    select, learned = ParamSelect.pretrained(labels), cell_m == "auto"
+    width = default_cell_width(n, share * private.record_epsilon, sizes_m)
+    if not learned:
         usual = default_cell_width(n, share * private.record_epsilon)
-        half = Grid.of_width(region, max(usual / 2, finest))
+        half = Grid.of_width(region, max(usual / 2, region.side_m / MAX_CELLS_PER_SIDE))
         evenness = bought_evenness(private, half)
-        width *= wider * narrowing(n, share * private.record_epsilon, evenness, sizes_m)
+        width *= wider * narrowing(n, share * private.record_epsilon, evenness, sizes_m, labels)
+        if cell_m is None and public is not None:
+            theirs = evenness_of(public, half, n, private.record_epsilon)
+            epsilon = share * private.record_epsilon
+            learned = abs(theirs - evenness) <= _ALIKE and select.covers(n, epsilon, public)
+    if learned:
+        width = select.cell_width(n, share * private.record_epsilon, public)
     return Grid.of_width(region, max(width, finest))

@@ -3,10 +3,12 @@
 import math
 from fractions import Fraction
 
-from snhkit.geometry import Grid
+import numpy as np
+
+from snhkit.geometry import Grid, Points
 from snhkit.privacy import Measurements
 
-__all__ = ["bought_evenness"]
+__all__ = ["bought_evenness", "evenness_of"]
 
 _MIN_SHARE, _MAX_SHARE = Fraction(3, 1000), Fraction(3, 100)  # of the epsilon or rho that is left
 _TARGET_N_EPSILON = 50  # wanted n times epsilon per record; the noise scale is then 2 % of n
@@ -49,7 +51,7 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     (0.02, '30 for records, at most 1 a cell, in cells of 5 m')
     """
     n = max(private.n or 0, 1)
-    most = math.ceil(max(1 / private.record_epsilon, _CAP_FACTOR * n / grid.m**2))
+    most = _cap(grid, n, private.record_epsilon)
     sensitivity = private.unit.sensitivity
     enough = Fraction(math.ceil(_TARGET_N_EPSILON * sensitivity * _PARTS / n), _PARTS)
     if private.exponent == 1:
@@ -59,3 +61,33 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     noise = math.sqrt(2) / (private.inverse_scale(price) * n)
     trust = 1 / (1 + (noise / _PRIOR_STD) ** 2)
     return 1 - trust * (1 - min(max(noisy / n, 0.0), 1.0))
+
+
+def evenness_of(public: Points, grid: Grid, n: int, epsilon: float) -> float:
+    """Return the evenness, without noise, that n records spread like the public points would have.
+
+    Parameters
+    ----------
+    public : Points
+        Public points in the region of the grid; never the private records.
+    grid : Grid
+        The grid with which the evenness of the records was bought.
+    n : int
+        The number of records: public, or measured with noise.
+    epsilon : float
+        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> evenness_of(Points(city, [[1, 1]] * 9 + [[99, 99]]), Grid(city, 2), n=40, epsilon=1)
+    0.85
+    """
+    counts = grid.count(public).counts * (n / max(len(public), 1))
+    return float(np.minimum(counts, _cap(grid, n, epsilon)).sum() / max(n, 1))
+
+
+def _cap(grid: Grid, n: int, epsilon: float) -> int:
+    """Return the most records of a cell that count towards evenness."""
+    return math.ceil(max(1 / epsilon, _CAP_FACTOR * max(n, 1) / grid.m**2))

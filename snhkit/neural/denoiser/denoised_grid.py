@@ -15,7 +15,6 @@ from snhkit.neural.denoiser.levels import (
     bought_levels,
     checked_share,
     coarse_share,
-    least_width,
 )
 from snhkit.neural.denoiser.prior import Prior
 from snhkit.privacy import Measurements, Terms
@@ -41,7 +40,8 @@ class DenoisedGrid:
         The cell width of the noisy grid in metres. With "bought", the width is chosen from n,
         epsilon and a noisy measurement of how evenly the records are spread, which costs up to 3 %
         of epsilon. With "auto", ``ParamSelect`` predicts the width from n, epsilon and the public
-        points that ``PrivateDataset.release`` gets. With None, ``default_cell_width`` gives it.
+        points that ``PrivateDataset.release`` gets. With None, it does so only if the public points
+        are spread as evenly as the records; otherwise the width is bought.
     sizes_m : (float, float)
         The sides of the smallest and the largest boxes that the release is prepared for, in metres.
         Boxes of other sizes are answered less accurately.
@@ -112,7 +112,6 @@ class DenoisedGrid:
             1 - share,
             self.sizes_m,
             labels="denoised",
-            least_m=least_width(self.sizes_m),
             wider=WIDER,
         )
         levels = bought_levels(private, grid, share)

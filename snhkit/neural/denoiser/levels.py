@@ -25,7 +25,6 @@ __all__ = [
     "coarse_share",
     "enough_records",
     "estimates",
-    "least_width",
 ]
 
 BLOCK_M = 400.0
@@ -33,7 +32,6 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
 _WIDER = 3  # small blocks per side of a large block
-_USEFUL = 2.0  # the most cells that are useful along a side of the smallest boxes
 _SHARE, _MOST_SHARE = 0.17, 0.4  # shares of epsilon for blocks: for default sizes, and at most
 _ENOUGH = 500.0  # the share is reduced if n times epsilon is smaller
 _MANY = 11_000.0  # the share is reduced if n times epsilon is larger
@@ -169,11 +167,6 @@ WIDER = 1.12
 """The factor by which a bought cell width is multiplied. A bought width is chosen for squares
 around records. With slightly wider cells, the errors of these squares are the same, and the errors
 of all other boxes are smaller (``benchmarks/denoised.py --tables widths``)."""
-
-
-def least_width(sizes_m: tuple[float, float]) -> float:
-    """Return the smallest useful width of cells in metres: half the side of the smallest boxes."""
-    return sizes_m[0] / _USEFUL
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:

@@ -178,7 +178,7 @@ class DPSGD:
             clip=float(self.clip),
             epsilon=private.epsilon,
         )
-        network = self.network.bound(private.region.side_m, cells=0)
+        network = self.network.bound(private.region.side_m)
         params = descend(
             network,
             inputs,

@@ -125,7 +125,7 @@ class NetworkModel(UnknownNoise):
                 f"network must be an {MLP.name!r}, not a {network.name!r}, which cannot answer for "
                 "squares of all sizes."
             )
-        network = network.bound(region.side_m, cells=0)
+        network = network.bound(region.side_m)
         refuse_large(network)
         expected = jax.eval_shape(partial(network.init, inputs=INPUTS), jax.random.key(0))
         shapes = {name: a.shape for name, a in expected.items()}

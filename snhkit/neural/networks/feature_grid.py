@@ -1,6 +1,5 @@
 """The default network of SNH: sums over a learned map of cells, corrected by a small network."""
 
-import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +13,6 @@ from snhkit.errors import InputError
 __all__ = ["FeatureGrid"]
 
 _MOST_LEVELS = 16
-_MOST_CELLS = 640  # cells per side, which take 820 kB in 16 bits
 
 
 @dataclass(frozen=True)
@@ -24,17 +22,14 @@ class FeatureGrid:
     A fully connected network needs very many training steps before its answers for neighbouring
     streets differ. Here the answer for a square is the sum of a learned map of cells over exactly
     that square, as for a grid, multiplied by 1 plus a correction. One hidden layer computes the
-    correction from features at the square's centre. The k networks share the map; each has its own
-    features and hidden layer.
+    correction from features at the square's centre. The k networks share the map, whose cells are
+    those of the noisy grid; each network has its own features and hidden layer.
 
     Parameters
     ----------
     levels : tuple of int
         The number of intervals along a side of each feature grid, a grid at whose corners features
         are stored. Between the corners, features are interpolated.
-    cells : int or None
-        The number of cells along a side of the map. None means as many as the noisy grid has, but
-        at most 640.
     features : int
         The number of features at each corner.
     hidden : int
@@ -47,8 +42,8 @@ class FeatureGrid:
 
     Examples
     --------
-    >>> FeatureGrid().bound(side_m=13_200, cells=440)
-    FeatureGrid(levels=(32,), cells=440, features=2, hidden=16)
+    >>> FeatureGrid(levels=(8, 32)).features
+    2
 
     Notes
     -----
@@ -57,10 +52,10 @@ class FeatureGrid:
     """
 
     levels: tuple[int, ...] = (32,)
-    cells: int | None = None
     features: int = 2
     hidden: int = 16
     name: ClassVar[str] = "feature-grid"
+    has_map: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
@@ -71,29 +66,12 @@ class FeatureGrid:
             )
         for level in self.levels:
             whole("levels", level, 1, 4096)
-        if self.cells is not None:
-            whole("cells", self.cells, 1, 4096)
         whole("features", self.features, 1, 64)
         whole("hidden", self.hidden, 1, 4096)
 
-    def bound(self, side_m: float, cells: int) -> "FeatureGrid":
-        """Return this network with ``cells`` set, if ``cells`` was None.
-
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres, which this method does not use.
-        cells : int
-            The number of cells along a side of the noisy grid.
-        """
-        if self.cells is not None:
-            return self
-        return dataclasses.replace(self, cells=min(cells, _MOST_CELLS))
-
-    @property
-    def map_cells(self) -> int:
-        """The number of cells per side of the shared map; 640 if ``cells`` is None."""
-        return self.cells or _MOST_CELLS
+    def bound(self, side_m: float) -> "FeatureGrid":
+        """Return this network, no setting of which depends on the region."""
+        return self
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
         """Return initial parameters of one network, with which all corrections are 0."""

@@ -44,7 +44,7 @@ class MLP:
 
     Examples
     --------
-    >>> MLP(depth=10, width=80).bound(side_m=13_200, cells=440)
+    >>> MLP(depth=10, width=80).bound(side_m=13_200)
     MLP(depth=10, width=80, span=60.0)
 
     Notes
@@ -58,6 +58,7 @@ class MLP:
     width: int = 80
     span: float | None = None
     name: ClassVar[str] = "mlp"
+    has_map: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         whole("depth", self.depth, 2, 100)
@@ -65,24 +66,17 @@ class MLP:
         if self.span is not None and positive("span", self.span) > _MOST_SPAN:
             raise InputError(f"span must be at most {_MOST_SPAN:,.0f}, not {self.span!r}.")
 
-    def bound(self, side_m: float, cells: int) -> "MLP":
+    def bound(self, side_m: float) -> "MLP":
         """Return this network with ``span`` set, if ``span`` was None.
 
         Parameters
         ----------
         side_m : float
             The side of the region in metres.
-        cells : int
-            The number of cells along a side of the noisy grid, which this method does not use.
         """
         if self.span is not None:
             return self
         return dataclasses.replace(self, span=side_m / _METRES_A_UNIT)
-
-    @property
-    def map_cells(self) -> int:
-        """The number 0, since this network has no map of cells."""
-        return 0
 
     def init(self, key: Key[Array, ""], inputs: int) -> dict[str, Float[Array, "..."]]:
         """Return He-uniform weights and zero biases for a network with ``inputs`` inputs."""

@@ -69,7 +69,8 @@ class SNHModel(UnknownNoise):
     params : mapping of ndarray
         The parameters of the networks; the first axis of each array has length k.
     map : ndarray, shape (m, m)
-        The map of cells that the networks share, in units of ``scale``; m is 0 without a map.
+        The counts, in units of ``scale``, of the map that the networks share. Its cells are those
+        of the noisy grid; m is 0 without a map.
     blocks : ndarray, shape (b, b)
         Sums over the b by b equal blocks of the region, in records. A block is at least as wide as
         the larger of ``sizes_m``. The sums are those of the map or, without a map, of the noisy
@@ -90,6 +91,8 @@ class SNHModel(UnknownNoise):
 
     def cells(self) -> Grid:
         """Return the cells of the noisy grid that the networks were trained on."""
+        if self._map_table is not None:
+            return self._map_table.grid
         return Grid.of_width(self.region, self.cell_m)
 
     def additive(self) -> GridModel:
@@ -200,7 +203,7 @@ class SNHModel(UnknownNoise):
         InputError
             If an array or a setting is missing, out of its range, or does not fit the others.
         """
-        network = network_from(settings["network"]).bound(region.side_m, len(arrays["map"]))
+        network = network_from(settings["network"]).bound(region.side_m)
         queries = tuple(float(s) for s in settings["query_sizes_m"])
         low, high = (float(b) for b in settings["sizes_m"])
         cell_m, scale = float(settings["cell_m"]), float(settings["scale"])
@@ -227,9 +230,12 @@ class SNHModel(UnknownNoise):
         blocks, counts = arrays["blocks"], arrays["map"]
         if blocks.ndim != 2 or blocks.shape[0] != blocks.shape[1]:
             raise InputError(f"the array 'blocks' must be square, not of shape {blocks.shape}.")
-        if counts.shape != (network.map_cells,) * 2:
+        if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+            raise InputError(f"the array 'map' must be square, not of shape {counts.shape}.")
+        if bool(counts.size) != network.has_map:
             raise InputError(
-                f"the array 'map' must have shape {(network.map_cells,) * 2}, not {counts.shape}."
+                f"the array 'map' must have {'' if network.has_map else 'no '}cells, not "
+                f"{counts.shape}."
             )
         Grid(region, len(blocks))  # raises InputError if there are no blocks, or too many
         if len(blocks) != blocks_along(region, high):

@@ -26,25 +26,16 @@ class Network(Protocol):
     A network for squares of one size has i = 2 inputs: the coordinates of the square's centre, from
     0 to 1 over the region. A network for a range of sizes has i = 3 inputs. The third is the
     position of the size in the range, from 0 to 1.
+
+    If ``has_map`` is true, the k networks share a map of the cells of the noisy grid, which is
+    trained with them.
     """
 
     name: ClassVar[str]
+    has_map: ClassVar[bool]
 
-    def bound(self, side_m: float, cells: int) -> "Network":
-        """Return this network with values for a region and a grid in place of settings of None.
-
-        Parameters
-        ----------
-        side_m : float
-            The side of the region in metres.
-        cells : int
-            The number of cells along a side of the noisy grid.
-        """
-        ...
-
-    @property
-    def map_cells(self) -> int:
-        """The number of cells per side of the map that k networks share; 0 if there is no map."""
+    def bound(self, side_m: float) -> "Network":
+        """Return this network with values for a region, ``side_m`` wide, in place of None."""
         ...
 
     def init(self, key: Key[Array, ""], inputs: int) -> Params:
@@ -90,7 +81,9 @@ def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
     """
     kind = settings["name"]
     rest: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in settings.items() if k != "name"
+        k: tuple(v) if isinstance(v, list) else v
+        for k, v in settings.items()
+        if k not in ("name", "cells")  # files of 2026-11 also state the number of the map's cells
     }
     if kind not in _NETWORKS:
         raise InputError(f"network must be one of {sorted(_NETWORKS)}, not {kind!r}.")

@@ -20,6 +20,7 @@ from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
 from snhkit.neural.networks.start_map import start_map
 from snhkit.neural.networks.train import Learned, train
+from snhkit.neural.networks.workload import drawn_points
 
 __all__ = ["Networks"]
 
@@ -53,8 +54,8 @@ class Networks:
         f / (1 + f) times the average weight. With 0, such squares are left out of the training, as
         in the authors' code.
     clip_labels : bool
-        Whether negative counts of training squares are set to 0. For a ``FeatureGrid``, they are
-        set to 0 only if public points show where queries are expected.
+        Whether an ``MLP`` is trained on squares whose negative counts are set to 0. For a
+        ``FeatureGrid`` they never are, since the noise of empty cells would become records.
     scaling : "area", "linear" or "learned"
         How an answer for a network's query size is scaled to the size of a box (see ``SNHModel``).
         With "learned", each network is trained on a range of sizes and has the size as an input:
@@ -101,8 +102,8 @@ class Networks:
     workload_floor: float = 0.0
     clip_labels: bool = True
     scaling: Literal["area", "linear", "learned"] = "area"
-    steps: int = 200
-    batch: int = 2048
+    steps: int = 100
+    batch: int = 1024
     learning_rate: float = 0.005
     schedule: Literal["cosine", "constant"] = "cosine"
     output_scale: float | None = None
@@ -163,7 +164,6 @@ class Networks:
     def learn(
         self,
         table: SummedArea,
-        cell_m: float,
         sizes_m: tuple[float, float],
         smoothing: float,
         noise_scale: float,
@@ -178,8 +178,6 @@ class Networks:
         ----------
         table : SummedArea
             The noisy or denoised counts to train on.
-        cell_m : float
-            The width of the noisy grid's cells, in metres.
         sizes_m : (float, float)
             The range of query sizes, from the paper's l to u, in metres.
         smoothing : float
@@ -187,21 +185,27 @@ class Networks:
         noise_scale : float
             The scale of the noise in one cell, in records; 0 for denoised counts.
         public : Points or None
-            Public points that show where queries are expected.
+            Public points that show where queries are expected. Without them, a network with a map
+            expects queries where its map has counts before training.
         watch : callable, optional
             A function that is called with the number of steps and the current model, before
             training and after every 25 steps.
         """
         sizes = query_sizes(*sizes_m, self.k)
         region = table.grid.region
-        network = self.network.bound(region.side_m, table.grid.m)
+        network = self.network.bound(region.side_m)
         scale = self.output_scale or max(smoothing, noise_scale)
-        if network.map_cells and self.output_scale is None:
+        if network.has_map and self.output_scale is None:
             # The map starts from the noisy counts, so small training steps are enough.
             scale = max(10 * noise_scale, smoothing / 20)
+        start = np.zeros((0, 0))
+        expected = public
+        if network.has_map:
+            start = start_map(np.diff(np.diff(table.table, axis=0), axis=1), noise_scale)
+            expected = public or drawn_points(table.grid, start, self.seed)
         workload = None
-        if public is not None:
-            workload = RangeQueries.sample(public, len(public), sizes_m, self.seed)
+        if expected is not None:
+            workload = RangeQueries.sample(expected, len(expected), sizes_m, self.seed)
         given = Augmentation(
             table=table,
             sizes=sizes,
@@ -210,27 +214,26 @@ class Networks:
             floor=self.workload_floor,
             scale=scale,
             smoothing=smoothing,
-            # Without a workload, clipping would turn the noise of empty cells into records.
-            clip=self.clip_labels and not (network.map_cells > 0 and public is None),
+            # Clipping would turn the noise of empty cells into records.
+            clip=self.clip_labels and not network.has_map,
         )
         anywhere = scattered(given)
         if self.positions == "aligned":
             squares = aligned(given, np.random.default_rng(self.seed))
         else:
             squares = anywhere
-        start = start_map(table, network.map_cells, noise_scale)
 
         # With 22 layers, errors of rounding to 16 bits would accumulate, so an MLP keeps 32 bits.
-        stored = _half if network.map_cells else np.array
+        stored = _half if network.has_map else np.array
 
         def model(learned: Learned) -> SNHModel:
             counts = _half(reconciled(np.asarray(learned.map) * scale, table) / scale)
             field = table
-            if network.map_cells:
-                field = SummedArea(Grid(region, network.map_cells), counts.astype(float) * scale)
+            if network.has_map:
+                field = SummedArea(table.grid, counts.astype(float) * scale)
             return SNHModel(
                 region=region,
-                cell_m=cell_m,
+                cell_m=table.grid.cell_m,
                 query_sizes_m=tuple(sizes.tolist()),
                 sizes_m=sizes_m,
                 scale=scale,

@@ -5,17 +5,13 @@ import itertools
 import numpy as np
 from jaxtyping import Float
 
-from snhkit.geometry import Grid, SummedArea
-
 __all__ = ["start_map"]
 
 _WINDOWS = (1, 3, 9, 27)  # cells per side of the windows of local means
 
 
-def start_map(
-    table: SummedArea, cells: int, noise_scale: float
-) -> Float[np.ndarray, "{cells} {cells}"]:
-    """Return the initial counts of the shared map, shape (cells, cells).
+def start_map(counts: Float[np.ndarray, "m m"], noise_scale: float) -> Float[np.ndarray, "m m"]:
+    """Return the initial counts of the shared map, shape (m, m).
 
     The initial counts are the noisy counts, smoothed by a local Wiener filter at three scales. The
     noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
@@ -27,19 +23,14 @@ def start_map(
 
     Parameters
     ----------
-    table : SummedArea
-        The noisy grid.
-    cells : int
-        The number of cells along a side of the map; 0 for no map.
+    counts : ndarray, shape (m, m)
+        The noisy counts of the cells.
     noise_scale : float
-        The scale of the noise in one cell of the noisy grid, in records.
+        The scale of the noise in one cell, in records.
     """
-    if not cells:
-        return np.zeros((0, 0))
     from scipy.ndimage import uniform_filter
 
-    counts = table.sums(Grid(table.grid.region, cells).boxes()).reshape(cells, cells)
-    noise = 2 * (noise_scale * table.grid.m / cells) ** 2  # variance of a cell of the map
+    noise = 2 * noise_scale**2
     means = [uniform_filter(counts, side, mode="reflect") for side in _WINDOWS]
     found = means[-1]
     for (fine, wide), (here, around) in zip(

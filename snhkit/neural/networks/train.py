@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Key
 
 from snhkit import progress
-from snhkit.neural.networks.boxes import table_sums
+from snhkit.neural.networks.boxes import summed_area, table_sums
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params
@@ -22,9 +22,10 @@ from snhkit.neural.networks.squares import Batch, Scattered, Stored
 __all__ = ["Learned", "mesh_shape", "stalled", "train"]
 
 _ADAM = optax.scale_by_adam()
-# The map starts from the counts that the labels are made of, so some gradients are mere rounding
-# errors. A larger epsilon keeps Adam from turning these into full steps.
-_ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-5)
+# The map starts from the smoothed noisy counts. Where few queries are expected, weights and
+# gradients are small, and the map should stay smooth. With this large epsilon, Adam does not turn
+# small gradients into full steps, which would put the noise of empty land back into the map.
+_ADAM_OF_MAPS = optax.scale_by_adam(eps=1e-3)
 _OWN_SHARE = 0.2  # factor of the learning rate of corrections, which are small
 _STEPS_A_CALL = 25  # steps per compiled call, between which progress and Ctrl-C are handled
 
@@ -68,7 +69,7 @@ def train(
         The number of networks.
     start_map : ndarray, shape (m, m)
         The map that the networks share, before training, in units of the output scale; m is
-        ``network.map_cells``.
+        ``network.has_map``.
     squares : Stored or Scattered
         The training squares.
     steps, batch : int
@@ -181,7 +182,7 @@ def _mesh(k: int, batch: int) -> Mesh:
 
 
 def _adam(network: MLP | FeatureGrid) -> optax.GradientTransformation:
-    return _ADAM_OF_MAPS if network.map_cells else _ADAM
+    return _ADAM_OF_MAPS if network.has_map else _ADAM
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -213,7 +214,7 @@ def _run(
         losses, grads = jax.value_and_grad(partial(_loss, network))(learned, drawn)
         direction: Any
         direction, state = _adam(network).update(grads, state)
-        own = rate * (_OWN_SHARE if network.map_cells else 1.0)
+        own = rate * (_OWN_SHARE if network.has_map else 1.0)
         change = Learned(jax.tree.map(lambda d: -own * d, direction.own), -rate * direction.map)
         stepped: Any = optax.apply_updates(learned, change)
         return (stepped, state), losses
@@ -234,8 +235,8 @@ def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
     network separately; the shared map is trained on all losses.
     """
     said = jax.vmap(network.apply)(learned.own, squares.at)
-    if network.map_cells:
-        table = jnp.pad(learned.map.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    if network.has_map:
+        table = summed_area(learned.map)
         corner = squares.at[..., :2] - squares.side[..., None] / 2
         counts = table_sums(table, corner, squares.side) * (1 + said)
     else:

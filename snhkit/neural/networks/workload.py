@@ -1,11 +1,39 @@
-"""Workload weights of training squares: how many expected queries a square overlaps."""
+"""Where queries are expected, and how many of them a training square overlaps."""
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from snhkit.geometry import RangeQueries
+from snhkit.geometry import Grid, Points, RangeQueries
 
-__all__ = ["overlaps"]
+__all__ = ["drawn_points", "overlaps"]
+
+_DRAWN = 50_000
+
+
+def drawn_points(grid: Grid, counts: Float[np.ndarray, "m m"], seed: int) -> Points | None:
+    """Return points drawn in proportion to the positive counts of cells.
+
+    A cell of count c gets c / sum(counts) times 50,000 points, rounded up or down at random. The
+    points are spread evenly over the cell. The result is None if no count is positive.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid of m by m cells.
+    counts : ndarray, shape (m, m)
+        Estimated counts, which are public; negative counts are taken as 0.
+    seed : int
+        Public seed of the draw.
+    """
+    upto = np.maximum(counts, 0).cumsum()
+    if not upto[-1]:
+        return None
+    rng = np.random.default_rng(seed)
+    ticket = (np.arange(_DRAWN) + rng.uniform()) / _DRAWN * upto[-1]
+    cell = np.minimum(np.searchsorted(upto, ticket, side="right"), len(upto) - 1)
+    xy = grid.corners()[cell] + rng.uniform(0, grid.cell_m, (_DRAWN, 2))
+    # Rounding must not move a point to the far edge, which is outside the region.
+    return Points(grid.region, np.minimum(xy, np.nextafter(grid.region.side_m, 0)))
 
 
 def overlaps(

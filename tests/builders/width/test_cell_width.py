@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
-from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.builders.width.cell_width import chosen_grid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
@@ -16,6 +15,7 @@ from snhkit.neural import SNH, DenoisedGrid, Prior
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms
 from snhkit.select import ParamSelect, paramselect
 
+pytestmark = pytest.mark.filterwarnings("ignore::snhkit.select.OutOfRangeWarning")
 CITY = Region.around(lat=45, lon=7, side_m=3_000)
 AUTO = {
     "Identity": Identity("auto"),
@@ -45,7 +45,7 @@ def width_of(epsilon: Fraction | int, public: Points | None, n: int | None = 5_0
 @pytest.mark.parametrize("public", [None, points(9)], ids=["alone", "with public points"])
 def test_the_width_is_paramselects(public):
     grid, _, n = width_of(Fraction(1, 5), public)
-    width = ParamSelect.pretrained().cell_width(5_000, 0.2, public)
+    width = ParamSelect.pretrained("snh").cell_width(5_000, 0.2, public)
     assert n == 5_000
     assert grid.m == np.ceil(3_000 / width)
 
@@ -55,9 +55,10 @@ def test_the_width_is_paramselects(public):
     [
         (DenoisedGrid("auto", prior=Prior(turns=1)), "denoised"),
         (SNH.paper("auto"), "published"),
-        (Identity("auto"), "published"),
+        (SNH("auto"), "snh"),
+        (Identity("auto"), "snh"),
     ],
-    ids=["SNH", "the paper's SNH", "Identity"],
+    ids=["Denoised", "the paper's SNH", "SNH", "Identity"],
 )
 def test_the_labels_suit_the_method(builder, labels, monkeypatch):
     asked = []
@@ -74,19 +75,38 @@ def test_the_labels_suit_the_method(builder, labels, monkeypatch):
 
 def test_for_persons_epsilon_counts_per_record():
     grid, *_ = width_of(Fraction(4, 5), None, m=4)
-    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(5_000, 0.2))
+    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained("snh").cell_width(5_000, 0.2))
 
 
 def test_an_unknown_n_is_bought():
     grid, left, n = width_of(Fraction(1, 2), None, n=None)
     assert left == Fraction(19, 40)
-    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained().cell_width(n, 19 / 40))
+    assert grid.m == np.ceil(3_000 / ParamSelect.pretrained("snh").cell_width(n, 19 / 40))
 
 
 def test_a_region_too_large_for_narrow_cells_gets_the_finest_grid():
     country = Region.around(lat=45, lon=7, side_m=200_000)
-    grid = chosen_grid(measured(Points(country, []), "4/5", n=500_000), "auto")
-    assert grid.m == MAX_CELLS_PER_SIDE
+    private = measured(Points(country, []), "4/5", n=300_000)
+    assert chosen_grid(private, "auto", most_cells=700).m == 700
+
+
+def like(records: Points, width_m: float) -> Points:
+    """Other points whose crowd is of another width, 1 for the same."""
+    xy = np.random.default_rng(3).normal(1_500, 40 * width_m, (len(records), 2))
+    return Points(records.region, np.clip(xy, 0, 2_999))
+
+
+@pytest.mark.parametrize(("wide", "asked"), [(1, True), (20, False)])
+def test_only_public_points_that_are_as_crowded_as_the_records_are_followed(wide, asked):
+    """What was bought anyway tells; the deviation of its noise is a fiftieth of the bound."""
+    records, n = points(1, 300_000), 300_000
+    private = measured(records, "1/2", n=n, public=like(records, wide))
+    grid, bought = chosen_grid(private, None), chosen_grid(measured(records, "1/2", n=n), "bought")
+    assert "records, at most" in str(private.spends[0])
+    width = ParamSelect.pretrained("snh").cell_width(n, float(private.epsilon), private.public)
+    learned = np.ceil(3_000 / max(width, 12.5))
+    assert (grid.m == learned) == asked
+    assert asked or grid.m == pytest.approx(bought.m, abs=2)
 
 
 @pytest.mark.parametrize("builder", AUTO.values(), ids=AUTO)

@@ -26,7 +26,7 @@ def learned(table, network):
     networks = Networks.paper(
         k=1, network=network, positions="scattered", steps=STEPS, batch=BATCH, learning_rate=0.003
     )
-    model = networks.learn(table, 60.0, (62.5, 62.5), 20.0, 1.0, None)
+    model = networks.learn(table, (62.5, 62.5), 20.0, 1.0, None)
     boxes = RangeQueries.sample(CITY, 500, (62.5, 62.5), seed=1)
     return model.answer(boxes), table.sums(boxes)
 

@@ -19,7 +19,7 @@ from snhkit.release import Release
 CITY = Region.around(lat=45, lon=7, side_m=400)
 PAID = (Spend(Fraction(1), "counts of all cells", "parallel"),)
 NETWORK = MLP(depth=2, width=1, span=2)
-GRID = FeatureGrid((1,), cells=2, features=1, hidden=1)
+GRID = FeatureGrid((1,), features=1, hidden=1)
 SIZES = (30.0, 50.0, 80.0)
 
 

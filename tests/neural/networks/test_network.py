@@ -12,7 +12,7 @@ from snhkit.neural.networks.network import network_from, network_settings, param
 
 KEY = jax.random.key(0)
 AT = jnp.asarray(np.random.default_rng(1).uniform(0, 1, (50, 2)), jnp.float32)
-GRID = FeatureGrid((3, 5), cells=6, features=2, hidden=4)
+GRID = FeatureGrid((3, 5), features=2, hidden=4)
 networks = pytest.mark.parametrize("network", [GRID, MLP(2, 8), MLP(4, 5)])
 pytestmark = pytest.mark.usefixtures("hasty_compiler")
 
@@ -65,7 +65,6 @@ def test_a_network_survives_json(network):
         {"name": "feature-grid", "levels": []},
         {"name": "feature-grid", "levels": [64] * 17},
         {"name": "feature-grid", "levels": [4_097]},
-        {"name": "feature-grid", "cells": 0},
         {"name": "feature-grid", "features": 65},
         {"name": "feature-grid", "hidden": "16"},
     ],
@@ -79,11 +78,6 @@ def test_impossible_networks_are_refused(settings):
 class TestFeatureGrid:
     def test_it_corrects_nothing_at_first(self):
         assert not GRID.apply(started(GRID), AT).any()
-
-    def test_the_map_has_the_cells_of_the_noisy_grid_up_to_a_bound(self):
-        assert FeatureGrid().bound(13_200, 440).map_cells == 440
-        assert FeatureGrid().bound(13_200, 2_000).map_cells == 640
-        assert GRID.bound(13_200, 440) == GRID
 
     def test_its_features_matter(self):
         """The whole by hand, from features interpolated by scipy."""
@@ -129,9 +123,9 @@ class TestMLP:
 
     def test_the_span_follows_the_region(self):
         """One unit for each 220 m, unless a span is given."""
-        assert MLP().bound(13_200, 440).span == 60
-        assert MLP().bound(2_200, 440).span == 10
-        assert MLP(span=5).bound(13_200, 440).span == 5
+        assert MLP().bound(13_200).span == 60
+        assert MLP().bound(2_200).span == 10
+        assert MLP(span=5).bound(13_200).span == 5
 
     def test_weights_start_he_uniform(self):
         """Within sqrt(6 / fan-in), with variance 2 / fan-in; 6 standard errors, p < 1e-8."""
@@ -145,7 +139,7 @@ class TestMLP:
 
     def test_signals_survive_the_papers_depth(self):
         """Measured: 0.0018; it is 2e-6 where weights have half the variance."""
-        network = MLP().bound(13_200, 440)
+        network = MLP().bound(13_200)
         assert np.std(network.apply(started(network), AT)) > 1e-3
 
 

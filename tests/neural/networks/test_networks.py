@@ -12,7 +12,7 @@ def test_who_watches_gets_models_that_answer():
     table = SummedArea(Grid(city, 4), np.arange(16.0).reshape(4, 4))
     networks = Networks(k=1, network=MLP(2, 8), positions="aligned", steps=30)
     film = {}
-    given = (table, 100.0, (25.0, 100.0), 1.0, 1.0, None)
+    given = (table, (25.0, 100.0), 1.0, 1.0, None)
     model = networks.learn(*given, watch=film.__setitem__)
     box = RangeQueries(city, [310], [310], [60], [60])
     assert list(film) == [0, 25, 30]

@@ -128,7 +128,7 @@ def map_trained(start, labels, steps, rate=0.05):
     squares = batch_of(at, np.tile(labels, (2, 1)), np.ones((2, 16)))
     squares = squares._replace(side=jnp.full((2, 16), 0.25, jnp.float32))
     stored, rates = Stored(squares, jnp.full(2, 16)), optax.constant_schedule(rate)
-    network = FeatureGrid((2,), cells=4)
+    network = FeatureGrid((2,))
     return train(network, 2, start, stored, steps=steps, batch=16, rates=rates, seed=0)
 
 

@@ -1,4 +1,4 @@
-"""The best cell widths of the denoised grid: python benchmarks/denoised_widths.py [--help].
+"""The best cell widths of the denoised grid: python benchmarks/widths.py [--help].
 
 Runs ``DenoisedGrid`` at several cell widths on the public and synthetic cities that its network was
 trained on, with all records and with samples of them. Prints the coefficients of ``narrowing`` that
