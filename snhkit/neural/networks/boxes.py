@@ -14,7 +14,7 @@ def summed_area(counts: Float[Array, "m m"]) -> Float[Array, "e e"]:
     """
 
     def below(sums: Float[Array, " m"], row: Float[Array, " m"]):
-        return (sums + row,) * 2
+        return sums + row, sums + row
 
     for _ in range(2):
         counts = jax.lax.scan(below, jnp.zeros(len(counts)), counts)[1].T
