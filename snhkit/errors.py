@@ -46,8 +46,8 @@ class SnhkitError(Exception):
     Messages may quote files, which may be hostile, so they are made ``printable``.
     """
 
-    def __init__(self, message: str = "", *others: object) -> None:
-        super().__init__(printable(str(message)), *others)
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(SnhkitError, ValueError):
@@ -95,5 +95,5 @@ class OutsideWarning(UserWarning):
 class LedgerWarning(UserWarning):
     """The last line of a ledger's file is incomplete; the message says what it counts as."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message))
+    def __str__(self) -> str:
+        return printable(super().__str__())

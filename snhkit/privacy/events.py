@@ -10,9 +10,8 @@ from typing import Any, get_args
 
 from snhkit.errors import InputError
 from snhkit.privacy.budget import Budget, fraction
-from snhkit.privacy.entry import Entry, State
+from snhkit.privacy.entry import Entry, State, left
 from snhkit.privacy.spend import Cost, Costly, Spend, total
-from snhkit.privacy.sums import left
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import epsilon_of
 

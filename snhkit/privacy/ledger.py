@@ -13,10 +13,9 @@ from snhkit.errors import BudgetExceeded, InputError
 from snhkit.privacy import ledger_table
 from snhkit.privacy.budget import Budget, Epsilon, exact, written
 from snhkit.privacy.count_source import CountSource
-from snhkit.privacy.entry import Entry
+from snhkit.privacy.entry import Entry, left, remaining, spent
 from snhkit.privacy.fingerprint import fingerprint
 from snhkit.privacy.spend import Spend, total
-from snhkit.privacy.sums import left, remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.zcdp import pure_rho
 

@@ -4,9 +4,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from snhkit.privacy.budget import Budget, written
-from snhkit.privacy.entry import Entry
+from snhkit.privacy.entry import Entry, remaining, spent
 from snhkit.privacy.spend import total
-from snhkit.privacy.sums import remaining, spent
 from snhkit.privacy.unit import PrivacyUnit
 
 if TYPE_CHECKING:

@@ -1,23 +1,27 @@
 """The only access of a builder to private records: noisy measurements that cost epsilon."""
 
+import threading
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import sparray
 
-from snhkit.geometry import Grid, Histogram, RangeQueries, Region
+from snhkit.errors import BudgetExceeded, InputError
+from snhkit.geometry import Grid, Histogram, Points, RangeQueries, Region
 from snhkit.geometry.histogram import Cells, Merged
-from snhkit.privacy.account import Account
 from snhkit.privacy.buckets import noisy_buckets
-from snhkit.privacy.budget import Epsilon
+from snhkit.privacy.budget import Epsilon, epsilon_share, written
 from snhkit.privacy.count_source import CountSource
 from snhkit.privacy.entropy import Entropy
 from snhkit.privacy.gradients import NoisyGradients, gradient_noise
 from snhkit.privacy.noise import noisy_count, noisy_histogram
 from snhkit.privacy.products import column_norm, noisy_products
+from snhkit.privacy.scale import inverse_scale
+from snhkit.privacy.spend import Spend, total
 from snhkit.privacy.splits import noisy_splits
 from snhkit.privacy.terms import Terms
+from snhkit.privacy.unit import PrivacyUnit
 from snhkit.privacy.variance import Noisy, noise_variance
 from snhkit.privacy.zcdp import Rho
 
@@ -27,14 +31,15 @@ N_SHARE = Fraction(1, 20)
 """The default share of the remaining epsilon or rho that a noisy number of records costs."""
 
 
-class Measurements(Account):
+class Measurements:
     """Noisy measurements of private records, each of which spends part of a given epsilon.
 
     ``PrivateDataset.release`` makes this object after it has charged epsilon to the ledger, and
     gives it to ``Builder.build``. In one step, a measurement counts records, adds noise scaled to
     the unit of privacy, and enters its cost in ``spends``. The builder chooses the cost, and this
     object computes the noise from the cost and the sensitivity. Apart from noisy measurements, the
-    object shows public values only.
+    object shows public values only. A build that draws Gaussian noise spends rho, the parameter of
+    zero-concentrated differential privacy, instead of epsilon.
 
     Parameters
     ----------
@@ -69,7 +74,10 @@ class Measurements(Account):
     """
 
     def __init__(self, source: CountSource, terms: Terms, entropy: Entropy) -> None:
-        super().__init__(terms, entropy)
+        self._terms, self._entropy = terms, entropy
+        self._left, self._open = terms.rho or terms.epsilon, True
+        self._spends: list[Spend] = []
+        self._lock = threading.Lock()
         self._source, self._n = source, terms.n
         self._counted: Histogram | None = None
 
@@ -82,6 +90,64 @@ class Measurements(Account):
     def n(self) -> int | None:
         """The number of records if it is public or ``number`` has measured it, else None."""
         return self._n
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """The unit of privacy."""
+        return self._terms.unit
+
+    @property
+    def public(self) -> Points | None:
+        """Public points near which queries are expected, if any."""
+        return self._terms.public
+
+    @property
+    def left(self) -> Fraction:
+        """The epsilon, or with Gaussian noise the rho, that can still be spent."""
+        return self._left
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon that can still be spent; with Gaussian noise, an InputError is raised."""
+        self._refuse_gaussian("this method")
+        return self.left
+
+    @property
+    def record_epsilon(self) -> float:
+        """The inverse of the noise scale of a count that costs all that is left (see ``Terms``)."""
+        return self.inverse_scale(self.left)
+
+    @property
+    def exponent(self) -> int:
+        """The exponent e such that a count's noise variance is proportional to its cost^-e."""
+        return self._terms.exponent
+
+    @property
+    def replayable(self) -> bool:
+        """Whether the noise comes from a seed, so that the same noise can be drawn again."""
+        return self._entropy.replayable
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """The costs of the measurements, in the order of the measurements."""
+        return tuple(self._spends)
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon of all measurements; with Gaussian noise, always the terms' epsilon."""
+        return self._terms.epsilon if self._terms.rho else total(self._spends).epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of all measurements; with Gaussian noise, always the terms' delta."""
+        return self._terms.delta if self._terms.rho else total(self.spends).delta
+
+    def inverse_scale(self, price: Fraction) -> float:
+        """Return the inverse noise scale of a count that costs ``price``, an epsilon or a rho.
+
+        For Gaussian noise, this is the inverse scale of Laplace noise of the same variance.
+        """
+        return inverse_scale(self._terms.price(price), self.unit.sensitivity)
 
     def number(self, share: Fraction = N_SHARE) -> int:
         """Return the number of records: the exact one if it is public, and a noisy one otherwise.
@@ -128,7 +194,7 @@ class Measurements(Account):
         """
         paid, sensitivity = self._take("histogram", price), self.unit.sensitivity
         noisy, spend = noisy_histogram(self._histogram(cells), paid, sensitivity, self._entropy)
-        self._allowance.record(spend)
+        self._spends.append(spend)
         return Noisy(noisy, noise_variance(paid, sensitivity))
 
     def capped_sum(self, grid: Grid, most: int, price: Epsilon) -> int:
@@ -180,7 +246,7 @@ class Measurements(Account):
         price = self._take_epsilon("products", epsilon)
         counts, sensitivity = self._histogram(grid), self.unit.sensitivity
         noisy, spend = noisy_products(counts, weights, price, sensitivity, self._entropy)
-        self._allowance.record(spend)
+        self._spends.append(spend)
         return Noisy(noisy, noise_variance(price, sensitivity * column_norm(weights) ** 2))
 
     def splits(
@@ -208,7 +274,7 @@ class Measurements(Account):
         depth, number, spend = noisy_splits(
             self._source, max_depth, max_squares, price, sensitivity, self._entropy
         )
-        self._allowance.record(spend)
+        self._spends.append(spend)
         return depth, number
 
     def buckets(
@@ -238,7 +304,7 @@ class Measurements(Account):
         length, spend = noisy_buckets(
             counts, along, longest, paid, self.unit.sensitivity, self._entropy
         )
-        self._allowance.record(spend)
+        self._spends.append(spend)
         return length
 
     def gradients(
@@ -281,14 +347,42 @@ class Measurements(Account):
         price = self._take_epsilon("gradients", epsilon)
         delta, sensitivity = self._terms.delta, 2 * batch * clip
         noise, spend = gradient_noise(steps, size, sensitivity, price, delta, self._entropy)
-        self._allowance.record(spend)
+        self._spends.append(spend)
         labels = self._source.boxes(queries) / scale
         return NoisyGradients(labels, noise, batch=batch, clip=clip)
 
     def close(self) -> None:
         """Refuse all further measurements, since the release is complete."""
-        super().close()
+        with self._lock:
+            self._open = False
         self._counted = None
+
+    def _take(self, what: str, price: Epsilon) -> Fraction | Rho:
+        """Reserve a measurement's price, and return it: an epsilon, or a Rho for Gaussian noise.
+
+        The price is reserved before records are counted. BudgetExceeded is raised if less is left.
+        """
+        asked = epsilon_share(price)
+        with self._lock:
+            if not self._open:
+                raise InputError(f"{what}: the build has ended; nothing more can be measured.")
+            if asked > self._left:
+                raise BudgetExceeded(
+                    f"{what}: asked {written(asked)}, left {written(self._left)}, "
+                    f"short by {written(asked - self._left)}. Nothing was looked at."
+                )
+            self._left -= asked
+        return self._terms.price(asked)
+
+    def _take_epsilon(self, what: str, epsilon: Epsilon) -> Fraction:
+        """Reserve and return the epsilon of a measurement that can have Laplace noise only."""
+        self._refuse_gaussian(what)
+        self._take(what, epsilon)
+        return epsilon_share(epsilon)
+
+    def _refuse_gaussian(self, what: str) -> None:
+        if self._terms.rho:
+            raise InputError(f"{what}: works with Laplace noise only; release without a delta.")
 
     def _histogram(self, cells: Cells | Merged) -> Histogram:
         """Return the exact counts of cells, and keep the counts until other cells are counted.
@@ -303,5 +397,5 @@ class Measurements(Account):
 
     def _count(self, count: int, price: Fraction | Rho, what: str) -> int:
         noisy, spend = noisy_count(count, price, self.unit.sensitivity, self._entropy, what)
-        self._allowance.record(spend)
+        self._spends.append(spend)
         return noisy
