@@ -110,7 +110,7 @@ def compare(
         records, public, title, about = synthetic(city or "milwaukee")
     else:
         records, public = read(data, **where)
-        title, about = data.name, region_sentence(records.region)
+        title, about = "Comparison of methods", region_sentence(records.region)
     if n is not None:
         records = thinned(records, n, seed or 0)
         about += f" Thinned to {n:,} records."

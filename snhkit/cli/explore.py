@@ -33,6 +33,7 @@ _COLUMNS = 76  # characters in a line, without the backslash that continues the 
     metavar="N",
     help="With --user: largest number of records of each user that are used, chosen at random.",
 )
+@click.option("--title", help="Title of pages and files that you publish; never the file's name.")
 @click.option(
     "--n-public", is_flag=True, help="Declare that the number of records in the region is public."
 )
@@ -110,13 +111,14 @@ def explore_command(data: Path, *, center, side_km, public, lat, lon) -> str:
 
 def _file(
     data, center, side_km, public, lat, lon, user, max_per_user, n_public, districts, label, budget,
-    ledger,
+    ledger, title,
 ):  # fmt: skip
     """Return the options as an ``OwnFile``, a file of private records; None without --data."""
     others = {
         "--center": center, "--side-km": side_km, "--public": public, "--lat": lat, "--lon": lon,
         "--user": user, "--max-per-user": max_per_user, "--n-public": n_public or None,
         "--districts": districts, "--label": label, "--budget": budget, "--ledger": ledger,
+        "--title": title,
     }  # fmt: skip
     if data is None:
         for option, value in others.items():
@@ -151,6 +153,7 @@ def _file(
         columns=tuple((name, column) for name, column in columns.items() if column is not None),
         max_per_user=max_per_user,
         n_public=n_public,
+        title=title or "",
     )
     if budget is None and not file.account.exists():
         raise click.UsageError(

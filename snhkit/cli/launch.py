@@ -146,12 +146,13 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
         for name, value in (("districts", file.districts), ("label", file.label))
         if value is not None
     )
+    title = f", title={file.title!r}" if file.title else ""
     content = _notebook(
         [
             f"import snhkit as snh\n\n{file.source}",
             f'data = snh.PrivateDataset(\n    records, unit="{unit.kind}"{most}, '
             f"n_public={file.n_public}, ledger={str(file.account)!r}\n)",
-            f"snh.explore(data, public=public, title={file.title!r}{districts})",
+            f"snh.explore(data, public=public{title}{districts})",
         ]
     )
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"

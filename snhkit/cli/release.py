@@ -76,6 +76,11 @@ __all__ = ["release"]
     type=OutputFile(),
     help="Also write an HTML page that may be published: map, counts of districts, card.",
 )
+@click.option("--title", help="Title of --page, such as what was counted, where and when.")
+@click.option("--subject", default="", help="With --page: what one record is, such as a trip.")
+@click.option("--owner", default="", help="With --page: who publishes the page.")
+@click.option("--period", default="", help="With --page: when the records were collected.")
+@click.option("--contact", default="", help="With --page: whom readers may ask.")
 @click.option(
     "--page-districts",
     type=INPUT_FILE,
@@ -89,7 +94,8 @@ __all__ = ["release"]
 )
 def release(
     data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
-    whose, cell_m, budget, budget_delta, ledger, out, page, page_districts, as_json, force,
+    whose, cell_m, budget, budget_delta, ledger, out, page, title, subject, owner, period, contact,
+    page_districts, as_json, force,
     **where,
 ) -> None:  # fmt: skip
     """Make a release of private records, and write it to a file that may be published.
@@ -140,6 +146,15 @@ def release(
         )
     if page_districts is not None and page is None:
         raise click.UsageError("--page-districts needs --page.")
+    texts = {"subject": subject, "owner": owner, "period": period, "contact": contact}
+    for option, text in {"title": title, **texts}.items():
+        if text and page is None:
+            raise click.UsageError(f"--{option} needs --page.")
+    if page is not None and not (title or "").strip():
+        raise click.UsageError(
+            "--page needs --title TEXT, such as what was counted, where and when; the name of "
+            "the file is never published. Nothing was spent."
+        )
     if page is not None and page.is_file() and not force:
         raise click.UsageError(f"{str(page)!r} exists; --force replaces it. Nothing was spent.")
     if out.is_file() and not force:
@@ -162,7 +177,7 @@ def release(
         write(out, content)
         files.append(out)
         if page is not None:
-            write(page, _page(made, data.name, page_districts or districts, label))
+            write(page, _page(made, page_districts or districts, label, {"title": title, **texts}))
             files.append(page)
     except SnhkitError as error:
         kept = f"{' and '.join(map(str, files))} was written" if files else "the release is lost"
@@ -179,12 +194,12 @@ def release(
     say(f"Ledger {ledger}: {dataset.ledger.summary}", err=True)
 
 
-def _page(made, name, districts, label) -> str:
+def _page(made, districts, label, texts) -> str:
     """Return the HTML page of a release; if ``districts`` is a file, the page lists its counts."""
     from snhkit.viz.maps.districts import Districts, read_districts
-    from snhkit.viz.reports.public_page import public_html
+    from snhkit.viz.reports.public_page import Imprint, public_html
 
     shown = None
     if districts is not None:
         shown = Districts.of(made.region, read_districts(districts), label)
-    return public_html(made, shown, title=f"Counts of {name}")
+    return public_html(made, shown, Imprint(**texts))

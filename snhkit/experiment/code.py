@@ -55,7 +55,12 @@ def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
 
 
 def code(
-    source: str, dataset: PrivateDataset, releases: Mapping[str, Release], degrees: Degrees
+    source: str,
+    dataset: PrivateDataset,
+    releases: Mapping[str, Release],
+    degrees: Degrees,
+    *,
+    ledger: str = "",
 ) -> str:
     """Return a program that builds releases again and prints their counts of boxes.
 
@@ -69,6 +74,8 @@ def code(
         The releases to build again, by name.
     degrees : sequence of (south, west, north, east)
         The bounds of the boxes, in degrees.
+    ledger : str
+        The path of the ledger to write, for code that others may read; by default the dataset's.
 
     Raises
     ------
@@ -91,7 +98,7 @@ def code(
     account = dataset.ledger
     # A ledger in a file holds the budget. With a new ledger, past spends would be ignored.
     budget = (
-        f"    ledger={str(account.path)!r},  # continues with the budget that is left"
+        f"    ledger={(ledger or str(account.path))!r},  # continues with the budget that is left"
         if isinstance(account, StoredLedger)
         else f"    budget={_written_budget(account)},"
     )

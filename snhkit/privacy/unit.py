@@ -166,6 +166,24 @@ class PrivacyUnit:
         return f"{text} replaced by as many others" if self.n_public else text
 
     @property
+    def counted(self) -> str:
+        """What counts count, in words: records, or at most so many of one person."""
+        if self.max_per_user is None:
+            return "records"
+        return f"records, at most {self.max_per_user:,} of {self._one}"
+
+    @property
+    def counting(self) -> str:
+        """What a bound on a person's records means for counts, as a sentence; empty if no bound."""
+        if self.max_per_user is None:
+            return ""
+        return (
+            f"Counted are at most {self.max_per_user:,} records of {self._one}. All further "
+            "records were left out, so the numbers of all records are larger; how many were left "
+            "out was not measured."
+        )
+
+    @property
     def sentence_for_any_bound(self) -> str:
         """``sentence``, without ``max_per_user`` if the datasets of a ledger may differ in it."""
         if self.max_per_user is None or self.n_public:

@@ -8,11 +8,10 @@ from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError, SnhkitError
 from snhkit.privacy import PrivacyUnit
 from snhkit.viz.maps.maps import base_map
-from snhkit.widgets import going_on
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
-from snhkit.widgets.memory import Memory
 from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.saved_state import SavedState, fields, orders, state
 from snhkit.widgets.session import Session, synthetic
 
 __all__ = ["App", "explore_app"]
@@ -29,11 +28,11 @@ class App(Explorer):
         The same parameters as those of ``Explorer``.
     """
 
-    def __init__(self, *told: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, **named: Any) -> None:
         self._files: dict[str, OwnFile] = {}
-        self._memory = Memory(self._go_on)
-        super().__init__(*told, **named)
-        self.children = [self._memory, *self.children]
+        self._saved = SavedState(self._restore)
+        super().__init__(*given, **named)
+        self.children = [self._saved, *self.children]
 
     def show_file(self, file: OwnFile, session: Session) -> None:
         """Show the session of a file; see ``Explorer.show_file``."""
@@ -43,30 +42,30 @@ class App(Explorer):
     def _remember(self) -> None:
         if self._session.built or self.map.boxes:
             file = self._files.get(self._controls.place[0])
-            self._memory.save(going_on.state(self._session, self._controls, self.map.boxes, file))
+            self._saved.save(state(self._session, self._controls, self.map.boxes, file))
 
-    def _go_on(self, state: dict[str, Any]) -> None:
+    def _restore(self, earlier: dict[str, Any]) -> None:
         """Restore a saved state: open the city or file, draw the boxes, rebuild the releases.
 
         Only releases of synthetic cities are rebuilt; those of a file are read from its folder.
         """
         try:
-            if state["file"] is not None and self._opener is None:
+            if earlier["file"] is not None and self._opener is None:
                 raise InputError(
                     "a file was open, and visitors of a shared server cannot open files."
                 )
-            if state["file"] is not None:
-                file = OwnFile(**going_on.fields(state))
+            if earlier["file"] is not None:
+                file = OwnFile(**fields(earlier))
                 self.show_file(file, file.session())
             else:
-                self._controls.choose(*state["place"])
-            orders = going_on.orders(self._session, self._controls, state)
-            self.map.boxes = state["boxes"]
+                self._controls.choose(*earlier["place"])
+            again = orders(self._session, self._controls, earlier)
+            self.map.boxes = earlier["boxes"]
         except (SnhkitError, LookupError, TypeError, ValueError, traitlets.TraitError) as error:
             self._desk.tell(f"The earlier visit cannot be opened: {error}", error=True)
         else:
-            if orders:
-                self._desk.start(orders)
+            if again:
+                self._desk.start(again)
 
 
 def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import ipywidgets as w
 
-from snhkit.errors import InputError, SnhkitError
+from snhkit.errors import BudgetExceeded, InputError, SnhkitError
 from snhkit.methods import method
 from snhkit.privacy import exact, written
 from snhkit.widgets.building import Building, Order
@@ -101,7 +101,7 @@ class BuildDesk(w.VBox):
         left = written(ledger.remaining)
         text, kind = f"spends ε = {written(price)} of the {left} left", "soft"
         if price > ledger.remaining:
-            text, kind = f"{text}: a build would be refused", "error"
+            text, kind = f"{text}: refused as a whole, nothing is spent", "error"
         self.price.value = f'<p class="snhkit-{kind}">{html.escape(text)}</p>'
         self.build.disabled = self.again.disabled = busy
         self.cancel.disabled = not busy
@@ -133,6 +133,12 @@ class BuildDesk(w.VBox):
         epsilon, sizes_m = float(self._controls.epsilon.value), self._controls.sizes_m
         session = self._session()
         order = Order(session, chosen, epsilon, sizes_m)
+        price, left = exact(epsilon) * len(chosen), session.dataset.ledger.remaining
+        if price > left:
+            raise BudgetExceeded(
+                f"These {len(chosen)} builds would spend ε = {written(price)}, and {written(left)} "
+                "is left. Nothing was spent: choose fewer methods or a smaller epsilon."
+            )
         repeated = {} if again else session.repeated(chosen, epsilon, sizes_m)
         if repeated:
             price = written(exact(epsilon) * len(repeated))

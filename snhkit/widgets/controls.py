@@ -18,7 +18,7 @@ __all__ = ["Controls"]
 SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000)
 _STYLE = {"description_width": "72px"}
 _WIDE = {"width": "auto"}
-_UNITS = {"record": "one record", "user": "one person, with all records"}
+_UNITS = {"record": "one record", "user": "one person"}
 _LARGEST_M = 200_000
 
 
@@ -177,10 +177,13 @@ class Controls(w.VBox):
             f'<p class="snhkit-error" role="alert">{wrong}</p>' if wrong else ""
         )
         self.unit.value = unit.kind
+        if unit.max_per_user is not None:
+            self.most.value = unit.max_per_user
         self.unit.disabled = busy or len(session.units) < 2
         self.most.layout.display = "none" if unit.max_per_user is None else ""
         self.most.disabled = self.unit.disabled
-        self.settled.value = f'<p class="snhkit-soft">{_why_settled(session)}</p>'
+        texts = html.escape(f"{_why_settled(session)} {unit.counting}".strip())
+        self.settled.value = f'<p class="snhkit-soft">{texts}</p>'
         for choice in (self.city, self.n):
             choice.disabled = busy
         for invented in (self.n, self.teaching):  # not used for real records

@@ -2,8 +2,14 @@
 // biome-ignore lint/correctness/noUnusedVariables: the script that draw_map.py writes calls it.
 function drawBridge(map, drawn, token, boxStyle, legend) {
   const say = (kind, value) => window.parent.postMessage({ token, kind, value }, "*");
-  const round = (x) => Math.round(x * 1e6) / 1e6;
-  const boxOf = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()].map(round);
+  const round = (x) => Math.round(x * 1e7) / 1e7;
+  const sides = (b) => [b.getSouth(), b.getWest(), b.getNorth(), b.getEast()];
+  // A box that came from Python keeps its own numbers until a person moves it.
+  const boxOf = (layer) => {
+    const now = sides(layer.getBounds());
+    const given = layer.snhkitBox;
+    return given?.every((value, i) => value === now[i]) ? given : now.map(round);
+  };
   const corners = (b) => [[b[0], b[1]], [b[2], b[3]]];
   const panes = snhkitPanes(map, legend);
 
@@ -11,13 +17,15 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   const show = () => panes.mirror(rectangles().map((layer) => layer.getBounds()), boxStyle);
   const tell = () => {
     show();
-    say("boxes", rectangles().map((layer) => boxOf(layer.getBounds())));
+    say("boxes", rectangles().map(boxOf));
   };
   let declared = null;
   const hear = {
     boxes(value) {
       drawn.clearLayers();
-      for (const b of value) drawn.addLayer(L.rectangle(corners(b), boxStyle));
+      for (const b of value) {
+        drawn.addLayer(Object.assign(L.rectangle(corners(b), boxStyle), { snhkitBox: b }));
+      }
       show();
     },
     layers(value) {

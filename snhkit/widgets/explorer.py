@@ -27,7 +27,7 @@ from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
 from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
-from snhkit.widgets.verdict import built_line, verdict
+from snhkit.widgets.verdict import best_first, built_line, verdict
 from snhkit.widgets.wording import message
 
 __all__ = ["Explorer"]
@@ -88,7 +88,12 @@ class Explorer(w.VBox):
         self._opener = OpenPanel(self.map.outline, self.show_file) if opens_files else None
         self._layers = Layers(self._show_layers)
         self._export = ExportPanel(
-            lambda: OnScreen.of(self._session, controls.place, self.map.boxes, self._layers.names)
+            lambda: OnScreen.of(
+                self._session,
+                controls.place,
+                self.map.boxes,
+                best_first(self._session, controls.sizes_m),
+            )
         )
         self._entry = BoxEntry(self.map, lambda: self._session.region, self.sample)
         parts = ("title", "banner", "built", "verdict", "table", "districts", "ledger")
@@ -166,7 +171,7 @@ class Explorer(w.VBox):
             If no method is ticked, the smallest box size exceeds the largest, a release exists
             already and ``again`` is False, or another build is running. Nothing is spent.
         BudgetExceeded
-            If a method would cost more than the budget has left. Earlier methods remain built.
+            If the methods together would cost more than the budget has left. Nothing is spent.
         Cancelled
             If a person pressed Cancel. Epsilon that was spent stays spent.
         """
@@ -189,7 +194,7 @@ class Explorer(w.VBox):
         key = f"file:{file.path}"
         for n in [size for _, size in self._controls.n.options]:
             self._sessions[key, n] = session
-        self._controls.offer_file(file.title, key)
+        self._controls.offer_file(file.name, key)
         self._another_city(None)
 
     def sample(self, count: int = _MORE_BOXES) -> None:
@@ -265,20 +270,23 @@ class Explorer(w.VBox):
     def _show_all(self, _: object = None) -> None:
         with self._lock:
             session = self._session
-            title, about = html.escape(session.title), html.escape(session.about)
+            title = html.escape(session.title)
+            about = html.escape(f"{session.about} {session.whereabouts}".strip())
             self._said[
                 "title"
-            ].value = f'<h3>{title}</h3><p class="snhkit-soft" title="{about}">{about}</p>'
+            ].value = f'<h1>{title}</h1><p class="snhkit-soft" title="{about}">{about}</p>'
             self._said["banner"].value = BANNER if self._teaching else ""
-            self._said["ledger"].value = ledger_panel(self.dataset.ledger)
-            self._show_controls()
+            if not self._teaching:  # the truth goes at once, before anything is computed
+                self._said["verdict"].value = ""
             self._layers.offer(session, truth=self._teaching)
             self._plots.offer(truth=self._teaching)
-            self._show_layers()
-            self._show_districts()
-            self._show_verdict()
             self._show_answers()
             self._draw()
+            self._show_layers()
+            self._show_districts()
+            self._said["ledger"].value = ledger_panel(self.dataset.ledger)
+            self._show_controls()
+            self._show_verdict()
             self._remember()
 
     def _show_controls(self, change: object = None) -> None:
@@ -296,7 +304,6 @@ class Explorer(w.VBox):
     def _show_layers(self) -> None:
         with self._lock:
             self.map.layers = layers = self._layers.shown(self._session)
-            self._export.refresh()
             self._body.set_panes(len(layers))
 
     def _show_districts(self) -> None:
@@ -305,7 +312,7 @@ class Explorer(w.VBox):
         if districts is not None:
             truth = session.true_districts if self._teaching else None
             self._said["districts"].value = districts_table(
-                districts.titles, session.district_answers, truth=truth
+                districts.titles, session.district_answers, unit=self.dataset.unit, truth=truth
             )
 
     def _show_verdict(self) -> None:
@@ -313,6 +320,7 @@ class Explorer(w.VBox):
             session, sizes_m = self._session, self._controls.sizes_m
             self._said["built"].value = built_line(session)
             self._said["verdict"].value = verdict(session, sizes_m, truth=self._teaching)
+            self._export.refresh()
 
     def _boxes_changed(self, _: object) -> None:
         kept, refused = samples.inside(self._session.region, self.map.boxes)
@@ -337,7 +345,11 @@ class Explorer(w.VBox):
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             answers = {} if boxes is None else self._session.answers(boxes)
             self._said["table"].value = answers_table(
-                boxes, answers, truth=truth, sizes_m=self._controls.sizes_m
+                boxes,
+                answers,
+                unit=self.dataset.unit,
+                truth=truth,
+                sizes_m=self._controls.sizes_m,
             )
 
     def _draw(self, _: object = None) -> None:

@@ -8,19 +8,39 @@ const FILES = [
   ["code", "Copy code", "Python code that builds the same releases again"],
 ];
 
+const IMPRINT = [
+  ["title", "Title", "what was counted, where and when"],
+  ["subject", "One record", "such as the start of a trip"],
+  ["owner", "Published by", "optional"],
+  ["period", "Period", "optional, such as May 2026"],
+  ["contact", "Contact", "optional, whom readers may ask"],
+];
+
 function render({ model, el }) {
   const add = (tag, parent, properties) =>
     parent.appendChild(Object.assign(document.createElement(tag), properties));
   const bar = add("div", el, { className: "snhkit-exports", role: "group", ariaLabel: "Exports" });
   const choice = add("select", bar, { ariaLabel: "Release to save or to publish" });
-  const buttons = {};
+  const buttons = {}, texts = {};
   for (const [kind, label, title] of FILES) {
     buttons[kind] = add("button", bar, { type: "button", textContent: label, title });
     buttons[kind].onclick = () => {
       status.textContent = "Preparing the file …";
       code.hidden = true;
-      model.send({ kind, release: choice.value });
+      if (kind === "page" && form.hidden) {  // a page says who publishes what
+        form.hidden = false;
+        texts.title.focus();
+        status.textContent = "Fill in what readers should know, then press Page again.";
+        return;
+      }
+      const imprint = Object.fromEntries(Object.entries(texts).map(([name, { value }]) => [name, value]));
+      model.send({ kind, release: choice.value, imprint: kind === "page" ? imprint : null });
     };
+  }
+  const form = add("div", el, { className: "snhkit-imprint", hidden: true });
+  for (const [name, label, hint] of IMPRINT) {
+    const words = add("label", form, { textContent: label });
+    texts[name] = add("input", words, { type: "text", placeholder: hint, maxLength: 300 });
   }
   const status = add("div", el, { className: "snhkit-export-status", role: "status" });
   const code = add("textarea", el, {
@@ -59,11 +79,15 @@ function render({ model, el }) {
     else if (kind === "code") copy(new TextDecoder().decode(buffers[0]));
     else save(name, mime, buffers[0]);
   };
+  const entitle = () => { texts.title.value ||= model.get("title"); };
   model.on("change:releases", offer);
+  model.on("change:title", entitle);
   model.on("msg:custom", hear);
   offer();
+  entitle();
   return () => {
     model.off("change:releases", offer);
+    model.off("change:title", entitle);
     model.off("msg:custom", hear);
   };
 }

@@ -17,8 +17,8 @@ from snhkit.geometry import RangeQueries
 from snhkit.release import Release
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.reports.answers_report import answers_html
-from snhkit.viz.reports.public_page import public_html
-from snhkit.widgets.session import Session
+from snhkit.viz.reports.public_page import Imprint, public_html
+from snhkit.widgets.session import UNTITLED, Session
 
 __all__ = ["ExportPanel", "OnScreen"]
 
@@ -36,11 +36,13 @@ class OnScreen:
     dataset : PrivateDataset
         The records with their ledger.
     releases : mapping of str to Release
-        The releases by name; the releases that the maps show come first.
+        The releases by name; those with the least expected errors come first.
     degrees : sequence of (south, west, north, east)
         The boxes, in degrees.
     source : str
-        Python code that defines the variables ``records`` and ``public``.
+        Python code that defines the variables ``records`` and ``public``; it may name files.
+    published_source : str
+        The same code for a report, with placeholders instead of the owner's files.
     districts : Districts, optional
         Polygons whose counts are listed on the page of a release.
     """
@@ -51,6 +53,7 @@ class OnScreen:
     releases: Mapping[str, Release]
     degrees: Sequence[Sequence[float]]
     source: str
+    published_source: str
     districts: Districts | None = None
 
     @classmethod
@@ -73,26 +76,25 @@ class OnScreen:
             The boxes in degrees. Longitudes beyond 180 degrees are allowed, since the map may have
             been scrolled around the world.
         view : sequence of str
-            Names of the releases on the maps, which come first in the exports. Other names are
-            ignored.
+            Names of releases that come first in the exports. Other names are ignored.
         """
         data, region = session.dataset, session.region
-        if session.source:
-            source = session.source
-        elif session.invented:
-            source = from_synthetic_city(*place)
+        if session.invented:
+            published = from_synthetic_city(*place)
         else:
-            source = from_files(region, data.unit, public=session.public is not None)
+            published = from_files(region, data.unit, public=session.public is not None)
+        source = session.source or published
         turns = [360 * round((region.lon - west) / 360) for _, west, _, _ in drawn]
         degrees = [
             (south, round(west + turn, 7), north, round(east + turn, 7))
             for (south, west, north, east), turn in zip(drawn, turns, strict=True)
         ]
-        told = session.releases
-        first = {name: told[name] for name in view if name in told}
+        built = session.releases
+        first = {name: built[name] for name in view if name in built}
         return cls(
-            session.title, session.about, data, first | told, degrees, source, session.districts
-        )
+            session.title, session.about, data, first | built, degrees, source, published,
+            session.districts,
+        )  # fmt: skip
 
     @property
     def boxes(self) -> RangeQueries | None:
@@ -104,15 +106,23 @@ class OnScreen:
 
     @property
     def code(self) -> str:
-        """Python code that builds the releases again and counts the boxes."""
+        """Python code that builds the releases again and counts the boxes, for the owner."""
         return code(self.source, self.dataset, self.releases, self.degrees)
+
+    @property
+    def published_code(self) -> str:
+        """The same code, without paths of the owner's machine."""
+        releases, ledger = self.releases, "records.ledger"
+        return code(self.published_source, self.dataset, releases, self.degrees, ledger=ledger)
 
     @property
     def publishable(self) -> dict[str, Release]:
         """The releases that may be published, by name: those whose card has no warning."""
         return {name: r for name, r in self.releases.items() if "Warning" not in r.card()}
 
-    def file(self, kind: str, release: str = "") -> tuple[str, str, bytes]:
+    def file(
+        self, kind: str, release: str = "", imprint: Imprint | None = None
+    ) -> tuple[str, str, bytes]:
         """Return the name, the MIME type and the content of a file to export.
 
         Parameters
@@ -122,6 +132,8 @@ class OnScreen:
             counts of the boxes as GeoJSON or CSV, an HTML page of all counts, or Python code.
         release : str
             Name of the release, for the kinds "release" and "page".
+        imprint : Imprint, optional
+            Title, owner and period of a page; needed for the kind "page".
 
         Raises
         ------
@@ -143,12 +155,14 @@ class OnScreen:
             made, name = self.publishable[release], f"{stem}-{_slug(release)}"
             if kind == "release":
                 return f"{name}.snh", "application/octet-stream", made.to_bytes()
-            page = public_html(made, self.districts, title=self.title, about=self.about)
+            if imprint is None:
+                raise InputError("A page needs a title: write what was counted, where and when.")
+            page = public_html(made, self.districts, imprint)
             return f"{name}.html", "text/html", page.encode()
         if kind == "report":
             ledger = self.dataset.ledger
-            told = {"title": self.title, "about": self.about, "code": self.code}
-            page = answers_html(self.releases, self.boxes, ledger, **told)
+            texts = {"title": self.title, "about": self.about, "code": self.published_code}
+            page = answers_html(self.releases, self.boxes, ledger, **texts)
             return f"{stem}.html", "text/html", page.encode()
         boxes = self.boxes
         if boxes is None:
@@ -172,11 +186,14 @@ class ExportPanel(anywidget.AnyWidget):
     ----------
     releases : list of str
         Names of the releases that may be saved and published; ``refresh`` updates the list.
+    title : str
+        The title that a page gets unless a person changes it; empty to ask for one.
     """
 
     _esm = _HERE / "export_panel.js"
     _css = _HERE / "export_panel.css"
     releases = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    title = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, on_screen: Callable[[], OnScreen]) -> None:
         super().__init__()
@@ -185,12 +202,18 @@ class ExportPanel(anywidget.AnyWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Update ``releases``, the list of releases that may be saved and published."""
-        self.releases = list(self._on_screen().publishable)
+        """Update the releases that may be published, and the title that is offered for a page."""
+        seen = self._on_screen()
+        self.releases = list(seen.publishable)
+        self.title = "" if seen.title == UNTITLED else seen.title
 
     def _answer(self, _: Any, asked: Any, __: Any) -> None:
         try:
-            name, mime, data = self._on_screen().file(asked["kind"], asked.get("release", ""))
+            facts = asked.get("imprint")
+            imprint = None if facts is None else Imprint.typed(facts)
+            name, mime, data = self._on_screen().file(
+                asked["kind"], asked.get("release", ""), imprint
+            )
         except SnhkitError as refusal:
             self.send({"kind": "refusal", "text": str(refusal)})
             return

@@ -115,8 +115,8 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the names to show first: a method without networks, one with networks, and "Truth"."""
-    titles = {name: one.title for name, one in session.built.items()}
+    """Return the names to show first: the newest plain and the newest learned release, "Truth"."""
+    titles = {name: session.built[name].title for name in reversed(session.built)}
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
     return [*plain[:1], *learned[:1], *([TRUTH] if truth and titles else [])]

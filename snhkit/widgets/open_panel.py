@@ -17,10 +17,13 @@ _FIELDS = {
     "path": ("File", "trips.csv", "Path of a file of private records on this machine"),
     "center": ("Centre", "lat, lon in degrees", "Latitude and longitude of the square's centre"),
     "side_km": ("Side, km", "such as 13.2", "Side of the square in kilometres"),
+    "user": ("People", "column of ids", "Column that tells whose record it is, such as rider_id"),
+    "most": ("Records ≤", "of each person", "Records kept of each person, chosen at random"),
     "budget": ("Budget ε", "for a new ledger", "The total epsilon that may ever be spent"),
     "public": ("Public", "optional file", "Public points that show where queries are expected"),
     "districts": ("Districts", "optional file", "Polygons to count, such as wards.geojson"),
     "label": ("Label", "optional column", "Column with the names of the districts"),
+    "title": ("Title", "of what you publish", "Title of pages and files; never the file's name"),
 }
 
 _LEFT_OUT = "The file is open. Rows outside the square or without a usable position were left out."
@@ -57,6 +60,12 @@ class OpenPanel(w.VBox):
             )
             for name, (label, hint, tip) in _FIELDS.items()
         }
+        self.alone = w.Checkbox(
+            description="Each record is of another person",
+            tooltip="Nobody appears twice, so that one record is all there is of a person",
+            indent=False,
+            layout={"width": "auto"},
+        )
         self.button = w.Button(description="Open", tooltip="Read the file and open its ledger")
         self.message = w.HTML()
         super().__init__(
@@ -66,6 +75,7 @@ class OpenPanel(w.VBox):
                     "records. A ledger beside the file stores the epsilon that is spent.</p>"
                 ),
                 *self.fields.values(),
+                self.alone,
                 self.button,
                 self.message,
             ]
@@ -73,7 +83,7 @@ class OpenPanel(w.VBox):
         self.add_class("snhkit-open")
         for name in ("center", "side_km"):
             self.fields[name].observe(self._draw, "value")
-        for field in self.fields.values():
+        for field in (*self.fields.values(), self.alone):
             field.observe(self._silence, "value")
         self.button.on_click(self._clicked)
 
@@ -90,11 +100,12 @@ class OpenPanel(w.VBox):
 
     def _clicked(self, _: object) -> None:
         try:
-            file = OwnFile.typed({name: field.value for name, field in self.fields.items()})
+            texts = {name: field.value for name, field in self.fields.items()}
+            file = OwnFile.typed(texts, alone=bool(self.alone.value))
         except SnhkitError as refusal:
             self._refuse(refusal)
             return
-        self.message.value = message(f"Reading {file.title} …")
+        self.message.value = message(f"Reading {file.name} …")
         self.button.disabled = True
         try:
             loop = asyncio.get_running_loop()
@@ -110,7 +121,7 @@ class OpenPanel(w.VBox):
             self._refuse(refusal)
         else:
             self._outline([])
-            self.message.value = message(_LEFT_OUT)
+            self.message.value = message(f"{_LEFT_OUT} {session.dataset.unit.counting}".strip())
             self._opened(file, session)
         finally:
             self.button.disabled = False

@@ -149,7 +149,7 @@ def explore(
                     f"explore: {name} is for your own points; leave it out for a synthetic city."
                 )
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
-        _refuse_elsewhere(find_city(city).region, districts, label)
+        _refuse_other_region(find_city(city).region, districts, label)
         allowed = _BUDGET if budget is None else budget
 
         def invent(key: str, n: int) -> Session:
@@ -169,7 +169,7 @@ def explore(
         public = read_points(public, points.region)
     session = owned(points, public, budget, hidden, ledger)
     session = session if title is None else replace(session, title=title)
-    _refuse_elsewhere(session.region, districts, label)
+    _refuse_other_region(session.region, districts, label)
     session = _with(districts, label, session)
     controls = Controls(None, n, session.dataset.unit, epsilon, methods, sizes_m)
     return Explorer(controls, lambda city, n: session, map_of, height)
@@ -202,7 +202,7 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
         raise InputError(f"explore: sizes_m must be (smallest, largest), not {sizes_m!r}.")
 
 
-def _refuse_elsewhere(region: Region, districts: "Frame | None", label: str | None) -> None:
+def _refuse_other_region(region: Region, districts: "Frame | None", label: str | None) -> None:
     if districts is None:
         if label is not None:
             raise InputError("explore: label names a column of districts; give districts=... too.")

@@ -13,10 +13,16 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import PrivacyUnit, exact
 from snhkit.viz.maps.districts import Districts, read_districts
-from snhkit.widgets.session import Session, title_of
-from snhkit.widgets.shelf import Shelf
+from snhkit.widgets.release_folder import ReleaseFolder
+from snhkit.widgets.session import UNTITLED, Session, title_of
 
-__all__ = ["OwnFile", "declared"]
+__all__ = ["OwnFile", "declared", "people_columns"]
+
+_PEOPLE = re.compile(
+    r"(user|rider|passenger|person|people|customer|client|driver|member|patient|pupil|student|"
+    r"employee|subscriber|account|household|device|phone|imei|msisdn|email|cab|taxi|vehicle|owner)s?"
+    r"(_?(id|no|nr|number|name|key|hash|code))?|uid|uuid"
+)
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,14 @@ class OwnFile:
         The number of records kept of each user; the unit of privacy is then a user, not a record.
     n_public : bool
         Whether the number of records may be published.
+    title : str
+        The title of what is published; empty if none was chosen yet. The name of the file is never
+        published.
 
     Examples
     --------
     >>> trips = OwnFile("trips.csv", 37.7637, -122.4337, 13_200, budget="1")
-    >>> trips.account, trips.title
+    >>> trips.account, trips.name
     (PosixPath('trips.csv.ledger'), 'trips.csv')
     >>> print(trips.source)
     region = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13200)
@@ -72,22 +81,27 @@ class OwnFile:
     columns: tuple[tuple[str, str], ...] = ()
     max_per_user: int | None = None
     n_public: bool = False
+    title: str = ""
 
     @classmethod
-    def typed(cls, values: dict[str, str]) -> Self:
+    def typed(cls, values: dict[str, str], *, alone: bool = False) -> Self:
         """Return the file that a person describes in the text fields of a form.
 
         Parameters
         ----------
         values : dict of str to str
-            The texts of the fields ``path``, ``center`` ("LAT, LON"), ``side_km``, ``budget``,
-            ``public``, ``districts`` and ``label``. The last four may be empty.
+            The texts of the fields ``path``, ``center`` ("LAT, LON"), ``side_km``, ``user`` (a
+            column of people), ``most`` (records kept of each), ``budget``, ``public``,
+            ``districts``, ``label`` and ``title``. All but the first three may be empty.
+        alone : bool
+            Whether the person said that each record is of another person.
 
         Raises
         ------
         InputError
-            If a file does not exist, or a text cannot be parsed. The message names the file or the
-            field.
+            If a file does not exist, a text cannot be parsed, or nobody said how often a person
+            may appear although a column of the file looks like people. The message names the file
+            or the field.
         """
         path = values["path"].strip().strip("'\"")
         if not path:
@@ -103,10 +117,27 @@ class OwnFile:
             if values[name].strip()
         }
         rest = {name: values[name].strip() or None for name in ("budget", "label")}
-        return cls(lat=lat, lon=lon, side_m=side_m, **full, **rest)  # pyright: ignore
+        user, most = values["user"].strip(), _whole_number("Records of each", values["most"])
+        if bool(user) != (most is not None):
+            raise InputError(
+                "Give both the column of people and the number of records to keep of each, or "
+                "neither."
+            )
+        found = [] if user or alone else people_columns(full["path"])
+        if found:
+            raise InputError(
+                f"The column {found[0]!r} looks like people, who may appear more than once: name "
+                "it under People, with the records to keep of each. Or tick that each record is of "
+                "another person. Nothing was read."
+            )
+        columns = (("user", user),) if user else ()
+        return cls(
+            lat=lat, lon=lon, side_m=side_m, columns=columns, max_per_user=most,
+            title=values["title"].strip(), **full, **rest,  # pyright: ignore
+        )  # fmt: skip
 
     @property
-    def title(self) -> str:
+    def name(self) -> str:
         """The name of the file."""
         return Path(self.path).name
 
@@ -192,17 +223,56 @@ class OwnFile:
                 )
         public = None if self.public is None else read_points(self.public, self.region)
         dataset = self.dataset(**report)
-        shelf = Shelf(self.account.with_name(re.sub(r"\.ledger$", "", self.account.name)))
-        about = (
-            f"Records of {self.path}. The counts shown are released counts, never true counts. The "
-            f"ledger is {self.account}, and releases are saved in {shelf.folder}."
-        )
+        folder = ReleaseFolder(self.account.with_name(re.sub(r"\.ledger$", "", self.account.name)))
         session = Session(
-            self.title, about, dataset, public, districts=districts, source=self.source, shelf=shelf
+            self.title or UNTITLED,
+            "The counts are released counts, never true counts.",
+            dataset,
+            public,
+            districts=districts,
+            source=self.source,
+            folder=folder,
+            whereabouts=f"Records {self.path}; ledger {self.account}; releases in {folder.path}.",
         )
-        for release in shelf.releases(dataset.region):
+        for release in folder.releases(dataset.region):
             session.keep(session.shown(release, title_of(release)), stored=True)
         return session
+
+
+def people_columns(path: str) -> list[str]:
+    """Return the columns of a file whose names look like ids of people; no record is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("trip_id,rider_id,lat,lon\\n")
+    ...     file.flush()
+    ...     people_columns(file.name)
+    ['rider_id']
+    """
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    try:
+        if path.endswith(".parquet"):
+            names = pq.read_schema(path).names
+        elif path.endswith((".csv", ".csv.gz", ".tsv", ".txt")):
+            names = pd.read_csv(path, nrows=0, sep=None, engine="python").columns
+        else:
+            return []
+    except (OSError, ValueError):  # the reader of the records says what is wrong
+        return []
+    plain = {str(name): re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", str(name)) for name in names}
+    return [name for name, text in plain.items() if _PEOPLE.fullmatch(text.strip("_").lower())]
+
+
+def _whole_number(what: str, text: str) -> int | None:
+    if not text.strip():
+        return None
+    if not text.strip().isdigit() or int(text) < 1:
+        raise InputError(f"{what} must be a whole number of at least 1, not {text.strip()!r}.")
+    return int(text)
 
 
 def declared(center: str, side_km: str) -> tuple[float, float, float]:

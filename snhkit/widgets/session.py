@@ -24,10 +24,13 @@ from snhkit.release import Release
 from snhkit.release.intervals import unmeasured
 from snhkit.viz.maps.districts import Districts
 from snhkit.viz.maps.surface import Surface, display_cell_m
-from snhkit.widgets.shelf import Shelf
+from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.tables import Answers
 
-__all__ = ["Built", "Session", "owned", "synthetic", "title_of"]
+__all__ = ["UNTITLED", "Built", "Session", "owned", "synthetic", "title_of"]
+
+UNTITLED = "Counts of private records"
+"""The title of private records on screen and in exports, until a person gives another."""
 
 _CELLS_A_SIDE = 640  # the most cells per side of the surfaces that maps show
 
@@ -73,9 +76,9 @@ class Session:
     Parameters
     ----------
     title : str
-        Name of the dataset.
+        Name of the dataset, which exports contain.
     about : str
-        A sentence on the origin of the records.
+        A sentence on the origin of the records, which exports contain.
     dataset : PrivateDataset
         The records and their ledger.
     public : Points, optional
@@ -89,8 +92,11 @@ class Session:
         Polygons; the counts of the polygons by each release are shown beside those of the boxes.
     source : str
         Python code that defines the variables ``records`` and ``public``; empty if unknown.
-    shelf : Shelf, optional
+    folder : ReleaseFolder, optional
         The folder in which releases are saved; by default, no release is saved.
+    whereabouts : str
+        Where the records, the ledger and the folder are, for the owner's screen only; exports
+        never contain this text.
     built : dict of str to Built
         All releases by name, in the order of the builds.
     """
@@ -103,7 +109,8 @@ class Session:
     invented: bool = False
     districts: Districts | None = None
     source: str = ""
-    shelf: Shelf | None = None
+    folder: ReleaseFolder | None = None
+    whereabouts: str = ""
     built: dict[str, Built] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -178,14 +185,14 @@ class Session:
     def keep(self, built: Built, *, stored: bool = False) -> None:
         """Add a release to the session, under a name that no other release of the session has.
 
-        The release is also saved in the folder ``shelf``, if the session has one.
+        The release is also saved in the ``folder`` of the session, if there is one.
 
         Parameters
         ----------
         built : Built
             The release.
         stored : bool
-            Whether the release was read from the folder ``shelf``; it is then not saved again.
+            Whether the release was read from ``folder``; it is then not saved again.
         """
         name, told = built.stem, built.release.hyperparameters
         if name in self.built and "sizes_m" in told:
@@ -197,8 +204,8 @@ class Session:
             k += 1
             name = f"{first} ({k})"
         self.built[name] = replace(built, name=name)
-        if self.shelf is not None and not stored:
-            self.shelf.keep(name, built.release)
+        if self.folder is not None and not stored:
+            self.folder.keep(name, built.release)
 
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
@@ -299,7 +306,7 @@ def owned(
         If ``Points`` are given without a budget, or a dataset together with a budget, a ledger or a
         unit other than a record.
     """
-    title, about = "Your records", "The counts shown are released counts, never true counts."
+    title, about = UNTITLED, "The counts shown are released counts, never true counts."
     if isinstance(records, PrivateDataset):
         if budget is not None:
             raise InputError("explore: the dataset has a budget already; leave out budget.")

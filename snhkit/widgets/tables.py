@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
-from snhkit.privacy import Entry, Ledger, written
+from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 
 __all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
 
 _SLACK = 0.02  # tolerance as a share of a size, since a box in degrees is not exactly a rectangle
-_CAPTION = "Released counts of each {}"
+_CAPTION = "Released counts of each {}: {}"
 _INTERVALS = (
     "Below each count is its 90 % interval, which contains the true count in about nine of ten "
     "cases. The interval allows for the noise and for records that are spread unevenly inside "
@@ -44,6 +44,7 @@ def answers_table(
     boxes: RangeQueries | None,
     columns: Mapping[str, Answers],
     *,
+    unit: PrivacyUnit,
     truth: NDArray | None = None,
     sizes_m: tuple[float, float] | None = None,
 ) -> str:
@@ -55,6 +56,8 @@ def answers_table(
         The q boxes; None if there is no box.
     columns : mapping of str to Answers
         The released counts, by the heading of their column.
+    unit : PrivacyUnit
+        The unit of privacy, which says what is counted.
     truth : ndarray of int, shape (q,), optional
         True counts, for teaching with invented records only.
     sizes_m : (float, float), optional
@@ -63,12 +66,16 @@ def answers_table(
     """
     heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
-    table = _table(["Box", "Size in metres"], heads, columns, truth, empty)
+    table = _table(["Box", "Size in metres"], heads, columns, unit, truth, empty)
     return f'<div class="snhkit-rows" role="region" aria-label="Counts" tabindex="0">{table}</div>'
 
 
 def districts_table(
-    names: Sequence[str], columns: Mapping[str, Answers], *, truth: NDArray | None = None
+    names: Sequence[str],
+    columns: Mapping[str, Answers],
+    *,
+    unit: PrivacyUnit,
+    truth: NDArray | None = None,
 ) -> str:
     """Return an HTML table with one row for each of q districts, in an area that scrolls.
 
@@ -76,13 +83,12 @@ def districts_table(
     ----------
     names : sequence of str, length q
         Names of the districts.
-    columns, truth
+    columns, unit, truth
         The same parameters as those of ``answers_table``.
     """
     heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
-    table = _table(
-        ["District"], heads if columns else [], columns, truth, "No release yet: press Build."
-    )
+    empty = "No release yet: press Build."
+    table = _table(["District"], heads if columns else [], columns, unit, truth, empty)
     says = 'role="region" aria-label="Counts of districts" tabindex="0"'
     return f'<div class="snhkit-districts" {says}>{table}</div>'
 
@@ -91,6 +97,7 @@ def _table(
     first: list[str],
     heads: list[str],
     columns: Mapping[str, Answers],
+    unit: PrivacyUnit,
     truth: NDArray | None,
     empty: str,
 ) -> str:
@@ -103,19 +110,20 @@ def _table(
     if truth is not None:
         cells += '<th scope="col" class="snhkit-truth">Truth</th>'
     rows = [f"<tr>{head}{_counts(k, columns, truth)}</tr>" for k, head in enumerate(heads)]
+    caption = html.escape(_CAPTION.format(first[0].lower(), unit.counted))
     width = len(first) + len(columns) + (truth is not None)
     nothing = f'<tr><td colspan="{width}">{empty}</td></tr>'
     return (
-        f'<table class="snhkit-answers"><caption>{_CAPTION.format(first[0].lower())}</caption>'
+        f'<table class="snhkit-answers"><caption>{caption}</caption>'
         f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or nothing}</tbody></table>"
-        + (_notes(columns) if rows and columns else "")
+        + (_notes(columns, unit) if rows and columns else "")
     )
 
 
-def _notes(columns: Mapping[str, Answers]) -> str:
+def _notes(columns: Mapping[str, Answers], unit: PrivacyUnit) -> str:
     """Return HTML with the meaning of the intervals, and the reasons why some are unknown."""
     reasons = list(dict.fromkeys(each.unknown for each in columns.values() if each.unknown))
-    said = " ".join([_INTERVALS, *reasons])
+    said = " ".join(filter(None, [unit.counting, _INTERVALS, *reasons]))
     return f'<p class="snhkit-soft">{html.escape(said)}</p>'
 
 

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from snhkit.viz.figures.style import method_styles
 from snhkit.widgets import teaching
 from snhkit.widgets.session import Built, Session
 
-__all__ = ["built_line", "verdict"]
+__all__ = ["best_first", "built_line", "verdict"]
 
 _UNKNOWN = (
     "The expected errors of these releases are unknown, since such releases were not measured on "
@@ -78,12 +79,15 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
     if not truth:
         return _expected(session, sizes_m)
     bands, found = teaching.measured(session, sizes_m)
+    expected = {name: _expected_of(session, one, sizes_m) for name, one in session.built.items()}
     lines = {
-        name: _Line(one.relative, "", [f"{one.anywhere:,.1f}", f"{one.adds_up:.3f}"])
+        name: _Line(
+            one.relative, _beside(expected[name]), [f"{one.anywhere:,.1f}", f"{one.adds_up:.3f}"]
+        )
         for name, one in found.items()
     }
     return _table(
-        "Mean relative error of squares around records, measured",
+        "Mean relative error of squares around records: measured, and expected from public cities",
         bands,
         lines,
         {
@@ -91,6 +95,12 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
             "tiles / n": "Sum of counts of all 100 m tiles / number of records; 1 is right",
         },
     )
+
+
+def best_first(session: Session, sizes_m: tuple[float, float]) -> list[str]:
+    """Return the names of all releases by their expected errors, the smallest first."""
+    found = {name: _expected_of(session, one, sizes_m) for name, one in session.built.items()}
+    return sorted(found, key=lambda name: np.inf if found[name] is None else found[name][0])
 
 
 class _Line(NamedTuple):
@@ -101,7 +111,8 @@ class _Line(NamedTuple):
     errors : sequence of float
         The mean relative error in each band of sizes.
     range : str
-        The bounds of the first error, as text; empty if unknown.
+        The bounds of the first error, or the expected error beside a measured one, as text; empty
+        if unknown.
     rest : sequence of str
         The texts of the columns after the errors.
     """
@@ -113,32 +124,33 @@ class _Line(NamedTuple):
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
     """Return HTML with expected errors, which come from public data and not from the records."""
-    keys = {method.title: key for key, method in METHODS.items()}
     bands = [sizes_m, *(band for band in bands_in(session.region) if band[1] > sizes_m[1])]
     lines = {}
     for name, one in session.built.items():
-        told = [_one_expected(session, one, keys.get(one.title), band) for band in bands]
-        if told[0] is not None:
-            _, low, high, records = told[0]
+        errors = [_expected_of(session, one, band) for band in bands]
+        if errors[0] is not None:
+            _, low, high, records = errors[0]
             lines[name] = _Line(
-                [np.nan if each is None else each[0] for each in told],
+                [np.nan if each is None else each[0] for each in errors],
                 f"{_percent(low)} to {_percent(high)}",
                 [f"{records:,.1f}"],
             )
     if not lines:
         return f'<p class="snhkit-soft">{_UNKNOWN}</p>'
     heads = {"records, anywhere": f"Expected error, in records, of {_ANYWHERE}"}
-    told = _table("Expected mean relative error of squares around records", bands, lines, heads)
-    return f'{told}<p class="snhkit-soft">{_EXPECTED}</p>'
+    table = _table("Expected mean relative error of squares around records", bands, lines, heads)
+    return f'{table}<p class="snhkit-soft">{_EXPECTED}</p>'
 
 
-def _one_expected(
-    session: Session, one: Built, key: str | None, band: tuple[float, float]
+@lru_cache(maxsize=512)
+def _expected_of(
+    session: Session, one: Built, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
     """Return the expected relative error, its lower and upper bound, and the error in records.
 
     The result is None if the table of expected errors lacks the method, the sizes, n or epsilon.
     """
+    keys = {method.title: key for key, method in METHODS.items()}
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
     # n is public or noisy. If it is None, the released count of the whole region takes its place.
@@ -146,7 +158,7 @@ def _one_expected(
     most = one.release.unit.max_per_user or 1
     try:
         row = expected_error(
-            key or "",
+            keys.get(one.title, ""),
             n=max(n, 1),
             epsilon=one.release.epsilon / most,
             sizes_m=band,
@@ -187,6 +199,14 @@ def _table(
         f'<th scope="col">Release</th><th scope="col" class="snhkit-bar">{band_name(bands[0])}</th>'
         f"{columns}</tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def _beside(expected: tuple[float, float, float, float] | None) -> str:
+    """Return an expected error and its bounds as text, to show beside a measured error."""
+    if expected is None:
+        return "expected: not known"
+    error, low, high, _ = expected
+    return f"expected {_percent(error)} ({_percent(low)} to {_percent(high)})"
 
 
 def _small(text: str) -> str:

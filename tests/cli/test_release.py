@@ -79,14 +79,16 @@ def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
 
 def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
     words = ["--method", "ug", "--epsilon", 1, "--budget", 2, "--out", "p.snh"]
-    code, out, _ = run("release", *trips, *words, "--page", "p.html", "--json")
+    code, out, _ = run("release", *trips, *words, "--page", "p.html", "--title", "Trips", "--json")
     assert code == 0
     assert json.loads(out)["Method"] == "UniformGrid"
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "What was not measured" in page
-    code, _, err = run("release", *trips, *words, "--force", "--page", "p.html")
+    code, _, err = run("release", *trips, *words, "--force", "--page", "p.html", "--title", "Trips")
     assert code == 0, err
-    code, _, err = run("release", *trips, *words[:-1], "q.snh", "--page", "p.html")
+    code, _, err = run(
+        "release", *trips, *words[:-1], "q.snh", "--page", "p.html", "--title", "Trips"
+    )
     assert "--force replaces it. Nothing was spent" in err
 
 
@@ -118,6 +120,6 @@ def test_a_release_that_cannot_be_written_tells_what_was_spent(run, trips, tmp_p
     lost = "The epsilon of the release is spent, and the release is lost."
     assert f"No space left on device). {lost}" in told
     assert "Ledger t.csv.ledger: Privacy budget: epsilon 9, spent 1, left 8" in told
-    code, _, err = run(*words, "--out", "a.snh", "--page", "/dev/full")
+    code, _, err = run(*words, "--out", "a.snh", "--page", "/dev/full", "--title", "Trips")
     assert (code, (tmp_path / "a.snh").exists()) == (2, True)
     assert "The epsilon of the release is spent, and a.snh was written." in " ".join(err.split())

@@ -535,3 +535,34 @@ def test_only_one_method_is_ticked_for_real_records():
     mine = explore(synthetic_points("fargo", 10), budget=1)
     assert mine._controls.chosen == ["denoised"]
     assert len(explore(city="fargo", n=10)._controls.chosen) == 5
+
+
+def test_builds_whose_sum_exceeds_what_is_left_charge_nothing():
+    explorer = explore(city="fargo", n=1_000, methods=["ug", "identity"], budget=0.8, epsilon=0.5)
+    with pytest.raises(BudgetExceeded, match=r"ε = 1, and 0\.8 is left"):
+        explorer.build()
+    explorer._desk.build.click()
+    assert "Nothing was spent" in explorer._desk.message.value
+    assert not explorer.dataset.ledger.entries
+
+
+def test_the_truth_goes_before_anything_is_computed(fargo, monkeypatch):
+    fargo.build()
+    fargo.map.boxes = [[46.870, -96.800, 46.890, -96.780]]
+    seen = []
+
+    def slow(session, sizes_m, *, truth):
+        parts = [html.value for html in fargo._said.values()]
+        seen.append((truth, "snhkit-truth" in str(parts), "Truth" in str(fargo.map.layers)))
+        return ""
+
+    monkeypatch.setattr("snhkit.widgets.explorer.verdict", slow)
+    fargo._controls.teaching.value = False
+    assert seen[-1] == (False, False, False)
+
+
+def test_measured_and_expected_errors_stand_beside_each_other(fargo):
+    fargo.build()
+    verdict = fargo._said["verdict"].value
+    assert "measured, and expected" in verdict
+    assert re.search(r"<b>[\d.]+ %</b><small>expected [\d.]+ % \([\d.]+ % to", verdict)

@@ -59,12 +59,13 @@ def test_maps_by_district_share_one_scale(explorer):
     explorer.build()
     explorer._controls.epsilon.value = 1.0
     explorer.build()
+    assert explorer._layers.names[0] == "UG, ε = 1"  # the map shows the newest
     beside(explorer, "UG, ε = 1")
     assert "image" in explorer.map.layers[0]
     explorer._layers.by_district.value = True
     one, other = explorer.map.layers
     assert "image" not in one
-    assert [one["legend"]["title"], other["legend"]["title"]] == ["UG, ε = 0.2", "UG, ε = 1"]
+    assert [one["legend"]["title"], other["legend"]["title"]] == ["UG, ε = 1", "UG, ε = 1"]
     assert "colours" not in one["legend"]
     top = float(other["legend"]["ticks"][2].removeprefix("≥ "))
     density = [float(at[3].split()[0].replace(",", "")) for at in lines(one) + lines(other)]

@@ -1,6 +1,9 @@
 """A file of one's own: declared, opened under its ledger, and opened again."""
 
 import dataclasses
+import getpass
+import socket
+from pathlib import Path
 
 import ipywidgets
 import numpy as np
@@ -10,6 +13,7 @@ from snhkit.builders import Identity
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
+from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
@@ -91,7 +95,7 @@ def test_the_panel_draws_the_declared_square_and_opens_the_file(path):
     assert explorer.map.declared == pytest.approx(FARGO.bounds, abs=1e-3)
     fill(explorer, budget="1")
     assert explorer.map.declared == []
-    assert explorer._session.title == "trips.csv"
+    assert "trips.csv" in explorer._session.whereabouts
     assert explorer.releases == {}
     explorer.build("ug")
     assert float(explorer.dataset.ledger.remaining) == 0.8
@@ -137,3 +141,44 @@ def test_a_kept_release_says_that_its_networks_learned_from_a_denoised_grid():
     for prior, title in (({"turns": 8}, "SNH (on a denoised grid)"), (None, "SNH")):
         told = dataclasses.replace(made, method="SNH", hyperparameters={"prior": prior})
         assert title_of(told) == title
+
+
+def test_a_column_that_looks_like_people_is_asked_about(path):
+    rows = path.read_text(encoding="utf-8").splitlines()
+    text = [f"{row},{k % 40}" for k, row in enumerate(rows[1:])]
+    path.write_text("\n".join([rows[0] + ",rider_id", *text]), encoding="utf-8")
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    usual = {"path": path, "center": f"{FARGO.lat} {FARGO.lon}", "side_km": "12.43", "budget": "1"}
+    fill(explorer, **usual)
+    assert "'rider_id' looks like people" in explorer._opener.message.value
+    fill(explorer, user="rider_id")
+    assert "Give both" in explorer._opener.message.value
+    fill(explorer, most="5")
+    assert explorer.dataset.unit.max_per_user == explorer._controls.most.value == 5
+    assert "at most 5 records of one person" in explorer._controls.settled.value
+    assert "at most 5 records of one person" in explorer._opener.message.value
+    explorer = explore(city="fargo", n=1_000, methods=["ug"])
+    explorer._opener.alone.value = True
+    fill(explorer, **(usual | {"path": path.rename(path.with_name("other.csv"))}))
+    assert explorer.dataset.unit.kind == "record"
+
+
+def test_nothing_of_the_owners_machine_is_in_anything_published(tmp_path):
+    folder = tmp_path / "home-of-the-owner"
+    folder.mkdir()
+    points = synthetic_points("fargo", 2_003)
+    lat, lon = FARGO.to_latlon(points.xy)
+    file = folder / "hiv_patients.csv"
+    np.savetxt(file, np.stack([lat, lon], 1), delimiter=",", header="lat,lon", comments="")
+    explorer = explore_app(own(file, budget="1"))
+    explorer.build("ug")
+    seen, name = explorer._export._on_screen(), next(iter(explorer.releases))
+    told = ["home-of-the-owner", "hiv", socket.gethostname(), getpass.getuser(), str(Path.home())]
+    for kind in ("release", "page", "report", "csv", "geojson"):
+        shown, _, data = seen.file(kind, name, Imprint("Trips"))
+        for secret in told:
+            assert secret.encode() not in data.lower(), (kind, secret)
+            assert secret not in shown
+    assert not [s for s in told if s in str(explorer.releases[name].card()).lower()]
+    with pytest.raises(InputError, match="needs a title"):
+        seen.file("page", name)

@@ -3,7 +3,7 @@ import re
 import numpy as np
 
 from snhkit.geometry import RangeQueries, Region
-from snhkit.privacy import Ledger
+from snhkit.privacy import Ledger, PrivacyUnit
 from snhkit.widgets.tables import Answers, answers_table, districts_table, ledger_panel
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
@@ -13,6 +13,9 @@ WHY = "The interval of SNH is not known: <why>."
 SNH = Answers(np.array([5, 6.5]), np.full((2, 2), np.nan), WHY)
 
 
+UNIT = PrivacyUnit("record")
+
+
 def cells(table: str) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", table)
     found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
@@ -20,7 +23,7 @@ def cells(table: str) -> list[list[str]]:
 
 
 def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
-    table = answers_table(BOXES, {"UG": UG, "SNH": SNH})
+    table = answers_table(BOXES, {"UG": UG, "SNH": SNH}, unit=UNIT)
     assert cells(table) == [
         ["Box", "Size in metres", "UG", "SNH"],
         ["1", "1,000 × 2,500", "1,234.6|1,220.0 to 1,250.3", "5.0|interval not known"],
@@ -28,25 +31,27 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
     ]
     assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
     assert "contains the true count in about nine of ten" in table
-    assert "not known" not in answers_table(BOXES, {"UG": UG})
+    assert "not known" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
     assert table.count('scope="col"') == 4
     assert table.count('scope="row"') == 2
 
 
 def test_the_truth_and_the_error_are_there_only_if_given():
-    assert "Truth" not in answers_table(BOXES, {"UG": UG})
-    assert "off by" not in answers_table(BOXES, {"UG": UG})
-    _, first, second = cells(answers_table(BOXES, {"UG": UG}, truth=np.array([1240, 2000])))
+    assert "Truth" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
+    assert "off by" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
+    _, first, second = cells(
+        answers_table(BOXES, {"UG": UG}, unit=UNIT, truth=np.array([1240, 2000]))
+    )
     assert first[2:] == ["1,234.6|1,220.0 to 1,250.3||off by -5.4", "1,240"]
     assert second[2:] == ["0.0|0.0 to 3.5||off by -2,000.0", "2,000"]
 
 
 def test_no_box_yet():
-    assert 'colspan="3">No box yet' in answers_table(None, {"UG": UG})
+    assert 'colspan="3">No box yet' in answers_table(None, {"UG": UG}, unit=UNIT)
 
 
 def test_districts_have_a_row_each_once_something_was_released():
-    table = districts_table(["West", "<i>"], {"UG": UG}, truth=np.array([1240, 2000]))
+    table = districts_table(["West", "<i>"], {"UG": UG}, unit=UNIT, truth=np.array([1240, 2000]))
     assert "<i>" not in table
     assert cells(table) == [
         ["District", "UG", "Truth"],
@@ -54,11 +59,11 @@ def test_districts_have_a_row_each_once_something_was_released():
         ["&lt;i&gt;", "0.0|0.0 to 3.5||off by -2,000.0", "2,000"],
     ]
     assert "Released counts of each district" in table
-    assert cells(districts_table(["West"], {}))[1:] == [["No release yet: press Build."]]
+    assert cells(districts_table(["West"], {}, unit=UNIT))[1:] == [["No release yet: press Build."]]
 
 
 def test_names_are_text():
-    assert "<i>" not in answers_table(None, {"<i>": UG})
+    assert "<i>" not in answers_table(None, {"<i>": UG}, unit=UNIT)
     ledger = Ledger(1)
     ledger.charge("0.5", "<i>")
     assert "<i>" not in ledger_panel(ledger)
@@ -78,7 +83,18 @@ def test_the_budget_is_a_bar_of_its_charges():
 
 
 def test_boxes_of_other_sizes_than_those_built_for_are_marked():
-    rows = cells(answers_table(BOXES, {}, sizes_m=(40, 2_600)))[1:]
+    rows = cells(answers_table(BOXES, {}, unit=UNIT, sizes_m=(40, 2_600)))[1:]
     assert [row[1] for row in rows] == ["1,000 × 2,500", "1,000 × 50 (partly outside the region)"]
-    rows = cells(answers_table(BOXES, {}, sizes_m=(25, 100)))[1:]
+    rows = cells(answers_table(BOXES, {}, unit=UNIT, sizes_m=(25, 100)))[1:]
     assert rows[0][1] == "1,000 × 2,500|not 25 to 100 m"
+
+
+def test_a_bound_on_a_persons_records_is_said_beside_the_counts():
+    unit = PrivacyUnit("user", max_per_user=5)
+    for table in (
+        answers_table(BOXES, {"UG": UG}, unit=unit),
+        districts_table(["W", "E"], {"UG": UG}, unit=unit),
+    ):
+        assert "records, at most 5 of one person" in table
+        assert "how many were left out was not measured" in table
+    assert "at most" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)

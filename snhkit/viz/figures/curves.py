@@ -4,6 +4,7 @@ import html
 import io
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,8 @@ def against_truth(table: pd.DataFrame, top: float | None = None) -> Figure:
         part = table[table["method"] == name]
         axis.plot([0, top], [0, top], color=_INK, lw=0.8, ls=":")
         style = {**styles[name].line, "linestyle": ""}
-        axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=0, rasterized=True, **style)
+        edge = 0.6 if styles[name].hollow else 0  # a hollow marker is its edge
+        axis.plot(part["truth"], part["count"], ms=3, alpha=0.5, mew=edge, rasterized=True, **style)
         axis.set_title(name, fontsize=10)
         if linear:
             axis.set(xlim=(-0.05 * top, 1.05 * top), ylim=(-0.25 * top, 1.25 * top))
@@ -221,7 +223,11 @@ def theme_svg(figure: Figure, label: str) -> str:
     for axis in figure.axes:
         axis.tick_params(which="both", colors=_INK)
     file = io.StringIO()
-    figure.savefig(file, format="svg", transparent=True, dpi=144, metadata={"Date": None})
+    # A tight box, since the names in a legend may be wider than the margin.
+    options: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.03}
+    figure.savefig(
+        file, format="svg", transparent=True, dpi=144, metadata={"Date": None}, **options
+    )
     drawn = file.getvalue()
     drawn = drawn[drawn.index("<svg") :].replace(_INK, "currentColor")
     drawn = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", drawn, count=1)

@@ -71,7 +71,7 @@ def answers_html(
     """
     warnings = {name: release.card().get("Warning") for name, release in releases.items()}
     parts = [
-        section("Records in each box, as released", *_answers(releases, boxes)),
+        section(f"Counts of each box: {_counted(releases)}", *_answers(releases, boxes)),
         section("On the map", maps(releases, boxes)),
         section("The releases", *(titled(name, _card(r)) for name, r in releases.items())),
         section("What was spent", wide(_own_html(ledger), "ledger")),
@@ -80,6 +80,11 @@ def answers_html(
         parts.append(section("The same in Python", program(code)))
     notes = [f"{name}: {warning}" for name, warning in warnings.items() if warning]
     return page(title, about, notes, parts)
+
+
+def _counted(releases: "Mapping[str, Release]") -> str:
+    """Return what the counts of the releases count, in words."""
+    return "; ".join(dict.fromkeys(release.unit.counted for release in releases.values()))
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
@@ -98,7 +103,9 @@ def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> l
         ]
         for k in range(len(boxes))
     ]
-    reasons = dict.fromkeys(unmeasured(release) for release in releases.values())
+    reasons = dict.fromkeys(
+        text for r in releases.values() for text in (r.unit.counting, unmeasured(r))
+    )
     said = " ".join([_INTERVALS, *filter(None, reasons)])
     return [table(["Box", "Metres", *columns], rows), paragraph(said)]
 

@@ -27,6 +27,7 @@ __all__ = [
     "paragraph",
     "picture",
     "program",
+    "rendered",
     "section",
     "table",
     "titled",
@@ -53,6 +54,13 @@ def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) 
     return template.render(
         title=title, about=about, notes=notes, parts=parts, version=version("snhkit"), made=made
     )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a page made from a template; styles, scripts and data are those of this package."""
+    ours = {name: Markup(values[name]) for name in ("css", "js", "data") if name in values}  # noqa: S704
+    made = _environment().get_template(template)
+    return made.render(**(values | ours), version=version("snhkit"))
 
 
 def section(heading: str, *contents: Markup) -> Markup:

@@ -8,7 +8,7 @@ import shapely
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.viz.maps.districts import Districts
-from snhkit.viz.reports.public_page import public_html
+from snhkit.viz.reports.public_page import Imprint, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
 CITY = RECORDS.region
@@ -35,7 +35,7 @@ def cells(page: str) -> list[list[str]]:
 
 
 def test_it_holds_what_was_released_and_loads_nothing(release):
-    page = public_html(release, districts(), title="Trips & taxis")
+    page = public_html(release, districts(), Imprint("Trips & taxis"))
     assert "<h1>Trips &amp; taxis" in page
     assert "West <b>" not in page.replace("West &lt;b&gt;", "")
     assert "What was not measured" in page
@@ -45,13 +45,14 @@ def test_it_holds_what_was_released_and_loads_nothing(release):
 
 def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     told = districts()
-    found = cells(public_html(release, told, title="x"))
+    found = cells(public_html(release, told, Imprint("x")))
     rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 4}
     counts, bounds = told.answers(release)
     low, high = bounds[0]
     assert rows["West &lt;b&gt;"][1:] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
     if bounds[1, 0] == 0:
-        assert rows["Corner"][1] == "too few to tell"
+        assert rows["Corner"][1] == f"below about {bounds[1, 1]:,.0f}"
+        assert rows["Corner"][0] == ""  # a density would tell the count
         assert rows["Corner"][2].startswith("0 to ")
     assert rows["Elsewhere"][1:] == ["not counted", ""]
 
@@ -62,7 +63,7 @@ def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
     )
     told = "not known: because."
     monkeypatch.setattr("snhkit.viz.reports.public_page.unmeasured", lambda _: told)
-    text = public_html(release, districts(), title="x")
+    text = public_html(release, districts(), Imprint("x"))
     rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 4}
     assert rows["West &lt;b&gt;"][2] == "not known"
     assert told in text
@@ -72,4 +73,4 @@ def test_what_must_not_be_published_is_refused():
     data = snh.PrivateDataset(RECORDS, budget=1, unit="record", n_public=True)
     seeded = data.release(snh.UniformGrid(), epsilon=1, seed=1)
     with pytest.raises(InputError, match="must not be published"):
-        public_html(seeded, title="x")
+        public_html(seeded, None, Imprint("x"))

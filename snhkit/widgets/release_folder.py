@@ -11,11 +11,11 @@ from snhkit.geometry import Region
 from snhkit.loading import load
 from snhkit.release import Release
 
-__all__ = ["Shelf"]
+__all__ = ["ReleaseFolder"]
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ReleaseFolder:
     """A folder of release files beside the private records.
 
     The files make releases available after the explorer is closed.
@@ -28,14 +28,14 @@ class Shelf:
 
     Examples
     --------
-    >>> Shelf(Path("trips.csv")).folder
+    >>> ReleaseFolder(Path("trips.csv")).path
     PosixPath('trips.csv.releases')
     """
 
     records: Path
 
     @property
-    def folder(self) -> Path:
+    def path(self) -> Path:
         """The path of the folder, which is created when the first release is saved."""
         return self.records.with_name(self.records.name + ".releases")
 
@@ -48,26 +48,26 @@ class Shelf:
             If the folder cannot be created.
         """
         try:
-            self.folder.mkdir(exist_ok=True)
+            self.path.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"{self.folder}: the folder cannot be created ({error.strerror})."
+                f"{self.path}: the folder cannot be created ({error.strerror})."
             ) from None
         stem = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
-        path, k = self.folder / f"{stem}.snh", 1
-        while path.exists():
+        file, k = self.path / f"{stem}.snh", 1
+        while file.exists():
             k += 1
-            path = self.folder / f"{stem}-{k}.snh"
-        write_whole(path, release.to_bytes())
-        return path
+            file = self.path / f"{stem}-{k}.snh"
+        write_whole(file, release.to_bytes())
+        return file
 
     def releases(self, region: Region) -> Iterator[Release]:
         """Yield the saved releases of a region, oldest first; files of other kinds are skipped."""
-        if not self.folder.is_dir():
+        if not self.path.is_dir():
             return
-        for path in sorted(self.folder.glob("*.snh"), key=lambda path: path.stat().st_mtime):
+        for file in sorted(self.path.glob("*.snh"), key=lambda file: file.stat().st_mtime):
             try:
-                release = load(path)
+                release = load(file)
             except SnhkitError:  # a file of another program or version
                 continue
             if release.region == region:

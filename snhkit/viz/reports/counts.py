@@ -1,0 +1,175 @@
+"""The counts of a release as whole numbers in a page, where a script answers boxes from them."""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from snhkit.geometry import Grid, Partition, Region
+from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
+from snhkit.viz.maps.land import land
+
+__all__ = ["Counts", "ground", "packed", "script", "unpacked"]
+
+_HERE = Path(__file__).parent
+_STEPS = 65_536  # the edges of rectangles are stored as multiples of side / 65,536, if they are
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts:
+    """Counts of the cells of a grid or of rectangles, as multiples of a unit.
+
+    Parameters
+    ----------
+    values : ndarray
+        The counts divided by ``unit``: shape (m, m) for a grid, (c,) for rectangles.
+    unit : float
+        The number of records that 1 stands for.
+    edges : ndarray, shape (c, 4), optional
+        West, south, east and north of each rectangle in metres.
+    snapped : bool
+        Whether edges of boxes are rounded to 2^-20 of a cell, as ``PackedCounts`` does.
+    """
+
+    values: NDArray
+    unit: float = 1.0
+    edges: NDArray[np.float64] | None = None
+    snapped: bool = False
+
+    @classmethod
+    def of(cls, model: Model) -> "Counts | None":
+        """Return the counts of a model; None if its answers are not sums over cells."""
+        if isinstance(model, GridModel):
+            return cls(model.values)
+        if isinstance(model, PartitionModel):
+            p = model.partition
+            return cls(model.values, 1.0, np.stack([p.x0, p.y0, p.x1, p.y1], axis=1))
+        if isinstance(model, PackedGridModel):
+            return cls(model.counts.counts(), model.unit, snapped=True)
+        return None
+
+    @classmethod
+    def rounded(cls, model: Model, cell_m: float, unit: float) -> "Counts":
+        """Return the answers of a model to the cells of a grid, rounded to multiples of ``unit``.
+
+        The running sums along a row of cells are rounded instead of single counts, so that many
+        small counts do not vanish together.
+        """
+        grid = Grid.of_width(model.region, cell_m)
+        answers = model.answer(grid.boxes()).reshape(grid.m, grid.m)
+        sums = np.rint(np.cumsum(answers, axis=1) / unit).astype(np.int64)
+        return cls(np.diff(sums, axis=1, prepend=0), unit)
+
+    def model(self, region: Region) -> Model:
+        """Return the model whose answers a page's script repeats."""
+        if self.edges is not None:
+            return PartitionModel(Partition(region, *self.edges.T), self.values * self.unit)
+        return GridModel(Grid(region, len(self.values)), self.values * self.unit)
+
+    def described(self, name: str, side_m: float) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return the fields and the arrays for ``packed``; ``name`` begins their names."""
+        fields: dict[str, Any] = {"values": f"{name}.values", "unit": self.unit}
+        arrays = {f"{name}.values": self.values}
+        if self.edges is None:
+            fields |= {"m": len(self.values), "snapped": self.snapped}
+            return fields, arrays
+        steps = np.rint(self.edges / side_m * _STEPS)
+        exact = (steps * (side_m / _STEPS) == self.edges).all()
+        # One side after the other, whose numbers resemble each other and so compress well.
+        edges = (np.minimum(steps, _STEPS) if exact else self.edges).T
+        fields |= {"edges": f"{name}.edges", "step": side_m / _STEPS if exact else 1.0}
+        return fields, arrays | {f"{name}.edges": edges}
+
+
+def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
+    """Return a header of JSON values and arrays as compressed bytes, which ``counts.js`` reads.
+
+    Integers are stored with as few bytes as they need.
+    """
+    places, parts, at = {}, [], 0
+    for name, array in arrays.items():
+        small = _small(np.ascontiguousarray(array))
+        data = small.tobytes()
+        places[name] = [small.dtype.name, at, small.size]
+        parts.append(data)
+        at += len(data)
+    text = json.dumps({**header, "arrays": places}, separators=(",", ":")).encode()
+    return zlib.compress(len(text).to_bytes(4, "little") + text + b"".join(parts), 9)
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Return the header and the arrays that ``packed`` has written; for files of this package."""
+    content = zlib.decompress(data)
+    end = 4 + int.from_bytes(content[:4], "little")
+    header = json.loads(content[4:end])
+    arrays = {
+        name: np.frombuffer(content, np.dtype(kind).newbyteorder("<"), size, end + at)
+        for name, (kind, at, size) in header.pop("arrays").items()
+    }
+    return header, arrays
+
+
+def _small(array: NDArray) -> NDArray:
+    whole = np.issubdtype(array.dtype, np.integer) or bool((array == np.rint(array)).all())
+    if not whole:
+        return array.astype("<f8")
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    for kind in ("i1", "u1", "<i2", "<u2", "<i4", "<u4"):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(kind)
+    return array.astype("<f8")
+
+
+def ground(region: Region) -> dict[str, Any]:
+    """Return coasts and place names of a region in whole metres, as JSON values.
+
+    ``land`` holds polygons, each a list of rings, each a flat list x, y, x, y, ...; ``names`` holds
+    [x, y, name] of places inside the region.
+    """
+    found, side = land(region), region.side_m
+    shown = shapely.box(-0.02 * side, -0.02 * side, 1.02 * side, 1.02 * side)
+
+    def metres(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+        return region.to_xy(lonlat[:, 1], lonlat[:, 0])
+
+    shapes = shapely.from_geojson(json.dumps(found["shapes"]))
+    inside = shapely.intersection(shapely.transform(shapely.get_parts(shapes), metres), shown)
+    simple = shapely.simplify(inside, side / 2_000)
+    polygons = [p for p in shapely.get_parts(simple) if p.geom_type.endswith("Polygon")]
+    rings = [
+        [np.rint(shapely.get_coordinates(ring)).astype(int).ravel().tolist() for ring in _rings(p)]
+        for p in shapely.get_parts(shapely.multipolygons(polygons))
+    ] if polygons else []  # fmt: skip
+    xy = [region.to_xy(lat, lon) for lat, lon, _, kind in found["names"] if kind == "place"]
+    names = [name for _, _, name, kind in found["names"] if kind == "place"]
+    near = [
+        [round(float(x)), round(float(y)), name]
+        for (x, y), name in zip(xy, names, strict=True)
+        if 0 < x < side and 0 < y < side
+    ]
+    return {"land": rings, "names": near, "source": found["source"]}
+
+
+def _rings(polygon: shapely.Polygon) -> list[Any]:
+    return [polygon.exterior, *polygon.interiors]
+
+
+def script(data: bytes, *parts: str) -> dict[str, str]:
+    """Return compressed bytes as base64, and the scripts and styles of this folder, joined."""
+    text = {
+        kind: "\n".join(
+            (_HERE / f"{part}.{kind}").read_text(encoding="utf-8")
+            for part in parts
+            if (_HERE / f"{part}.{kind}").exists()
+        )
+        for kind in ("js", "css")
+    }
+    return {"data": base64.b64encode(data).decode("ascii")} | text
