@@ -22,6 +22,7 @@ from snhkit.cli.ledger import show_ledger
 from snhkit.cli.plan import plan
 from snhkit.cli.release import release
 from snhkit.cli.reproduce import reproduce
+from snhkit.cli.story import story
 from snhkit.cli.verify import verify
 from snhkit.errors import LedgerWarning, SnhkitError, printable
 
@@ -41,7 +42,7 @@ def app() -> None:
 
 
 for _command in (
-    compare, release, show_ledger, card, verify, answer, plan, reproduce, cities, course,
+    compare, release, show_ledger, card, verify, answer, plan, reproduce, cities, course, story,
     doctor, explore,
 ):  # fmt: skip
     app.add_command(_command)

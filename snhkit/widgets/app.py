@@ -90,6 +90,7 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
         base_map,
         None,
         opens_files=opens_files,
+        tells=file is None,
     )
     if file is not None:
         app.show_file(file, file.session())

@@ -26,6 +26,7 @@ from snhkit.widgets.open_panel import OpenPanel
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
+from snhkit.widgets.story_panel import SHIPPED, StoryPanel
 from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
 from snhkit.widgets.verdict import best_first, built_line, verdict
 from snhkit.widgets.wording import message
@@ -53,6 +54,9 @@ class Explorer(w.VBox):
     opens_files : bool
         Whether a person can open a file of private records on this machine.
 
+    tells : bool
+        Whether the story of epsilon is shown first, if the city is the one whose story is shipped.
+
     Attributes
     ----------
     map : DrawMap
@@ -75,6 +79,7 @@ class Explorer(w.VBox):
         height: int | None,
         *,
         opens_files: bool = False,
+        tells: bool = False,
     ) -> None:
         self._lock = threading.RLock()  # messages of the front end may arrive while a cell runs
         self._controls, self._session_of, self._map_of = controls, session_of, map_of
@@ -108,7 +113,10 @@ class Explorer(w.VBox):
             below=[self._export],
         )
         style = w.HTML(f"<style>{_CSS}</style>", layout={"display": "none"})
-        super().__init__([style, self._body])
+        self._story = StoryPanel(self.play) if controls.city.value == SHIPPED and tells else None
+        if self._story is not None:
+            self._body.layout.display = "none"
+        super().__init__([style, *([self._story] if self._story else []), self._body])
         self.add_class("snhkit-explorer")
         if height is None:
             self.add_class("snhkit-whole")
@@ -177,6 +185,14 @@ class Explorer(w.VBox):
         """
         self._desk.run(methods, again=again)
 
+    def play(self) -> None:
+        """Show the controls, the map and the ledger instead of the story of epsilon."""
+        if self._story is not None:
+            self._story.close()
+            self.children = [child for child in self.children if child is not self._story]
+            self._story = None
+            self._body.layout.display = None
+
     def cancel(self) -> None:
         """Cancel the running build; epsilon that was spent stays spent."""
         self._desk.stop()
@@ -194,6 +210,7 @@ class Explorer(w.VBox):
         key = f"file:{file.path}"
         for n in [size for _, size in self._controls.n.options]:
             self._sessions[key, n] = session
+        self.play()
         self._controls.offer_file(file.name, key)
         self._another_city(None)
 
@@ -217,6 +234,7 @@ class Explorer(w.VBox):
 
     def _keep(self, session: Session, built: Built) -> None:
         with self._lock:
+            self.play()
             first = not session.built
             session.keep(built)
             if first and session is self._session and not self.map.boxes:
@@ -323,6 +341,7 @@ class Explorer(w.VBox):
             self._export.refresh()
 
     def _boxes_changed(self, _: object) -> None:
+        self.play()
         kept, refused = samples.inside(self._session.region, self.map.boxes)
         if refused:
             self._entry.refuse(refused)

@@ -132,6 +132,7 @@ def explore(
     >>> explorer.releases["UG, ε = 0.2"].answer(explorer.boxes).shape
     (1,)
     """
+    tells = methods is None and districts is None  # else a person knows what to build
     if methods is None:
         methods = DEFAULT_METHODS if points is None else DEFAULT_OWN_METHODS
     _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
@@ -155,7 +156,7 @@ def explore(
         def invent(key: str, n: int) -> Session:
             return _with(districts, label, synthetic(key, n, allowed, hidden))
 
-        return Explorer(controls, invent, map_of, height, opens_files=True)
+        return Explorer(controls, invent, map_of, height, opens_files=True, tells=tells)
     if not isinstance(points, (Points, PrivateDataset)):
         if region is None:
             raise InputError(

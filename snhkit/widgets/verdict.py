@@ -100,7 +100,7 @@ def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> s
 def best_first(session: Session, sizes_m: tuple[float, float]) -> list[str]:
     """Return the names of all releases by their expected errors, the smallest first."""
     found = {name: _expected_of(session, one, sizes_m) for name, one in session.built.items()}
-    return sorted(found, key=lambda name: np.inf if found[name] is None else found[name][0])
+    return sorted(found, key=lambda name: (found[name] or (np.inf,))[0])
 
 
 class _Line(NamedTuple):

@@ -83,7 +83,7 @@ def test_a_page_to_publish_is_written_beside_the_release(run, trips, tmp_path):
     assert code == 0
     assert json.loads(out)["Method"] == "UniformGrid"
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert "What was not measured" in page
+    assert "What you may and may not conclude" in page
     code, _, err = run("release", *trips, *words, "--force", "--page", "p.html", "--title", "Trips")
     assert code == 0, err
     code, _, err = run(

@@ -50,7 +50,9 @@ function snhkitCity(canvases, city, heard) {
     pen.stroke(path);
     Object.assign(pen, { textAlign: "center", font: "600 12px system-ui, sans-serif", lineWidth: 3, lineJoin: "round" });
     for (const [x, y, name] of names) {
-      const [left, top] = toPixels(pane, x, y);
+      const [middle, top] = toPixels(pane, x, y), half = pen.measureText(name).width / 2 + 4;
+      if (middle < 0 || middle > size || top < 0 || top > size) continue;
+      const left = Math.min(Math.max(middle, half), size - half);
       pen.strokeStyle = css("--land");
       pen.strokeText(name, left, top);
       pen.fillStyle = css("--ink");

@@ -56,13 +56,12 @@ class Counts:
         return None
 
     @classmethod
-    def rounded(cls, model: Model, cell_m: float, unit: float) -> "Counts":
+    def rounded(cls, model: Model, grid: Grid, unit: float) -> "Counts":
         """Return the answers of a model to the cells of a grid, rounded to multiples of ``unit``.
 
         The running sums along a row of cells are rounded instead of single counts, so that many
         small counts do not vanish together.
         """
-        grid = Grid.of_width(model.region, cell_m)
         answers = model.answer(grid.boxes()).reshape(grid.m, grid.m)
         sums = np.rint(np.cumsum(answers, axis=1) / unit).astype(np.int64)
         return cls(np.diff(sums, axis=1, prepend=0), unit)

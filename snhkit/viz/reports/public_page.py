@@ -1,45 +1,44 @@
-"""An HTML page of a release that may be published: a map, counts of districts, and the card."""
+"""An HTML page of a release for readers who were never told about it."""
 
+import base64
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from markupsafe import Markup
+import shapely
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
+from snhkit.experiment.methods import METHODS
+from snhkit.geometry import Grid
 from snhkit.privacy import written
 from snhkit.release.intervals import unmeasured
+from snhkit.release.polygon_model import PolygonModel
+from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import Districts
-from snhkit.viz.reports.page import map_page, maps, page, paragraph, section, table, wide
+from snhkit.viz.maps.surface import ColourScale, Surface
+from snhkit.viz.reports.counts import Counts, ground, packed, script
+from snhkit.viz.reports.page import picture, rendered
 
 if TYPE_CHECKING:
     from snhkit.release import Release
 
 __all__ = ["Imprint", "public_html"]
 
-_LEVEL = "90 %"
 _LONGEST = 300  # characters of a text in an imprint
-_HOW_TO_READ = (
-    "Noise was added to every count, to hide {unit}. Counts are estimates: they can be too large, "
-    "too small, or below zero where nobody was. Epsilon, {epsilon}, measures how well the noise "
-    "hides: the smaller, the better."
-)
+_MOST_CELLS = 1_000  # along a side, where the counts of a page are computed for it
 _INTERVAL = (
-    f"The interval contains the true count in about {_LEVEL} of cases. The interval allows for the "
-    "noise and for records that are spread unevenly inside cells. The intervals are estimates from "
-    "public data of cities, not guarantees. If an interval reaches down to 0, the count does not "
-    "show that anybody was there, and the table gives no count."
+    "An interval contains the true number in about nine of ten cases. It allows for the noise and "
+    "for places that are spread unevenly. It is an estimate from public data of cities, not a "
+    "guarantee. Where an interval reaches down to 0, the number does not show that anybody was "
+    "there, and only the upper end is given."
 )
-_NO_INTERVAL = "Small counts may be noise only."
-_NOT_MEASURED = (
-    "The errors of the counts were not measured, since measuring them would reveal something about "
-    "the records. Nothing on this page was computed from the records, except from the measurements "
-    'that are listed above under "Paid for". Who is missing from the records, and why, was not '
-    "measured either. Counts are numbers of records, not of people, and do not cover places or "
-    "times outside the file."
-)
+_NO_INTERVAL = "Small numbers may be noise only."
+_SURE = 10.0  # the largest epsilon on the scale
+_LEAST = 0.01
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,9 @@ class Imprint:
 def public_html(release: "Release", districts: Districts | None, imprint: Imprint) -> str:
     """Return an HTML page for the publication of a release; the page needs no other files.
 
+    A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
+    page itself, the districts, the meaning of epsilon, and the release as a download.
+
     Parameters
     ----------
     release : Release
@@ -129,59 +131,149 @@ def public_html(release: "Release", districts: Districts | None, imprint: Imprin
     """
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")
-    epsilon = written(release.epsilon)
-    if release.delta:
-        epsilon += f" at delta {written(release.delta)}"
-    how = _HOW_TO_READ.format(unit=release.unit.sentence, epsilon=epsilon)
-    how = f"{how} {release.unit.counting}".strip()
-    name = f"{release.method}, epsilon {epsilon}"
-    parts = [
-        section("How to read this page", paragraph(how)),
-        section("Released counts on the map", maps({name: release})),
-    ]
-    if districts is not None:
-        parts.append(section("Districts", *_districts(release, districts)))
-    card = wide(Markup(release._repr_html_()), "ledger")  # noqa: S704 - escaped already
-    parts += [
-        section("What was released, and at what price", card),
-        section("What was not measured", paragraph(_NOT_MEASURED)),
-    ]
-    about = " · ".join(f"{head}: {text}" for head, text in imprint.lines.items())
-    return page(imprint.title, about, [], parts)
-
-
-def _districts(release: "Release", districts: Districts) -> list[Markup]:
-    """Return the map and the table of districts, and a paragraph on their intervals."""
-    counts, bounds = districts.answers(release)
-    rows = [
-        [label, *_reported(count, density, interval, share)]
-        for label, density, share, count, interval in zip(
-            districts.titles,
-            districts.density(counts),
-            districts.share,
-            counts,
-            bounds,
-            strict=True,
-        )
-    ]
-    shown = table(["District", "per km²", "Records", f"{_LEVEL} interval"], rows)
+    rows = [] if districts is None else _rows(release, districts)
+    epsilon = float(release.unit.neighbours_epsilon(release.epsilon, release.delta, release.rho))
     unknown = unmeasured(release)
-    return [
-        map_page(districts.map(release)),
-        shown,
-        paragraph(f"{unknown} {_NO_INTERVAL}" if unknown else _INTERVAL),
-    ]
+    return rendered(
+        "public.html.j2",
+        title=imprint.title,
+        imprint=imprint.lines,
+        unit=release.unit.sentence,
+        counted=release.unit.counted,
+        counting=release.unit.counting,
+        epsilon=written(release.epsilon),
+        sure=f"{100 / (1 + math.exp(-epsilon)):.3g} %",
+        place=100 * _on_scale(epsilon),
+        districts=rows,
+        example=_example(rows),
+        about_intervals=f"{unknown} {_NO_INTERVAL}" if unknown else _INTERVAL,
+        still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
+        facts=_facts(release),
+        checksum=release.checksum,
+        file=base64.b64encode(release.to_bytes()).decode("ascii"),
+        table=base64.b64encode(_csv(rows).encode()).decode("ascii"),
+        **_drawn(release, districts),
+    )
+
+
+def _on_scale(epsilon: float) -> float:
+    """Return the place of epsilon on a logarithmic scale from 0.01 to 10, from 0 to 1."""
+    share = math.log(max(epsilon, 1e-9) / _LEAST) / math.log(_SURE / _LEAST)
+    return min(max(share, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A district on a page: its texts, and the ends of its bar as shares of the widest."""
+
+    name: str
+    count: str
+    interval: str
+    density: str
+    low: float
+    high: float
+    size: float
+
+
+def _rows(release: "Release", districts: Districts) -> list[_Row]:
+    """Return the districts, the largest count first; those that are not counted come last."""
+    counts, bounds = districts.answers(release)
+    top = max(float(np.nanmax(np.nan_to_num(bounds), initial=0)), float(counts.max(initial=1)), 1.0)
+    rows = []
+    for name, density, share, count, interval in zip(
+        districts.titles, districts.density(counts), districts.share, counts, bounds, strict=True
+    ):
+        texts = _reported(count, density, interval, share)
+        low, high = np.nan_to_num(interval, nan=max(float(count), 0.0))
+        size = float(count) if share > 0 else -math.inf
+        rows.append(_Row(name, *texts, 100 * low / top, 100 * high / top, size))
+    return sorted(rows, key=lambda row: -row.size)
 
 
 def _reported(
     count: float, density: float, interval: NDArray[np.float64], share: float
 ) -> tuple[str, str, str]:
-    """Return density, count and interval as texts; only what the interval supports is given."""
+    """Return count, interval and density as texts; only what the interval supports is given."""
     if share <= 0:
-        return "", "not counted", ""
+        return "not counted", "", ""
     low, high = interval
     if not np.isfinite(low):
-        return f"{density:,.0f}", f"{count + 0:,.0f}", "not known"
+        return f"{count + 0:,.0f}", "not known", f"{density:,.0f}"
     if low <= 0:
-        return "", f"below about {high:,.0f}", f"0 to {high:,.0f}"
-    return f"{density:,.0f}", f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}"
+        return f"below about {high:,.0f}", f"0 to {high:,.0f}", ""
+    return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{density:,.0f}"
+
+
+def _example(rows: list[_Row]) -> dict[str, _Row]:
+    """Return districts for examples: one with a clear count, one with too few, two that overlap."""
+    clear = [row for row in rows if row.interval and row.low > 0]
+    few = [row for row in rows if row.count.startswith("below")]
+    alike = [
+        (one, other) for one, other in pairwise(clear) if one.low < other.high
+    ]
+    found = {"known": clear[0]} if clear else {}
+    found |= {"few": few[0]} if few else {}
+    return found | ({"one": alike[0][0], "other": alike[0][1]} if alike else {})
+
+
+def _facts(release: "Release") -> dict[str, str]:
+    """Return what experts want to know of a release, in words."""
+    card, kinds = release.card(), {type(m.builder()).__name__: m for m in METHODS.values()}
+    method = kinds.get(release.method)
+    named = release.method if method is None else f"{method.title}. {method.about}"
+    total = sum(float(spend.epsilon) for spend in release.spends) or 1.0
+    parts = [
+        f"{spend.what} ({float(spend.epsilon) / total:.0%})" if spend.epsilon else spend.what
+        for spend in release.spends
+    ]
+    return {
+        "Method": named,
+        "Privacy": card["Privacy"],
+        "Epsilon was spent on": "; ".join(parts),
+        "Region": card["Region"],
+    }
+
+
+def _csv(rows: list[_Row]) -> str:
+    def quoted(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"'
+
+    lines = [",".join(map(quoted, (row.name, row.count, row.interval))) for row in rows]
+    return "\n".join(["district,count,interval of 90 %", *lines, ""])
+
+
+def _drawn(release: "Release", districts: Districts | None) -> dict[str, str]:
+    """Return the data and the scripts of the map; empty texts if boxes cannot be answered."""
+    if isinstance(release.model, PolygonModel):
+        return {"data": "", "js": "", "css": script(b"", "city", "public")["css"]}
+    region, model = release.region, release.model
+    counts = Counts.of(model)
+    if counts is None:
+        additive = model.additive()
+        cells = additive.cells()
+        m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
+        unit = 1 / (4 * release.record_epsilon)
+        counts = Counts.rounded(additive, Grid(region, m), unit)
+    described, arrays = counts.described("counts", region.side_m)
+    surface = Surface.drawn(release)
+    i, j = np.unravel_index(int(surface.counts.argmax()), surface.counts.shape)
+    side = min(500.0, region.side_m)
+    corner = (np.array([i, j]) + 0.5) * surface.grid.cell_m - side / 2
+    x, y = np.clip(np.rint(corner), 0, region.side_m - side).tolist()
+    shapes = [] if districts is None else [_outline(shape) for shape in districts.shapes]
+    header = {
+        "side": region.side_m,
+        "layer": described,
+        "top": ColourScale.shared([surface]).top,
+        "box": [x, y, side, side],
+        "outlines": shapes,
+        **ground(region),
+    }
+    return script(packed(header, arrays), "counts", "city", "public")
+
+
+def _outline(shape: Any) -> list[list[int]]:
+    """Return the rings of a polygon in whole metres, each a flat list x, y, x, y, ..."""
+    parts = shapely.get_parts(shapely.simplify(shape, 5))
+    rings = [ring for part in parts for ring in (part.exterior, *part.interiors)]
+    return [np.rint(shapely.get_coordinates(ring)).astype(int).ravel().tolist() for ring in rings]

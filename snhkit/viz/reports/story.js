@@ -11,7 +11,7 @@ async function snhkitStory(base64) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     return element;
   };
-  const percent = (share) => `${Number((100 * share).toPrecision(2))} %`;
+  const percent = (share) => `${Number((100 * share).toPrecision(2))}\u00a0%`;
 
   // The truth: invented records in whole metres, in the order of x.
   const n = arrays.y.length, xs = new Uint32Array(n), ys = arrays.y;
@@ -49,8 +49,13 @@ async function snhkitStory(base64) {
   const city = snhkitCity([$("truth"), $("release")], story, { box: answer, painted: placeCard });
 
   const cell = (layer) => (layer.m ? side / layer.m : 40);
+  const painted = [];  // the newest pictures; more would fill a telephone's memory
   function picture(layer) {
-    layer.picture ??= snhkitCounts.picture(layer, story.top, colours);
+    if (!layer.picture) {
+      layer.picture = snhkitCounts.picture(layer, story.top, colours);
+      painted.push(layer);
+      if (painted.length > 9) painted.shift().picture = null;
+    }
     return layer.picture;
   }
 
@@ -158,12 +163,18 @@ async function snhkitStory(base64) {
   }
   function placeCard() {
     if (!city.box) return;
+    if (getComputedStyle(card).position === "static") {  // a telephone: the card lies below the maps
+      card.style.transform = "";
+      return;
+    }
     const [left, top, wide, high] = city.place(1), room = $("release").clientWidth;
     const [w, h] = [card.offsetWidth, card.offsetHeight];
+    const [map, main] = [$("release"), card.parentElement].map((e) => e.getBoundingClientRect());
     const right = left + wide + 10;
     const x = right + w < room ? right : left - w - 10 > 0 ? left - w - 10 : Math.min(Math.max(left, 0), room - w);
     const y = right + w < room || left - w - 10 > 0 ? top : top + high + 10 + h < room ? top + high + 10 : top - h - 10;
-    card.style.transform = `translate(${Math.max(x, 4)}px, ${Math.min(Math.max(y, 4), Math.max(room - h - 4, 4))}px)`;
+    const [dx, dy] = [Math.max(x, 4), Math.min(Math.max(y, 4), Math.max(room - h - 4, 4))];
+    card.style.transform = `translate(${map.left - main.left + dx}px, ${map.top - main.top + dy}px)`;
   }
 
   // ---- the table of errors
@@ -200,7 +211,7 @@ async function snhkitStory(base64) {
   $("out").addEventListener("click", () => city.zoom(1.4));
   function paint() {
     colours = ramp();
-    for (const layer of [real, ...layers]) layer.picture = null;
+    for (const layer of painted.splice(0)) layer.picture = null;
     city.show(0, picture(real), 25);
     choose(method, stop);
   }

@@ -16,6 +16,7 @@ from snhkit.experiment.evaluation import SIZE_BANDS_M, Asked, anywhere, band_nam
 from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid, Points, RangeQueries, Region
 from snhkit.progress import steps
+from snhkit.release import Release
 from snhkit.viz.figures.style import method_styles
 from snhkit.viz.maps.surface import ColourScale, Surface
 from snhkit.viz.reports.counts import Counts, ground, packed, script, unpacked
@@ -31,7 +32,7 @@ SHIPPED = "san_francisco"
 _METHODS = ("ug", "privtree", "snh", "denoised")
 _N = 100_000
 _SIZES_M = (25.0, 100.0)
-_CELL_M = 16.5  # of learned releases in the page, so that all of them fit into 3 MB
+_MOST_CELLS = 1_600  # along a side of a release in the page, so that all of them fit into 3 MB
 _UNITS = 4  # units in one noise scale
 _BUSY, _BLOCK_M = 300, 100.0  # the busiest squares of the city, and their side
 _BOXES = 2_000
@@ -109,14 +110,22 @@ def make_story(key: str, n: int = _N, methods: tuple[str, ...] = _METHODS) -> by
 
 def _layer(here: _City, key: str, epsilon: float, seed: int) -> Counts:
     """Return the counts of one replayable release, as a page shows them."""
-    data = PrivateDataset(here.records, epsilon, unit="record", n="public")
+    data = PrivateDataset(here.records, epsilon, unit="record", n_public=False)
     release = data.release(
         METHODS[key].builder(_SIZES_M), epsilon=epsilon, public=here.public, seed=seed
     )
+    return _shown(release)
+
+
+def _shown(release: Release) -> Counts:
+    """Return the counts of a release as a page shows them."""
     counts = Counts.of(release.model)
-    if counts is None or counts.snapped:
-        return Counts.rounded(release.model, _CELL_M, 1 / (_UNITS * epsilon))
-    return counts
+    if counts is not None and not counts.snapped:
+        return counts
+    model = release.model.additive()
+    cells = model.cells()
+    m = min(cells.m, _MOST_CELLS) if isinstance(cells, Grid) else _MOST_CELLS
+    return Counts.rounded(model, Grid(release.region, m), 1 / (_UNITS * float(release.epsilon)))
 
 
 def _told(here: _City, methods: tuple[str, ...], layers: list[Counts]) -> bytes:

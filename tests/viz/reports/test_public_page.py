@@ -38,7 +38,7 @@ def test_it_holds_what_was_released_and_loads_nothing(release):
     page = public_html(release, districts(), Imprint("Trips & taxis"))
     assert "<h1>Trips &amp; taxis" in page
     assert "West <b>" not in page.replace("West &lt;b&gt;", "")
-    assert "What was not measured" in page
+    assert "What you may and may not conclude" in page
     assert "5003" not in page.replace(",", "")
     assert not re.search(r'(src|href)="(https?:)?//', page)
 
@@ -46,15 +46,15 @@ def test_it_holds_what_was_released_and_loads_nothing(release):
 def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     told = districts()
     found = cells(public_html(release, told, Imprint("x")))
-    rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 4}
+    rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 5}
     counts, bounds = told.answers(release)
     low, high = bounds[0]
-    assert rows["West &lt;b&gt;"][1:] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+    assert rows["West &lt;b&gt;"][:2] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
     if bounds[1, 0] == 0:
-        assert rows["Corner"][1] == f"below about {bounds[1, 1]:,.0f}"
-        assert rows["Corner"][0] == ""  # a density would tell the count
-        assert rows["Corner"][2].startswith("0 to ")
-    assert rows["Elsewhere"][1:] == ["not counted", ""]
+        assert rows["Corner"][0] == f"below about {bounds[1, 1]:,.0f}"
+        assert rows["Corner"][1].startswith("0 to ")
+        assert rows["Corner"][3] == ""  # a density would tell the count
+    assert rows["Elsewhere"] == ["not counted", "", "", ""]
 
 
 def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
@@ -64,8 +64,8 @@ def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
     told = "not known: because."
     monkeypatch.setattr("snhkit.viz.reports.public_page.unmeasured", lambda _: told)
     text = public_html(release, districts(), Imprint("x"))
-    rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 4}
-    assert rows["West &lt;b&gt;"][2] == "not known"
+    rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 5}
+    assert rows["West &lt;b&gt;"][1] == "not known"
     assert told in text
 
 

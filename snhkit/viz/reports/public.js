@@ -1,0 +1,35 @@
+// The map of a public page: counts as colours, and a box that the page counts itself.
+async function snhkitPublic(base64) {
+  const { header, arrays } = await snhkitCounts.read(base64);
+  const { side, top, layer: fields } = header;
+  const layer = snhkitCounts.layer(fields, arrays, side);
+  const map = document.getElementById("map"), said = document.getElementById("answer");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const city = snhkitCity([map], header, {
+    box(box) {
+      if (!box) {
+        said.textContent = "Drag a box on the map to count in it.";
+        return;
+      }
+      const count = snhkitCounts.answer(layer, box);
+      said.textContent = `In this box of ${box[2]} by ${box[3]} m: about ${snhkitCounts.number(Math.max(count, 0))}.`;
+      said.dataset.count = count;
+      said.dataset.box = JSON.stringify(box);
+    },
+  });
+  const paint = () => {
+    const colours = snhkitCounts.colours(dark.matches
+      ? [[60, 15, 90], [140, 41, 129], [222, 73, 104], [254, 159, 109], [252, 253, 191]]
+      : [[253, 212, 158], [252, 141, 89], [215, 48, 31], [127, 0, 0], [60, 0, 10]]);
+    city.show(0, snhkitCounts.picture(layer, top, colours), layer.m ? side / layer.m : 40);
+  };
+  dark.addEventListener("change", paint);
+  document.documentElement.classList.add("live");  // hides the picture for those without scripts
+  city.look({ x: 0, y: 0, span: side });
+  paint();
+  city.setBox(header.box);
+  for (const [id, factor] of [["in", 0.7], ["out", 1.4]]) {
+    document.getElementById(id).addEventListener("click", () => city.zoom(factor));
+  }
+  window.snhkitPublicOpen = { city, answer: (box) => snhkitCounts.answer(layer, box) };
+}
