@@ -253,6 +253,7 @@ class Explorer(w.VBox):
         self.map.view = list(samples.in_degrees(window)[0])
 
     def _another_city(self, _: object) -> None:
+        self.play()
         place = self._controls.place
         self._desk.tell("Making the synthetic city …")
         if place not in self._sessions:

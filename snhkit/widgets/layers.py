@@ -115,8 +115,11 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the names to show first: the newest plain and the newest learned release, "Truth"."""
-    titles = {name: session.built[name].title for name in reversed(session.built)}
+    """Return the names to show first, of the newest epsilon: a plain release, a learned, "Truth"."""
+    newest = [one.release.epsilon for one in session.built.values()][-1:]
+    titles = {
+        name: one.title for name, one in session.built.items() if one.release.epsilon in newest
+    }
     plain = [name for name, title in titles.items() if title not in _LEARNED]
     learned = [name for wanted in _LEARNED for name, title in titles.items() if title == wanted]
     return [*plain[:1], *learned[:1], *([TRUTH] if truth and titles else [])]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from snhkit.data import synthetic_points
-from snhkit.widgets import going_on
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.own_file import OwnFile
+from snhkit.widgets.saved_state import orders
 
 FARGO = synthetic_points("fargo", 10).region
 BOX = [46.870, -96.800, 46.890, -96.780]
@@ -27,9 +27,9 @@ def app():
 
 
 def test_nothing_is_kept_before_there_is_something_to_go_on_with(app):
-    assert app._memory.browser.state == ""
+    assert app._saved.browser.state == ""
     app.map.boxes = [BOX]
-    assert json.loads(app._memory.browser.state)["boxes"] == [BOX]
+    assert json.loads(app._saved.browser.state)["boxes"] == [BOX]
 
 
 def test_a_city_goes_on_with_its_boxes_and_both_epsilons(app):
@@ -38,15 +38,15 @@ def test_a_city_goes_on_with_its_boxes_and_both_epsilons(app):
     app.build("ug", "dawa")
     app.map.boxes = [BOX]
     again = explore_app()
-    again._memory.browser.stored = app._memory.browser.state
-    assert "<b>Fargo, synthetic</b> open, with 3 releases and 1 boxes" in again._memory.words.value
-    assert again._memory._offer.layout.display == ""
-    again._memory.buttons[0].click()
+    again._saved.browser.stored = app._saved.browser.state
+    assert "<b>Fargo, synthetic</b> open, with 3 releases and 1 boxes" in again._saved.words.value
+    assert again._saved._offer.layout.display == ""
+    again._saved.buttons[0].click()
     assert list(again.releases) == ["UG, ε = 0.2", "UG, ε = 1", "DAWA, ε = 1"]
     assert again.map.boxes == [BOX]
     assert again.dataset.n == 1_000
     assert again._controls.epsilon.value == 1.0
-    assert again._memory._offer.layout.display == "none"
+    assert again._saved._offer.layout.display == "none"
 
 
 def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
@@ -60,17 +60,17 @@ def test_a_file_goes_on_with_what_was_spent_and_builds_nothing(tmp_path):
     app.build("ug")
     counts = app.releases["UG, ε = 0.2"].answer(app.boxes)
     again = explore_app()
-    again._memory.browser.stored = app._memory.browser.state
-    again._memory.buttons[0].click()
+    again._saved.browser.stored = app._saved.browser.state
+    again._saved.buttons[0].click()
     assert float(again.dataset.ledger.remaining) == 0.8
     np.testing.assert_array_equal(again.releases["UG, ε = 0.2"].answer(again.boxes), counts)
 
 
 def test_starting_anew_forgets_the_visit(app):
-    app._memory.browser.stored = json.dumps(GOOD)
-    app._memory.buttons[1].click()
-    assert app._memory.browser.state == ""
-    assert app._memory._offer.layout.display == "none"
+    app._saved.browser.stored = json.dumps(GOOD)
+    app._saved.buttons[1].click()
+    assert app._saved.browser.state == ""
+    assert app._saved._offer.layout.display == "none"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_starting_anew_forgets_the_visit(app):
     ],
 )
 def test_what_is_no_state_is_not_offered(app, stored):
-    app._memory.browser.stored = stored
-    assert app._memory._offer.layout.display == "none"
+    app._saved.browser.stored = stored
+    assert app._saved._offer.layout.display == "none"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_what_is_no_state_is_not_offered(app, stored):
     ],
 )
 def test_a_state_that_cannot_be_opened_is_said_in_words(app, changed):
-    app._memory.browser.stored = json.dumps(GOOD | changed)
-    assert "&lt;b&gt;Fargo" in app._memory.words.value
-    app._memory.buttons[0].click()
+    app._saved.browser.stored = json.dumps(GOOD | changed)
+    assert "&lt;b&gt;Fargo" in app._saved.words.value
+    app._saved.buttons[0].click()
     assert "The earlier visit cannot be opened" in app._desk.message.value
     assert app.releases == {}
 
@@ -120,12 +120,12 @@ def test_visitors_of_a_class_open_no_files(tmp_path, monkeypatch):
     slow.value = True  # as a message of a visitor's browser may do
     assert slow.disabled
     assert "snh-paper" not in shared._controls.chosen
-    shared._memory.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
-    shared._memory.buttons[0].click()
+    shared._saved.browser.stored = json.dumps(GOOD | {"file": asdict(file)})
+    shared._saved.buttons[0].click()
     assert "visitors of a shared server cannot open files" in shared._desk.message.value
     assert shared._session.invented
     crafted = GOOD | {"built": [["snh-paper", "0.5", [25, 100]], ["ug", "0.5", [25, 100]]]}
-    (order,) = going_on.orders(shared._session, shared._controls, crafted)
+    (order,) = orders(shared._session, shared._controls, crafted)
     assert order.methods == ("ug",)
 
 

@@ -12,8 +12,8 @@ import shapely
 from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.experiment.methods import METHODS
 from snhkit.geometry import Grid
+from snhkit.methods import METHODS
 from snhkit.privacy import written
 from snhkit.release.intervals import unmeasured
 from snhkit.release.polygon_model import PolygonModel
@@ -204,16 +204,18 @@ def _reported(
     return f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{density:,.0f}"
 
 
-def _example(rows: list[_Row]) -> dict[str, _Row]:
+def _example(rows: list[_Row]) -> dict[str, _Row | None]:
     """Return districts for examples: one with a clear count, one with too few, two that overlap."""
     clear = [row for row in rows if row.interval and row.low > 0]
     few = [row for row in rows if row.count.startswith("below")]
-    alike = [
-        (one, other) for one, other in pairwise(clear) if one.low < other.high
-    ]
-    found = {"known": clear[0]} if clear else {}
-    found |= {"few": few[0]} if few else {}
-    return found | ({"one": alike[0][0], "other": alike[0][1]} if alike else {})
+    alike = [(one, other) for one, other in pairwise(clear) if one.low < other.high]
+    one, other = alike[0] if alike else (None, None)
+    return {
+        "known": clear[0] if clear else None,
+        "few": few[0] if few else None,
+        "one": one,
+        "other": other,
+    }
 
 
 def _facts(release: "Release") -> dict[str, str]:
