@@ -115,7 +115,7 @@ class Layers(w.HBox):
 
 
 def _first_glance(session: Session, *, truth: bool) -> list[str]:
-    """Return the names to show first, of the newest epsilon: a plain release, a learned, "Truth"."""
+    """Return the names to show first, of the newest epsilon: a plain, a learned one, "Truth"."""
     newest = [one.release.epsilon for one in session.built.values()][-1:]
     titles = {
         name: one.title for name, one in session.built.items() if one.release.epsilon in newest
