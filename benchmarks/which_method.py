@@ -1,4 +1,4 @@
-"""The table "which method" of docs/methods.md: python benchmarks/which_method.py [--help].
+"""The table "which method" of docs/evidence.md: python benchmarks/which_method.py [--help].
 
 Needs no data: the program reads the table behind ``expected_error``, which ``plan_table.py``
 measures on public cities. Prints, as Markdown, the method with the least expected error of squares

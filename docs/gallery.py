@@ -65,6 +65,13 @@ def title_and_caption(notebook: Path) -> tuple[str, str]:
     return heading, tagged[0]["metadata"]["caption"]
 
 
+def minutes(notebook: Path) -> int:
+    """Return how long a lecture takes, as its first cell says."""
+    first = "".join(json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]["source"])
+    (found,) = re.findall(r"takes\W+(?:about )?(\d+) minutes", first)
+    return int(found)
+
+
 def photograph(browser: Browser, notebook: Path) -> bytes:
     """Return a picture of the tagged cell's output as PNG bytes."""
     title_and_caption(notebook)
@@ -138,11 +145,12 @@ def show() -> None:
     for notebook in sorted(ROOT.glob("notebooks/*.ipynb")):
         if (FOLDER / f"{notebook.stem}.png").exists():
             where, (name, says) = f"docs/gallery/{notebook.stem}.png", title_and_caption(notebook)
-            rows.append(f"| [{name}](notebooks/{notebook.name})<br>{says} | ![{name}]({where}) |")
+            link = f"[{name}](notebooks/{notebook.name}), {minutes(notebook)} minutes"
+            rows.append(f"| {link}<br>{says} | ![{name}]({where}) |")
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text(encoding="utf-8").partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
-    table = "\n".join([MARKS[0], "| notebook | |", "|---|---|", *rows, MARKS[1]])
+    table = "\n".join([MARKS[0], "| lecture | |", "|---|---|", *rows, MARKS[1]])
     readme.write_text(before + table + after, encoding="utf-8")
 
 

@@ -1,14 +1,16 @@
-"""Write the pictures of the README and of the explorer: python docs/pictures.py {first,explorer}.
+"""Write the pictures of the documentation: python docs/pictures.py {first,methods,explorer}.
 
 ``first`` draws one invented city as UG, SNH and the denoised grid release it, beside the truth.
+``methods`` draws the expected errors of methods by the size of squares.
 ``explorer`` starts the app, builds, and takes a screenshot at four sizes in both themes; it needs
-Chromium. Both write to docs/gallery.
+Chromium. All write to docs/gallery.
 """
 
 import argparse
 import io
 import json
 import os
+import runpy
 import secrets
 import shutil
 import signal
@@ -26,13 +28,17 @@ from PIL import Image
 
 import snhkit as snh
 from snhkit.cli.launch import _HERE, _app, _notebook
+from snhkit.methods import title
+from snhkit.metrics import band_name
 from snhkit.privacy import PrivacyUnit
+from snhkit.viz.figures import method_styles
 from snhkit.viz.maps.surface import UNIT, ColourScale, Surface
 from snhkit.widgets import samples
 from snhkit.widgets.session import synthetic
 
 GALLERY = Path(__file__).parent / "gallery"
 CITY, N, EPSILON, SIZES_M = "san_francisco", 100_000, 0.2, (25.0, 100.0)
+DRAWN = ("UG", "Identity", "AG", "PrivTree", "DAWA", "HDMM", "SNH", "Denoised grid")
 SCREENS = {
     "1280x800": (1280, 800),
     "1920x1080": (1920, 1080),
@@ -56,6 +62,26 @@ def first() -> None:
     view = samples.window(session)
     figure = draw(shown, view)
     figure.savefig(GALLERY / "first.png", dpi=110)
+
+
+def methods() -> None:
+    """Draw the ratio of each method's expected error to the smallest, by the size of squares."""
+    found = runpy.run_path(str(GALLERY.parents[1] / "benchmarks" / "which_method.py"))["errors"]
+    ratios: dict[str, dict[tuple, list[float]]] = {}
+    for (_, _, _, band), case in found("rel_error").items():
+        for name, error in case.items():
+            of = ratios.setdefault(title(name), {}).setdefault(band, [])
+            of.append(np.log(error / min(case.values())))
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    axis = figure.subplots()
+    for name, style in method_styles(DRAWN).items():
+        means = [np.exp(np.mean(logs)) for logs in ratios[name].values()]
+        axis.plot([band_name(band) for band in ratios[name]], means, label=name, **style.line)
+    axis.set(yscale="log", xlabel="side of the squares", ylabel="error divided by the smallest")
+    axis.set_yticks([1, 1.5, 2, 3, 4.5], ["1", "1.5", "2", "3", "4.5"], minor=False)
+    axis.minorticks_off()
+    axis.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    figure.savefig(GALLERY / "methods.png", dpi=110)
 
 
 def draw(shown: dict[str, Surface], view: snh.RangeQueries) -> Figure:
@@ -144,7 +170,7 @@ def serve(folder: Path) -> tuple[str, subprocess.Popen]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write the pictures of README and explorer.")
-    parser.add_argument("what", choices=["first", "explorer"])
+    parser.add_argument("what", choices=["first", "methods", "explorer"])
     parser.add_argument("--chromium", default=shutil.which("chromium") or "chromium")
     given = parser.parse_args()
-    first() if given.what == "first" else explorer(given.chromium)
+    {"first": first, "methods": methods, "explorer": lambda: explorer(given.chromium)}[given.what]()

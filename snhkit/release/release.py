@@ -189,7 +189,7 @@ class Release:
 
         The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
         errors of networks. The noise is known from theory where ``standard_error`` is not nan. All
-        else is an estimate from public cities and not a guarantee; docs/benchmarks.md states the
+        else is an estimate from public cities and not a guarantee; docs/evidence.md states the
         share of true counts of other cities that lay within the bounds.
 
         Parameters
