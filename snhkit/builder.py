@@ -69,19 +69,7 @@ class Builder(Protocol):
 
 
 def refuse_laplace_only(builder: Builder) -> None:
-    """Raise InputError if a builder does not work with Gaussian noise.
-
-    Parameters
-    ----------
-    builder : Builder
-        A builder, whose class attribute ``gaussian`` is true if Gaussian noise is supported.
-
-    Raises
-    ------
-    InputError
-        If the builder works with Laplace noise only; the message names methods that also work
-        with Gaussian noise.
-    """
+    """Raise InputError if a builder does not work with Gaussian noise."""
     if not getattr(builder, "gaussian", False):
         raise InputError(
             f"{type(builder).__name__} works with Laplace noise only, so leave delta out. With a "

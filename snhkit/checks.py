@@ -13,27 +13,6 @@ __all__ = ["positive", "two_numbers", "whole"]
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return ``value`` as an int, provided that it is a whole number within bounds.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        The argument. Python's and numpy's integers are whole numbers; booleans and floats are not.
-    least : int
-        Smallest allowed value.
-    most : int, optional
-        Largest allowed value; unlimited by default.
-
-    Returns
-    -------
-    int
-        The value.
-
-    Raises
-    ------
-    InputError
-        If ``value`` is not a whole number from ``least`` to ``most``.
-
     Examples
     --------
     >>> whole("max_depth", 12, least=0)
@@ -56,25 +35,6 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 def positive(name: str, value: Any, unit: str = "") -> float:
     """Return ``value``, provided that it is a positive, finite number.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        The argument.
-    unit : str, optional
-        Unit of the argument, for the message, such as "metres".
-
-    Returns
-    -------
-    float
-        The value.
-
-    Raises
-    ------
-    InputError
-        If ``value`` is not a real number, or is not greater than 0, or is not finite.
-
     Examples
     --------
     >>> positive("cell_m", 30)
@@ -96,18 +56,6 @@ def positive(name: str, value: Any, unit: str = "") -> float:
 
 def two_numbers(name: str, value: Any) -> tuple[float, float]:
     """Return a pair of numbers as floats; the range of the numbers is not checked.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        The argument.
-
-    Raises
-    ------
-    InputError
-        If ``value`` is not a sequence of two real numbers.
 
     Examples
     --------

@@ -19,27 +19,6 @@ _TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and th
 def write_whole(path: str | os.PathLike[str], content: bytes | str, mode: int = 0o666) -> Path:
     """Write a file under a temporary name in the same folder, then rename the file in one step.
 
-    Parameters
-    ----------
-    path : str or path
-        The file to write. If the file exists, the content is replaced and the permissions are kept.
-        For a symbolic link, the file that the link points to is replaced. A device or a pipe cannot
-        be replaced; the content is written into it.
-    content : bytes or str
-        The whole content; text is written as UTF-8.
-    mode : int
-        The permissions of a new file, from which those of the process's umask are taken.
-
-    Returns
-    -------
-    Path
-        The given path.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or is read-only. An existing file is then left unchanged.
-
     Examples
     --------
     >>> import tempfile
@@ -63,16 +42,6 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str, mode: int = 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
     """Raise InputError if ``write_whole`` could not write a file; nothing is written.
-
-    Parameters
-    ----------
-    path : str or path
-        The file that is to be written later, for example after a long computation.
-
-    Raises
-    ------
-    InputError
-        If the path is a folder or a read-only file, or its folder is missing or read-only.
 
     Examples
     --------

@@ -70,15 +70,6 @@ def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
     """Yield a callback that reports completed steps of a task.
 
     The steps are shown by a progress bar, or passed to the function given to ``watched``.
-
-    Parameters
-    ----------
-    total : int
-        Number of steps.
-    what : str
-        Name of the task; it must not contain a value that depends on records.
-    unit : str
-        The word for one step in the progress bar, such as "epoch".
     """
     watcher = _WATCHER.get()
     if watcher is None:

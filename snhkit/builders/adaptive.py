@@ -132,22 +132,6 @@ def consistent(
 ) -> NDArray[np.float64]:
     """Return counts of the pieces of coarse cells that sum to the best estimate of each cell.
 
-    Parameters
-    ----------
-    coarse : ndarray, shape (m, m)
-        The noisy counts of coarse cells.
-    pieces : ndarray of int, shape (m, m)
-        The number of pieces per side of each coarse cell.
-    fine : ndarray, shape (c,)
-        The noisy counts of all c pieces; the pieces of a coarse cell follow each other.
-    alpha : Fraction
-        The share of epsilon that was spent on ``coarse``.
-
-    Returns
-    -------
-    ndarray of float, shape (c,)
-        The weighted least-squares estimates of the pieces' counts.
-
     Examples
     --------
     >>> consistent(np.array([[10]]), np.array([[2]]), np.array([1, 2, 3, 4]), Fraction(1, 2))
@@ -166,20 +150,6 @@ def consistent_noise(
 ) -> CellNoise:
     """Return the noise in the counts that ``consistent`` returns.
 
-    Parameters
-    ----------
-    pieces : ndarray of int, shape (m, m)
-        The number of pieces per side of each coarse cell.
-    alpha : Fraction
-        The share of epsilon that was spent on the coarse counts.
-    coarse_variance, fine_variance : float
-        The noise variances of a coarse count and of a piece's count.
-
-    Returns
-    -------
-    CellNoise
-        The noise from which the variance of any box follows.
-
     Notes
     -----
     Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of p pieces, and
@@ -195,15 +165,7 @@ def consistent_noise(
 
 
 def _coarse_weight(parts: NDArray[np.int64], alpha: Fraction) -> NDArray[np.float64]:
-    """Return the weight of each coarse count in the mean of this count and the pieces' sum.
-
-    Parameters
-    ----------
-    parts : ndarray of int
-        The number of pieces of each coarse cell.
-    alpha : Fraction
-        The share of epsilon that was spent on the coarse counts.
-    """
+    """Return the weight of each coarse count in the mean of this count and the pieces' sum."""
     # In a common unit, a coarse count has the variance 1 / alpha^2, and the sum of the counts of
     # its pieces has the variance parts / (1 - alpha)^2. Weights are inversely proportional to
     # variances.

@@ -165,15 +165,6 @@ def least_squares(
 ) -> NDArray[np.float64]:
     """Return the counts X, shape (m, m), whose weighted sums A X A^T are closest to ``sums``.
 
-    Parameters
-    ----------
-    weights : scipy.sparse.csr_array, shape (r, m)
-        The matrix A.
-    along : ndarray, shape (m, m)
-        The result of ``covariance(weights)``.
-    sums : ndarray of int, shape (r, r)
-        The noisy sums.
-
     Examples
     --------
     >>> rows = csr_array([[1, 0], [0, 1], [1, 1]])

@@ -116,20 +116,6 @@ class HierarchicalGrid:
 def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
     """Return the mean variance of the answers for all boxes of whole cells.
 
-    Parameters
-    ----------
-    sides : tuple of int
-        The cells per side of nested grids, from the coarsest to the finest. The privacy cost is
-        divided equally among the grids.
-    exponent : int
-        2 for Laplace noise, 1 for Gaussian noise (see ``Terms.exponent``).
-
-    Returns
-    -------
-    float
-        The mean variance. The unit is the variance of the counts of a single grid that gets the
-        whole privacy cost.
-
     Examples
     --------
     >>> average_variance((1,)), average_variance((3,))
@@ -149,13 +135,6 @@ def _mean_square(m: int, blocks: int) -> float:
     Divide an axis of m cells into b equal blocks. Then X_b is m / b times the sum of the squared
     fractions of the blocks that an interval covers. For each block, the intervals that cover the
     block, those with one end inside and those with both ends inside are summed separately.
-
-    Parameters
-    ----------
-    m : int
-        The number of cells along the axis.
-    blocks : int
-        The number b of equal blocks into which the cells are divided.
     """
     g = m // blocks
     before = np.arange(blocks) * float(g)

@@ -14,17 +14,6 @@ def require_jax(method: str) -> None:
 
     Methods call this function in ``check``, so that a wrong environment costs no epsilon.
 
-    Parameters
-    ----------
-    method : str
-        Name of the method, for the message.
-
-    Raises
-    ------
-    InputError
-        If JAX finds no device or fails at a small computation. Also if this process was forked from
-        one in which JAX had already run, because a computation would then never end.
-
     Examples
     --------
     >>> require_jax("SNH")
@@ -57,16 +46,6 @@ def refuse_forked(method: str) -> None:
 
     In such a process, a computation with JAX would never end. The function remembers the process
     that called it first, and assumes that JAX runs there.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method, for the message.
-
-    Raises
-    ------
-    InputError
-        If JAX already ran in the process from which this one was forked.
 
     Examples
     --------

@@ -105,21 +105,6 @@ class PGM:
 def fitted(noisy: NDArray, total: int, blocks: tuple[int, ...] = ()) -> NDArray[np.float64]:
     """Return the non-negative counts that add up to ``total`` and fit noisy counts best.
 
-    Parameters
-    ----------
-    noisy : ndarray, shape (m, m)
-        The noisy counts of cells.
-    total : int
-        The sum of the counts that are returned.
-    blocks : tuple of int
-        The widths, in cells, of the square blocks whose sums are fitted as well. Each width is a
-        multiple of the next, and the widest divides m.
-
-    Returns
-    -------
-    ndarray of float, shape (m, m)
-        The fitted counts.
-
     Examples
     --------
     >>> fitted(np.array([[7, -3], [2, 0]]), total=7).round(6) + 0

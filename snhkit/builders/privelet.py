@@ -132,18 +132,6 @@ def haar_matrix(k: int) -> csr_array:
 def wavelet_noise(k: int, variance: float) -> BlockNoise:
     """Return the noise of the counts, given the variance of the noise of each coefficient.
 
-    Parameters
-    ----------
-    k : int
-        The grid has 2^k cells per side.
-    variance : float
-        The noise variance of a coefficient.
-
-    Returns
-    -------
-    BlockNoise
-        The noise from which the variance of any box follows.
-
     Notes
     -----
     Along an axis, let the vector w hold the share of each of the m cells that a box covers. The

@@ -30,13 +30,7 @@ def districts_options(command):
 
 
 def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
-    """Return the builder that counts the districts of a file; None if there is no file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds shapes that are not valid polygons, or lacks labels.
-    """
+    """Return the builder that counts the districts of a file; None if there is no file."""
     if path is None:
         if label is not None:
             raise click.UsageError("--label needs --districts.")

@@ -29,13 +29,7 @@ _LEAVERS = [
 
 
 def copy_notebooks(folder: Path) -> Path:
-    """Copy the notebooks into a folder and return the folder; existing files are kept.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written.
-    """
+    """Copy the notebooks into a folder and return the folder; existing files are kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for notebook in lectures():
@@ -47,22 +41,7 @@ def copy_notebooks(folder: Path) -> Path:
 
 
 def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = None) -> None:
-    """Serve the notebooks in JupyterLab on the loopback address, with a token, until Ctrl-C.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder for the copy of the notebooks.
-    browser : bool
-        Whether to open a browser.
-    file : OwnFile, optional
-        A file of private records. A notebook that explores the file is written and opened.
-
-    Raises
-    ------
-    InputError
-        If JupyterLab is not installed, or the folder cannot be written.
-    """
+    """Serve the notebooks in JupyterLab on the loopback address, with a token, until Ctrl-C."""
     _require("jupyterlab")
     from jupyterlab.labapp import LabApp
 
@@ -83,20 +62,6 @@ def explore_in_voila(
 
     Voila runs as its own server, not as an extension of Jupyter's server. The page can use its
     widgets, but the server runs no code from the page.
-
-    Parameters
-    ----------
-    browser : bool
-        Whether to open a browser.
-    file : OwnFile, optional
-        A file of private records that the explorer opens first.
-    visitors : bool
-        Whether the app serves several visitors, such as a class. Visitors cannot open files.
-
-    Raises
-    ------
-    InputError
-        If Voila is not installed.
     """
     _require("voila")
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network

@@ -20,21 +20,7 @@ _COLUMNS = 80
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print text, with lines that are longer than 80 characters broken between words.
-
-    Parameters
-    ----------
-    text : str
-        Lines of text, or rows of a table with two spaces after the first column. A long row
-        continues below its second column.
-    err : bool
-        Whether to print to standard error instead of standard output.
-
-    Raises
-    ------
-    InputError
-        If standard output cannot be written: the disk is full, or a pipe is closed.
-    """
+    """Print text, with lines that are longer than 80 characters broken between words."""
     lines = []
     for line in text.split("\n"):
         lines += textwrap.wrap(
@@ -48,13 +34,7 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Write content to a file, or to standard output if the path is ``-``.
-
-    Raises
-    ------
-    InputError
-        If the file or standard output cannot be written.
-    """
+    """Write content to a file, or to standard output if the path is ``-``."""
     if path == STANDARD_OUTPUT:
         # A redirected output has the same bytes as a file, whatever the encoding of the console.
         plain = isinstance(content, str) and not sys.stdout.isatty()

@@ -66,17 +66,6 @@ def opened(
 
     Folders and large files are not read into memory: their rows are counted as they are read. The
     same holds for every file if an option of ``scan_options`` is given.
-
-    Parameters
-    ----------
-    data : Path
-        The file or folder of the records.
-    user : str, optional
-        The column of users.
-    terms : dict
-        Arguments of ``PrivateDataset`` by name, such as the budget, the unit and the ledger.
-    options : dict
-        The values of ``records_options`` and ``scan_options``.
     """
     from snhkit.dataset import PrivateDataset
 

@@ -13,23 +13,6 @@ __all__ = ["floats", "frozen"]
 def floats(name: str, values: Any) -> NDArray[np.float64]:
     """Return values as floating-point numbers, with nan where a number is missing.
 
-    Parameters
-    ----------
-    name : str
-        The name of the argument, for the error message.
-    values : array_like
-        Numbers. Masked entries of masked arrays and missing entries of pandas columns become nan.
-
-    Returns
-    -------
-    ndarray
-        The numbers, in the shape of ``values``; ``values`` itself if no conversion is needed.
-
-    Raises
-    ------
-    InputError
-        If a value is not a real number.
-
     Examples
     --------
     >>> floats("x", np.ma.masked_array([1, 2], mask=[False, True]))

@@ -24,18 +24,6 @@ def block_sums(
 ) -> Float[np.ndarray, "b b"]:
     """Return the sum of the values of the cells in each block of a grid.
 
-    Parameters
-    ----------
-    values : ndarray, shape (m, m)
-        One number for each cell.
-    first : ndarray of int, shape (b,)
-        The index of the first cell of each block along either axis, ascending from 0.
-
-    Returns
-    -------
-    ndarray, shape (b, b)
-        One sum for each block.
-
     Examples
     --------
     >>> block_sums(np.arange(16).reshape(4, 4), np.array([0, 2]))

@@ -58,13 +58,6 @@ def count_in_boxes(
     The counts come from a wavelet matrix of the ranks of the points by y, in the order of x. One
     level of the matrix is held in memory at a time, so the memory grows with n + q. There are
     log2(n) levels, each of which takes a few array operations.
-
-    Parameters
-    ----------
-    xy : ndarray, shape (n, 2)
-        The points.
-    x0, y0, x1, y1 : ndarray, shape (q,)
-        The bounds: a point is in a box if x0 <= x < x1 and y0 <= y < y1.
     """
     by_x = np.argsort(xy[:, 0], kind="stable")
     x, y = xy[by_x, 0], xy[by_x, 1]

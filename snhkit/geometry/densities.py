@@ -101,17 +101,6 @@ def _dominated(
     """Return q sums of each of k sets of weights, shape (k, q).
 
     Sum i is over those of the first ``last[i]`` items whose ranks are below ``limit[i]``.
-
-    Parameters
-    ----------
-    rank : ndarray of int, shape (n,)
-        The rank of each of n items.
-    weights : ndarray, shape (k, n)
-        The k weights of each item.
-    last : ndarray of int, shape (q,)
-        The number of items, from the first, that each sum considers.
-    limit : ndarray of int, shape (q,)
-        The rank below which items are added up.
     """
     found = np.zeros((len(weights), len(last)))
     upto = np.zeros((len(weights), len(rank) + 1))

@@ -17,16 +17,6 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
     The grid has 2^order cells per side. Each cell shares an edge with the cell before. On the
     curve, 4^k consecutive cells fill a square if their first position is a multiple of 4^k.
 
-    Parameters
-    ----------
-    order : int
-        The order of the curve, from 0 to 13.
-
-    Returns
-    -------
-    column, row : ndarray of int, shape (4^order,)
-        The column and the row of each cell, in the order of the curve.
-
     Examples
     --------
     >>> hilbert_curve(1)
@@ -54,22 +44,6 @@ def runs_on_curve(
     order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
 ) -> Int[np.ndarray, "4 c"]:
     """Return the rectangles that runs of 2^level consecutive cells along the Hilbert curve fill.
-
-    Parameters
-    ----------
-    order : int
-        The order of the curve, from 0 to 13.
-    start : ndarray of int, shape (c,)
-        The position on the curve, from 0, of the first cell of each run; a multiple of the length
-        of the run.
-    level : ndarray of int, shape (c,)
-        The binary logarithm of the length of each run.
-
-    Returns
-    -------
-    ndarray of int, shape (4, c)
-        For each run the first column, the first row, the column after the last column, and the row
-        after the last row.
 
     Examples
     --------

@@ -49,13 +49,7 @@ class CellLookup:
         self._first = np.searchsorted(square[order], np.arange(grid.m**2))
 
     def of(self, xy: Float[np.ndarray, "n 2"]) -> Int[np.ndarray, " n"]:
-        """Return the index of the cell that contains each of n positions, shape (n,).
-
-        Parameters
-        ----------
-        xy : ndarray, shape (n, 2)
-            Positions inside the region, in metres.
-        """
+        """Return the index of the cell that contains each of n positions, shape (n,)."""
         cells, found = self._cells, np.empty(len(xy), np.int64)
         at, x, y = np.arange(len(xy)), xy[:, 0], xy[:, 1]
         place = self._first[self._grid.cell_numbers(xy)]

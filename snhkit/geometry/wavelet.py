@@ -45,20 +45,6 @@ def levels(
     ``Level.first`` to ``Level.last`` of exactly one level at which ``Level.below`` is true for the
     query. One level is held in memory at a time.
 
-    Parameters
-    ----------
-    rank : ndarray of int, shape (n,)
-        The ranks of n items, from 0.
-    first, last : ndarray of int, shape (q,)
-        The half-open range of items of each query.
-    limit : ndarray of int, shape (q,)
-        The limit of each query.
-
-    Yields
-    ------
-    Level
-        A level, whose permutation applies to the order of the items at the level before.
-
     Examples
     --------
     >>> one = np.array([1])

@@ -13,13 +13,6 @@ def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
 
     Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
 
-    Parameters
-    ----------
-    day : ndarray of int, shape (n,)
-        The days of n records, as numbers of days since 1970-01-01.
-    days : int
-        The number of days in a window.
-
     Examples
     --------
     >>> windows(np.array([0, 3, 4, 10, 11]), days=7)

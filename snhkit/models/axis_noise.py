@@ -72,13 +72,7 @@ class AxisNoise:
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "AxisNoise":
-        """Return the noise that arrays read from a file describe.
-
-        Raises
-        ------
-        InputError
-            If the arrays are not exactly one array "covariance" of shape (m, m).
-        """
+        """Return the noise that arrays read from a file describe."""
         if set(arrays) != {"covariance"} or arrays["covariance"].shape != (grid.m, grid.m):
             raise InputError(
                 f"the noise must have one array, 'covariance', of shape ({grid.m}, {grid.m}), "

@@ -43,13 +43,7 @@ class GridNoise(Protocol):
     def restore(
         cls, grid: Grid, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "GridNoise":
-        """Return the noise whose ``arrays`` and ``settings`` were read from a file.
-
-        Raises
-        ------
-        InputError
-            If an array or a setting is invalid.
-        """
+        """Return the noise whose ``arrays`` and ``settings`` were read from a file."""
         ...
 
 

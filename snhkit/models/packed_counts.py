@@ -120,11 +120,6 @@ class PackedCounts:
         """Return the sum of counts over each of q boxes, shape (q,).
 
         Parts of a box outside the region count as 0.
-
-        Raises
-        ------
-        InputError
-            If the region of ``queries`` is not the region of the grid.
         """
         if queries.region != self.grid.region:
             raise InputError(

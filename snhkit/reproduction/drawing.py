@@ -20,13 +20,6 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
 
     The figure has lines, with one panel for each data set. If the positions on the horizontal axis
     have names (``told.parts``), the figure has bars instead, with one panel for each position.
-
-    Parameters
-    ----------
-    told : PaperFigure
-        The figure of the paper: its heading and its axes.
-    table : DataFrame
-        The measured values, as ``snhkit.reproduction.figures.figure`` returns them.
     """
     if told.parts:
         return _bars(told, table)

@@ -50,28 +50,7 @@ def finished(
     effort: Effort,
     file: str | os.PathLike[str] | None,
 ) -> "pd.DataFrame":
-    """Return all points of a figure; points that are not in the file yet are measured first.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        The points of one figure.
-    name : str
-        Short name of the figure.
-    places : mapping of str to Place
-        The data sets, by the names that the jobs use.
-    effort : Effort
-        The settings of the measurements, which are stored with each point.
-    file : path or None
-        A file of JSON lines in which finished points are stored; with None, they are not stored.
-
-    Returns
-    -------
-    DataFrame
-        One row for each job, with the columns ``data``, ``line``, ``x`` and ``epsilon`` of the job,
-        ``value``, the result of ``measure``, and ``cpu_s``, the seconds of processor time that the
-        measurement took.
-    """
+    """Return all points of a figure; points that are not in the file yet are measured first."""
     import pandas as pd
 
     measures = ["value", "cpu_s"]

@@ -33,22 +33,6 @@ def deal(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Draw noisy counts of 17 records, or of 18 if the record of a person, Ada, is counted.
 
-    Parameters
-    ----------
-    rounds : int
-        The number of rounds of the game, with one noisy count each.
-    epsilon : float or Fraction
-        The epsilon of one count.
-    entropy : Entropy
-        The source of randomness for the coin and the noise.
-
-    Returns
-    -------
-    answers : ndarray of int64, shape (rounds,)
-        The released counts.
-    is_in : ndarray of bool, shape (rounds,)
-        Whether Ada's record was counted; a fair coin decides.
-
     Examples
     --------
     >>> from snhkit.privacy import ReplayableEntropy
@@ -66,15 +50,6 @@ def chance_to_win(strategy: Callable[[int], bool], epsilon: float, calls: int = 
 
     The probabilities of the released counts are computed by the formula of the noise, so nothing
     is drawn. A strategy that tosses coins is called several times for each count.
-
-    Parameters
-    ----------
-    strategy : callable
-        A function that takes the released count and returns True to bet that Ada was counted.
-    epsilon : float
-        The epsilon of the count.
-    calls : int
-        How often the strategy is called for each count.
 
     Examples
     --------

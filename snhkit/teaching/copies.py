@@ -85,16 +85,6 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of a solved notebook, with nbgrader's marks around each solution.
 
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4, as ``with_solutions`` returns it.
-
-    Returns
-    -------
-    dict
-        The copy, from which ``nbgrader generate_assignment`` makes the students' version.
-
     Examples
     --------
     >>> cell = {"cell_type": "code", "source": "x = 4", "metadata": {"tags": ["exercise"]}}

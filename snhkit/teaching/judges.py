@@ -55,27 +55,6 @@ def number(
 ) -> Verdict:
     """Return the verdict on an answer that should be one number.
 
-    Parameters
-    ----------
-    answer : any
-        The student's answer.
-    wanted : float
-        The right number.
-    why : str
-        The reason why the number is right; shown with a right answer only.
-    hint : str
-        The hint for a wrong answer that is not among ``slips``.
-    within : float
-        The largest relative error of a right answer; the largest absolute error if ``wanted``
-        is 0.
-    slips : mapping of float to str, optional
-        The numbers that result from common mistakes, each with an explanation of the mistake.
-
-    Returns
-    -------
-    Verdict
-        The verdict with ``why``, with the explanation of a mistake, or with ``hint``.
-
     Examples
     --------
     >>> number(8, 4, "Two and two.", "Add.", slips={8: "That is the product of 2 and 4."})
@@ -100,21 +79,6 @@ def numbers(
 ) -> Verdict:
     """Return the verdict on several numbers: which are wrong, and a hint for the first wrong one.
 
-    Parameters
-    ----------
-    answer : any
-        The student's answer.
-    wanted : array
-        The right numbers.
-    names : list of str
-        The name of each number, for the verdict.
-    why : str
-        The reason why the numbers are right; shown with a right answer only.
-    hints : list of str
-        A hint for each number.
-    within : float
-        The largest relative error of a right number; the largest absolute error if the number is 0.
-
     Examples
     --------
     >>> numbers([1, 1], [1, 2], ["added", "moved"], "Good.", ["", "It leaves a cell as well."])
@@ -137,17 +101,6 @@ def numbers(
 
 def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verdict:
     """Return the verdict on an answer that should be a certain word, in upper or lower case.
-
-    Parameters
-    ----------
-    answer : any
-        The student's answer.
-    wanted : str
-        The right word.
-    why : str
-        The reason why the word is right; shown with a right answer only.
-    wrong : mapping of str to str
-        The other words, each with an explanation of the mistake.
 
     Examples
     --------

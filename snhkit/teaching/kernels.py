@@ -48,22 +48,7 @@ class _Manager(AsyncKernelManager):
 def notebook_client(
     notebook: nbformat.NotebookNode, folder: str | PathLike[str], longest_s: int
 ) -> NotebookClient:
-    """Return a client that runs a notebook in a fresh Python kernel.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-        The notebook, into which the client writes the outputs.
-    folder : path
-        The working directory of the kernel.
-    longest_s : int
-        The longest time that one cell may take, in seconds.
-
-    Returns
-    -------
-    NotebookClient
-        The client; ``execute()`` runs all cells.
-    """
+    """Return a client that runs a notebook in a fresh Python kernel."""
     return NotebookClient(
         notebook,
         timeout=longest_s,

@@ -11,23 +11,7 @@ _LONGEST_S = 600  # time limit of one cell
 
 
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Run a notebook in an empty folder, and return a copy with the outputs of the cells.
-
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4.
-
-    Returns
-    -------
-    dict
-        The copy with outputs.
-
-    Raises
-    ------
-    InputError
-        If nbclient is not installed, or a cell fails.
-    """
+    """Run a notebook in an empty folder, and return a copy with the outputs of the cells."""
     try:
         import nbformat
         from nbclient.exceptions import CellExecutionError

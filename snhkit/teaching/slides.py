@@ -62,16 +62,6 @@ def parts(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     and cells with the tag "check", are left out. Every other cell belongs to the same slide as the
     cell before.
 
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4.
-
-    Returns
-    -------
-    list of lists of cells
-        For each slide, its cells.
-
     Examples
     --------
     >>> def cell(source, kind):
@@ -97,23 +87,6 @@ def slides(notebook: dict[str, Any]) -> str:
     Arrow keys move between slides. Cells that do not fit on the screen are moved to another slide,
     and a cell that is taller than the screen is scaled down. Formulas are MathML, and pictures are
     embedded, so the page needs no network. Widgets need a kernel, so each is replaced by a note.
-
-    Parameters
-    ----------
-    notebook : dict
-        A notebook of format 4 without solutions, which has been run, so that there are outputs.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Raises
-    ------
-    InputError
-        If nbconvert is not installed.
-    ImportError
-        If latex2mathml is not installed.
     """
     try:
         import nbformat

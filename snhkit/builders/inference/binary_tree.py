@@ -13,19 +13,6 @@ def fitted_leaves(
 ) -> NDArray[np.float64]:
     """Return the counts of a binary tree's c leaves that fit noisy counts of its nodes best.
 
-    Parameters
-    ----------
-    counts : mapping of int to ndarray, shape (ceil(c / 2^k),)
-        The noisy counts of the nodes of each measured level k, which must include the leaves, level
-        0. A node of level k has 2^k leaves; the last node may have fewer.
-    variances : mapping of int to float
-        The noise variance of each measured level, in any common unit.
-
-    Returns
-    -------
-    ndarray of float, shape (c,)
-        The weighted least-squares estimates.
-
     Examples
     --------
     >>> fitted_leaves({0: np.array([1, 2, 3]), 2: np.array([12])}, {0: 1, 2: 1})

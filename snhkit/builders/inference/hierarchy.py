@@ -16,22 +16,7 @@ __all__ = ["consistent", "measured"]
 
 
 def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fraction]) -> GridModel:
-    """Measure nested grids for all that is left to spend, and return a model of the finest grid.
-
-    Parameters
-    ----------
-    private : Measurements
-        The access to the records. The epsilon or rho that is left is spent completely.
-    sides : sequence of int
-        The cells per side of each grid, from the coarsest; each number divides the next.
-    shares : sequence of Fraction
-        The share of this epsilon or rho that each grid gets; the shares add up to 1.
-
-    Returns
-    -------
-    GridModel
-        The consistent counts of the finest grid, with their noise.
-    """
+    """Measure nested grids for all that is left to spend, and return a model of the finest grid."""
     grids, left = [Grid(private.region, side) for side in sides], private.left
     levels = [private.histogram(g, left * s) for g, s in zip(grids, shares, strict=True)]
     relative_variances = [float(share) ** -private.exponent for share in shares]
@@ -43,18 +28,6 @@ def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fract
 
 def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:
     """Return the counts of the finest grid that fit noisy counts of nested grids best.
-
-    Parameters
-    ----------
-    levels : sequence of ndarray, shape (side, side)
-        The noisy counts of each grid, from the coarsest; each side divides the next.
-    variances : sequence of float
-        The noise variance of each grid's counts, in any common unit.
-
-    Returns
-    -------
-    ndarray of float, shape (m, m)
-        The weighted least-squares estimates of the finest grid's m by m cells.
 
     Examples
     --------

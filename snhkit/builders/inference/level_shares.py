@@ -23,21 +23,6 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
     four leaves, of eight leaves and so on, and finally the mean. The energy of a level is the sum
     of the squares of its component over all boxes.
 
-    Parameters
-    ----------
-    boxes : RangeQueries
-        The expected boxes.
-    grid : Grid
-        The grid whose cells make up the leaves.
-    leaf : ndarray of int, shape (m, m)
-        The index of the leaf that holds each cell. Leaves are numbered from 0 in the order of the
-        tree.
-
-    Returns
-    -------
-    ndarray, shape (levels,)
-        The energy of each level, from the differences of pairs to the mean.
-
     Examples
     --------
     >>> from snhkit.geometry import Region
@@ -86,18 +71,6 @@ def _covered(
 def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> float:
     """Return the expected sum of squared errors of the boxes whose energies are given.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (levels,)
-        The share of epsilon of each level, from the leaves to the root.
-    energies : ndarray, shape (levels,)
-        The energies that ``box_energies`` returns.
-
-    Returns
-    -------
-    float
-        The error. The unit is the noise variance of a count on which all of epsilon is spent.
-
     Notes
     -----
     Let w_k be the share of level k, whose nodes have 2^k leaves. The component of the differences
@@ -112,16 +85,6 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 
 def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares of epsilon of a binary tree's levels that minimise ``expected_error``.
-
-    Parameters
-    ----------
-    energies : ndarray, shape (levels,)
-        The energies that ``box_energies`` returns.
-
-    Returns
-    -------
-    ndarray, shape (levels,)
-        The share of each level, from the leaves to the root; the shares add up to 1.
 
     Examples
     --------
@@ -177,16 +140,6 @@ def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> ND
 
 def level_shares(energies: NDArray[np.float64]) -> dict[int, Fraction]:
     """Return the optimal shares of epsilon of a binary tree's levels, rounded to thousandths.
-
-    Parameters
-    ----------
-    energies : ndarray, shape (levels,)
-        The energies that ``box_energies`` returns.
-
-    Returns
-    -------
-    dict of int to Fraction
-        The positive shares by level, which add up to 1; the leaves, level 0, get at least 1/1000.
 
     Examples
     --------

@@ -23,16 +23,6 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Because of the scaling, one record changes all measured sums by 1 in total.
 
-    Parameters
-    ----------
-    extra : ndarray, shape (p, m)
-        The extra rows, with entries of at least 0 (Theta in McKenna et al., PVLDB 2018).
-
-    Returns
-    -------
-    ndarray, shape (m + p, m)
-        The strategy.
-
     Examples
     --------
     >>> p_identity(np.array([[1.0, 0.0]]))
@@ -63,18 +53,6 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
     """Return the extra rows of the p-Identity strategy with the least error for intervals.
 
     The search uses public numbers only.
-
-    Parameters
-    ----------
-    m : int
-        The number of cells along the axis.
-    lengths : (float, float), optional
-        The smallest and the largest length of intervals, in cells, as for ``interval_gram``.
-
-    Returns
-    -------
-    ndarray, shape (p, m)
-        The extra rows, read-only; all 0 if no strategy is better than the identity.
 
     Notes
     -----
@@ -120,20 +98,6 @@ def loss_and_gradient(
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the mean squared error of intervals under a p-Identity strategy, and its gradient.
 
-    Parameters
-    ----------
-    flat : ndarray, shape (p * m,)
-        The extra rows T, one after the other.
-    gram : ndarray, shape (m, m)
-        The matrix G of the intervals that ``interval_gram`` returns.
-
-    Returns
-    -------
-    loss : float
-        The error, in units of the noise variance of a measured sum.
-    gradient : ndarray, shape (p * m,)
-        The derivatives with respect to ``flat``.
-
     Notes
     -----
     Let d be the column sums of [I; T]. The strategy is A = [I; T] diag(d)^-1, whose columns add up
@@ -154,19 +118,6 @@ def loss_and_gradient(
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
     """Return the mean of w w^T over intervals, where w holds the covered share of each cell.
-
-    Parameters
-    ----------
-    m : int
-        The number of cells along the axis.
-    lengths : (float, float), optional
-        The smallest and the largest length in cells. Lengths are uniform between the two, and
-        positions uniform within the axis. By default all intervals of whole cells count equally.
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-        The Gram matrix of the intervals.
 
     Examples
     --------

@@ -56,15 +56,6 @@ def default_cell_width(
     also grows with the square root of the mean side of the squares, because a large square sums
     more noise, and less of its error comes from its border.
 
-    Parameters
-    ----------
-    n : int
-        The number of records: public, or measured with noise.
-    epsilon : float
-        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-    sizes_m : (float, float)
-        Smallest and largest side of the squares in metres.
-
     Examples
     --------
     >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
@@ -106,22 +97,6 @@ def narrowing(
     coefficients were fitted for the least error on public and synthetic cities
     (``benchmarks/widths.py``). For squares larger than the default sizes, the factor is nearer to
     1, since the positions inside a cell matter less.
-
-    Parameters
-    ----------
-    n : int
-        The number of records: public, or measured with noise.
-    epsilon : float
-        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
-    evenness : float
-        The result of ``bought_evenness``: near 0 if most records are at a few spots, and near 1 if
-        records are everywhere. It is measured with cells of half the default width for the default
-        sizes.
-    sizes_m : (float, float)
-        Smallest and largest side of the squares in metres.
-    labels : str
-        The kind of method, as in ``ParamSelect.pretrained``; the factors for "published" are those
-        for "snh".
 
     Examples
     --------
@@ -174,34 +149,6 @@ def chosen_grid(
 
     A chosen width is at least half the side of the smallest squares, below which narrower cells do
     not help, and is wide enough for ``most_cells``.
-
-    Parameters
-    ----------
-    private : Measurements
-        The access to the records. If a width is chosen, a part of the remaining epsilon is spent on
-        a noisy n unless n is public, and on a noisy evenness unless ``cell_m`` is "auto".
-    cell_m : float, "auto", "bought" or None
-        The width in metres, or the way to choose it (see ``Width``).
-    share : float
-        The share of the remaining epsilon that the counts of the grid will get.
-    sizes_m : (float, float)
-        Smallest and largest side of the squares in metres that the width should suit.
-    labels : str
-        The kind of method that the width should suit, as in ``ParamSelect.pretrained``.
-    wider : float
-        A factor by which a bought width is multiplied.
-    most_cells : int
-        The largest number of cells per side.
-
-    Returns
-    -------
-    Grid
-        The grid over the region of the records.
-
-    Raises
-    ------
-    InputError
-        If a given width makes more cells than a grid may have.
     """
     region, public = private.region, private.public
     given = given_grid(region, cell_m, most_cells)

@@ -26,18 +26,6 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
     has, the more it is shrunk. The cost is from 0.3 to 3 % of the remaining epsilon, and is lower
     if there are more records.
 
-    Parameters
-    ----------
-    private : Measurements
-        The access to the records. Its number ``n`` must be known, either public or measured before.
-    grid : Grid
-        A grid over the records' region, chosen from public or paid-for numbers.
-
-    Returns
-    -------
-    float
-        Evenness, from 0 to 1.
-
     Examples
     --------
     >>> from snhkit.geometry import Points, Region
@@ -65,17 +53,6 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
 
 def evenness_of(public: Points, grid: Grid, n: int, epsilon: float) -> float:
     """Return the evenness, without noise, that n records spread like the public points would have.
-
-    Parameters
-    ----------
-    public : Points
-        Public points in the region of the grid; never the private records.
-    grid : Grid
-        The grid with which the evenness of the records was bought.
-    n : int
-        The number of records: public, or measured with noise.
-    epsilon : float
-        Epsilon divided by the sensitivity, as ``Measurements.record_epsilon``.
 
     Examples
     --------

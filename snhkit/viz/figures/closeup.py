@@ -73,17 +73,7 @@ def closeup_figure(
 
 
 def outline(axis: Axes, boxes: RangeQueries, per_unit_m: float = 1.0) -> None:
-    """Draw the outlines of boxes, each in its own colour and line style, with a white halo.
-
-    Parameters
-    ----------
-    axis : Axes
-        The axes to draw on.
-    boxes : RangeQueries
-        The boxes; colours and line styles repeat after four.
-    per_unit_m : float
-        Length of one unit of the axes, in metres.
-    """
+    """Draw the outlines of boxes, each in its own colour and line style, with a white halo."""
     rows = np.stack([boxes.x, boxes.y, boxes.width, boxes.height], axis=1) / per_unit_m
     for k, (x, y, width, height) in enumerate(rows):
         axis.add_patch(

@@ -202,20 +202,7 @@ def _on_both(axis: Axes, near: float, ticks: Sequence[float]) -> None:
 
 
 def theme_svg(figure: Figure, label: str) -> str:
-    """Return a figure as SVG without background, in the text colour of the page that shows it.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure, whose texts, frames and ticks this function recolours.
-    label : str
-        The text that screen readers read instead of the figure.
-
-    Returns
-    -------
-    str
-        An ``svg`` element.
-    """
+    """Return a figure as SVG without background, in the text colour of the page that shows it."""
     for text in figure.findobj(Text):
         text.set_color(_INK)  # pyright: ignore[reportAttributeAccessIssue]
     for spine in figure.findobj(Spine):
