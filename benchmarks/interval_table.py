@@ -28,7 +28,7 @@ from snhkit.experiment import Place, thinned
 from snhkit.experiment.evaluation import SizeBand
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M, band_name
-from snhkit.release.intervals import LEVELS, Asked, bins_of, cells_in_boxes, scales
+from snhkit.release.intervals import LEVELS, Counted, bins_of, cells_in_boxes, scales
 
 EPSILONS = ("0.05", "0.2", "0.8")
 SIZES = (None, 10_000)
@@ -76,7 +76,7 @@ def errors_at(
         drawn = SizeBand.of(records, band, BOXES, seed)
         for kind, boxes in (("around", drawn.around), ("anywhere", drawn.anywhere)):
             inside = boxes.boxes.clipped()
-            asked = Asked(
+            asked = Counted(
                 release.answer(boxes.boxes),
                 release.model.noise_variance(boxes.boxes),
                 inside.width * inside.height,

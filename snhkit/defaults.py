@@ -1,9 +1,18 @@
 """Default values that several subpackages share; this module imports no other module."""
 
-__all__ = ["DEFAULT_EPSILON", "DEFAULT_METHODS", "DEFAULT_OWN_METHODS", "DEFAULT_SIZES_M"]
+__all__ = [
+    "DEFAULT_EPSILON",
+    "DEFAULT_LEVEL",
+    "DEFAULT_METHODS",
+    "DEFAULT_OWN_METHODS",
+    "DEFAULT_SIZES_M",
+]
 
 DEFAULT_EPSILON = 0.2
 """The default epsilon of the command ``snhkit compare`` and of ``explore``."""
+
+DEFAULT_LEVEL = 0.9
+"""The default level of intervals for true counts, which every table, map and page uses."""
 
 DEFAULT_METHODS = ("ug", "privtree", "identity", "snh", "denoised")
 """The methods that ``snhkit compare`` and ``explore`` build by default, by short name."""

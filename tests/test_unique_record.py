@@ -21,7 +21,7 @@ from safetensors.numpy import load as arrays_of
 
 import snhkit as snh
 from snhkit.cli.main import main
-from snhkit.experiment.answers import answers_csv, answers_geojson
+from snhkit.data.boxes import estimates_text
 from snhkit.release import card_json, card_markdown
 from snhkit.viz.maps import compare_map
 from snhkit.viz.reports.answers_report import answers_html
@@ -106,7 +106,8 @@ def records() -> snh.Points:
 def test_nothing_that_is_made_of_a_release_has_a_trace(name, records):
     data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=2)
     release = data.release(METHODS[name], epsilon=1)
-    boxes = snh.RangeQueries.from_degrees(REGION, *zip(*BOX, strict=True))
+    asked = pd.DataFrame(BOX, columns=["south", "west", "north", "east"])
+    boxes = snh.RangeQueries.of(REGION, asked)
     wards = gpd.GeoSeries([shapely.box(-87.92, 43.03, -87.9, 43.04)], crs=4326)
     told = {"title": "A city", "about": "Invented."}
     content = release.to_bytes()
@@ -117,8 +118,8 @@ def test_nothing_that_is_made_of_a_release_has_a_trace(name, records):
         "card, Markdown": card_markdown(release).encode(),
         "ledger": (repr(data.ledger) + data.ledger._repr_html_() + repr(data)).encode(),
         "ledger, table": data.ledger.to_frame().to_csv().encode(),
-        "csv": answers_csv(BOX, boxes, {name: release}).encode(),
-        "geojson": answers_geojson(BOX, boxes, {name: release}).encode(),
+        "csv": estimates_text(release.estimate(asked), ".csv").encode(),
+        "geojson": estimates_text(release.estimate(asked), ".geojson").encode(),
         "cells": release.cells().to_json().encode(),
         "districts": snh.district_map(release, wards).get_root().render().encode(),
         "map": compare_map({name: release}).get_root().render().encode(),

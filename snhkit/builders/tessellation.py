@@ -1,11 +1,12 @@
 """Tessellation: one noisy count for each of the districts that the user declares."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from snhkit.builders.base import publish
-from snhkit.data.polygons import PolygonFrame, Polygons
+from snhkit.data.districts import Districts, DistrictsLike
 from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
@@ -33,7 +34,7 @@ class Tessellation:
 
     Parameters
     ----------
-    districts : GeoDataFrame, GeoSeries or Polygons
+    districts : GeoDataFrame, GeoSeries, path or Districts
         Public polygons that do not overlap, in any coordinate reference system. They must not
         have been drawn after looking at the records. The builder keeps an immutable copy of
         the polygons.
@@ -43,7 +44,7 @@ class Tessellation:
 
     Attributes
     ----------
-    districts : Polygons
+    districts : Districts
         The declared polygons.
 
     Raises
@@ -55,7 +56,7 @@ class Tessellation:
 
     See Also
     --------
-    snhkit.data.polygons.read_polygons : Districts from a file.
+    snhkit.data.districts.read_districts : Districts from a file.
 
     Examples
     --------
@@ -75,10 +76,11 @@ class Tessellation:
     given: add the builder to ``Plan.builders`` under a title of your choice.
     """
 
-    districts: Polygons
+    districts: Districts
 
-    def __init__(self, districts: Polygons | PolygonFrame, *, label: str | None = None) -> None:
-        kept = districts if isinstance(districts, Polygons) else Polygons.of(districts, label)
+    def __init__(self, districts: DistrictsLike, *, label: Hashable | None = None) -> None:
+        kept = Districts.of(districts, label)
+        kept.refuse_repeated()
         object.__setattr__(self, "districts", kept)
 
     def __repr__(self) -> str:
@@ -100,7 +102,7 @@ class Tessellation:
 
 
 @lru_cache(maxsize=4)
-def _partition(region: Region, districts: Polygons) -> "PolygonPartition":
+def _partition(region: Region, districts: Districts) -> "PolygonPartition":
     """Return districts cut to a region, after a check that they are disjoint.
 
     The last few results are cached.

@@ -36,6 +36,5 @@ def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
             raise click.UsageError("--label needs --districts.")
         return None
     from snhkit.builders import Tessellation
-    from snhkit.data.polygons import read_polygons
 
-    return Tessellation(read_polygons(path, label))
+    return Tessellation(path, label=label)

@@ -196,10 +196,10 @@ def release(
 
 def _page(made, districts, label, texts) -> str:
     """Return the HTML page of a release; if ``districts`` is a file, the page lists its counts."""
-    from snhkit.viz.maps.districts import Districts, read_districts
+    from snhkit.data.districts import Districts
     from snhkit.viz.reports.public_page import Imprint, public_html
 
     shown = None
     if districts is not None:
-        shown = Districts.of(made.region, read_districts(districts), label)
+        shown = Districts.of(districts, label).inside(made.region)
     return public_html(made, shown, Imprint(**texts))

@@ -1,6 +1,6 @@
 """Python code, as text, that builds given releases again and answers given boxes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,7 +9,6 @@ import numpy as np
 from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.answers import Degrees
 from snhkit.geometry import Region
 from snhkit.methods import METHODS, Method
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
@@ -58,7 +57,7 @@ def code(
     source: str,
     dataset: PrivateDataset,
     releases: Mapping[str, Release],
-    degrees: Degrees,
+    degrees: Sequence[Sequence[float]],
     *,
     ledger: str = "",
 ) -> str:
@@ -123,10 +122,8 @@ def code(
         )
     if releases and len(degrees):
         parts.append(
-            "answers = {name: release.answer(boxes) for name, release in releases.items()}\n"
-            "for name, counts in answers.items():\n"
-            "    bounds = releases[name].interval(boxes, level=0.9)  # nan where not known\n"
-            "    print(name, counts.round(1).tolist(), bounds.round(1).tolist())\n"
+            "for name, release in releases.items():\n"
+            '    print(name, release.estimate(boxes).round(1), sep="\\n")  # nan: not known\n'
             "fmap = snh.compare_map(releases, boxes)"
         )
     return "\n\n".join(parts) + "\n"

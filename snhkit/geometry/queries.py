@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,6 +18,7 @@ from snhkit.geometry.region import Region
 
 __all__ = ["RangeQueries", "are_boxes", "warn_outside"]
 
+_SIDES = (("south", "west", "north", "east"), ("miny", "minx", "maxy", "maxx"))
 _FIRST = 5  # the number of boxes that a message names
 
 
@@ -259,30 +261,64 @@ class RangeQueries:
         return boxes
 
     @classmethod
-    def from_geodataframe(cls, region: Region, frame) -> "RangeQueries":
-        """Return the rectangles of a GeoDataFrame as boxes.
+    def of(cls, region: Region, boxes: Any) -> "RangeQueries":
+        """Return boxes that are given as people have them.
 
-        The GeoDataFrame ``frame`` may have any CRS.
+        Parameters
+        ----------
+        region : Region
+            The region of the boxes.
+        boxes : DataFrame, GeoDataFrame, GeoSeries or sequence
+            A frame with columns south, west, north, east (or miny, minx, maxy, maxx, as
+            ``frame.bounds`` has), in degrees; a frame of rectangles in any CRS; or one or several
+            tuples (west, south, east, north) or shapely boxes, in degrees.
 
         Raises
         ------
         InputError
-            If the frame has no CRS, or a shape is not a rectangle with edges along parallels and
-            meridians.
+            If a column is missing, a frame of shapes has no CRS, or a shape is not a rectangle with
+            edges along parallels and meridians; also for the reasons in ``from_degrees``.
+
+        Examples
+        --------
+        >>> city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+        >>> RangeQueries.of(city, (-122.43, 37.76, -122.429, 37.761))
+        RangeQueries(1 boxes)
         """
-        if frame.crs is None:
+        if hasattr(type(boxes), "geometry"):
+            if boxes.crs is None:
+                raise InputError(
+                    "RangeQueries.of: the frame has no CRS; if the coordinates are degrees, set "
+                    "the CRS with set_crs(4326)."
+                )
+            degrees = boxes.geometry.to_crs(4326)
+            for row in np.flatnonzero(~are_boxes(degrees))[:1]:
+                raise InputError(
+                    f"row {row} (counted from 0): the {degrees.iloc[row].geom_type} is not a "
+                    "rectangle in latitude and longitude; pass polygons to release.answer, without "
+                    "RangeQueries."
+                )
+            boxes = degrees.bounds
+        if hasattr(boxes, "columns"):
+            names = {str(name).strip().lower(): name for name in boxes.columns}
+            sides = next((sides for sides in _SIDES if set(sides) <= set(names)), None)
+            if sides is None:
+                missing = ", ".join(side for side in _SIDES[0] if side not in names)
+                raise InputError(
+                    f"no column {missing}; it has {', '.join(map(str, boxes.columns))[:300]}. "
+                    f"Boxes need the columns {', '.join(_SIDES[0])}, in degrees."
+                )
+            return cls.from_degrees(region, *(boxes[names[side]] for side in sides))
+        if hasattr(boxes, "bounds") or (len(boxes) == 4 and isinstance(boxes[0], (int, float))):
+            boxes = [boxes]
+        bounds = [getattr(box, "bounds", box) for box in boxes]
+        if any(np.shape(box) != (4,) for box in bounds):
             raise InputError(
-                "from_geodataframe: the frame has no CRS; if the coordinates are "
-                "degrees, set the CRS with set_crs(4326)."
+                "boxes must be RangeQueries, a frame, shapely boxes or tuples (west, south, east, "
+                f"north) in degrees, not {str(boxes)[:60]}."
             )
-        degrees = frame.geometry.to_crs(4326)
-        for row in np.flatnonzero(~are_boxes(degrees))[:1]:
-            raise InputError(
-                f"row {row} (counted from 0): the {degrees.iloc[row].geom_type} is not a rectangle "
-                "in latitude and longitude; pass polygons to release.answer, without RangeQueries."
-            )
-        bounds = degrees.bounds
-        return cls.from_degrees(region, bounds.miny, bounds.minx, bounds.maxy, bounds.maxx)
+        west, south, east, north = np.reshape(np.asarray(bounds, float), (-1, 4)).T
+        return cls.from_degrees(region, south, west, north, east)
 
     def corners_in_degrees(self) -> Float[np.ndarray, "q 4 2"]:
         """Return the latitude and longitude of the corners of each box, shape (q, 4, 2).

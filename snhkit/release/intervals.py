@@ -1,14 +1,16 @@
 """Intervals that are likely to contain true counts, from the noise and from measured errors."""
 
 import json
+import math
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.densities import DensityTable
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEVELS",
-    "Asked",
-    "asked",
+    "Counted",
     "bins_of",
-    "bounds",
     "cells_in_boxes",
+    "exact_bounds",
     "interval_table",
+    "meaning",
     "scales",
-    "unmeasured",
+    "usual_bounds",
 ]
 
 LEVELS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.975, 0.995)
@@ -42,10 +44,11 @@ SIDES_M = (100.0, 300.0, 1_000.0)
 """Boundaries of the bins of ``interval_table.json`` for the root of a query's area, in metres."""
 
 SHAPE = (len(SIDES_M) + 1, len(CELLS) + 1, len(ANSWERS) + 1)
+_FINE = 500  # the largest spread of noise for which every whole number is looked at
 _ANY = "any"  # the key of the quantiles for methods that the table does not name
 
 
-class Asked:
+class Counted(NamedTuple):
     """Public properties of q queries, from which intervals for their true counts are computed.
 
     Parameters
@@ -64,84 +67,42 @@ class Asked:
         that answers the queries.
     """
 
-    def __init__(
-        self, answers: NDArray, variance: NDArray, area: NDArray, cells: NDArray, epsilon: float
-    ) -> None:
-        self.answers, self.variance, self.area = answers, variance, area
-        self.cells, self.epsilon = cells, epsilon
+    answers: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    area: NDArray[np.float64]
+    cells: NDArray[np.float64]
+    epsilon: float
 
 
-def asked(release: "Release", queries: Any) -> Asked:
-    """Return the properties of queries from which intervals for their true counts are computed.
-
-    Parameters
-    ----------
-    release : Release
-        The release that answers the queries.
-    queries : RangeQueries, GeoDataFrame or GeoSeries
-        Boxes, or polygons in any CRS.
-    """
-    epsilon = release.record_epsilon
-    answers, variance = release.answer(queries), release.standard_error(queries) ** 2
-    if isinstance(queries, RangeQueries):
-        inside = queries.clipped()
-        area, cells = inside.width * inside.height, cells_in_boxes(release.model, queries)
-    else:
-        area, cells = _in_polygons(release, queries)
-    return Asked(answers, variance, area, cells, epsilon)
-
-
-def _in_polygons(release: "Release", queries: Any) -> tuple[NDArray, NDArray]:
-    """Return the area of each polygon inside the region, and the number of covered cells.
-
-    The areas are in square metres. Both arrays have shape (q,). The cells of a ``PolygonModel`` are
-    the districts and the rest of the region.
-    """
-    from snhkit.release.polygon_model import PolygonModel
-    from snhkit.release.polygons import cover
-    from snhkit.release.shapes import polygons_in
-
-    parts, shapes = release.model.additive(), polygons_in(release.region, queries)
-    owner, boxes, share = cover(parts.cells(), shapes)
-    covered = share * boxes.width * boxes.height
-    area = np.bincount(owner, covered, len(shapes))
-    if isinstance(parts, PolygonModel):
-        shape, _, share = parts.partition.shares(shapes)
-        return area, np.bincount(shape, share, len(shapes))
-    cells = parts.cells()
-    held = covered / cells.cell_m**2 if isinstance(cells, Grid) else share
-    return area, np.bincount(owner, held, len(shapes)).astype(float)
-
-
-def scales(asked: Asked) -> NDArray[np.float64]:
+def scales(told: Counted) -> NDArray[np.float64]:
     """Return the number of records by which each query's error is divided, shape (q,).
 
     The quantiles in ``interval_table.json`` are those of the divided errors. The divisor is the
     square root of a sum of three terms: the variance of the noise in the answer, where it is known;
     the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the answer
-    is positive. Here, epsilon is ``asked.epsilon``.
+    is positive. Here, epsilon is ``told.epsilon``.
     """
-    one = 1 / asked.epsilon
-    known = np.where(np.isnan(asked.variance), 0.0, asked.variance)
-    return np.sqrt(known + 2 * one**2 + np.maximum(asked.answers, 0) * one)
+    one = 1 / told.epsilon
+    known = np.where(np.isnan(told.variance), 0.0, told.variance)
+    return np.sqrt(known + 2 * one**2 + np.maximum(told.answers, 0) * one)
 
 
-def bins_of(asked: Asked) -> NDArray[np.int64]:
+def bins_of(told: Counted) -> NDArray[np.int64]:
     """Return the index of the bin of ``interval_table.json`` for each query, shape (q,)."""
-    side = np.digitize(np.sqrt(asked.area), SIDES_M)
-    cells = np.digitize(asked.cells, CELLS)
-    answer = np.digitize(asked.answers * asked.epsilon, ANSWERS)
+    side = np.digitize(np.sqrt(told.area), SIDES_M)
+    cells = np.digitize(told.cells, CELLS)
+    answer = np.digitize(told.answers * told.epsilon, ANSWERS)
     return np.ravel_multi_index((side, cells, answer), SHAPE)
 
 
-def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
+def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64]:
     """Return a lower and an upper bound of each query's true count, at least 0, shape (q, 2).
 
     Parameters
     ----------
     method : str
         Name of the builder, as in ``Release.method``.
-    asked : Asked
+    told : Counted
         The properties of the queries.
     level : float
         The wanted share of true counts within the bounds, from 0.5 to 0.99.
@@ -159,33 +120,104 @@ def bounds(method: str, asked: Asked, level: float) -> NDArray[np.float64]:
     """
     if not 0.5 <= level <= 0.99:
         raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
-    quantiles = _quantiles(method)[bins_of(asked)]
-    unit = scales(asked)
+    quantiles = _quantiles(method)[bins_of(told)]
+    unit = scales(told)
     found = []
     for probability in ((1 - level) / 2, (1 + level) / 2):
         above = int(np.clip(np.searchsorted(LEVELS, probability), 1, len(LEVELS) - 1))
         low, high = LEVELS[above - 1], LEVELS[above]
         share = (probability - low) / (high - low)
         z = (1 - share) * quantiles[:, above - 1] + share * quantiles[:, above]
-        found.append(np.maximum(asked.answers + z * unit, 0))
+        found.append(np.maximum(told.answers + z * unit, 0))
     together = np.stack(found, axis=1)
     if method not in _table()["quantiles"]:
-        together[np.isnan(asked.variance)] = np.nan
-    together[asked.area <= 0] = 0  # outside the region nothing is counted
+        together[np.isnan(told.variance)] = np.nan
+    together[told.area <= 0] = 0  # outside the region nothing is counted
     return together
 
 
-def unmeasured(release: "Release") -> str:
-    """Return why a release's intervals are unknown, as a sentence; an empty text if they are known.
+def exact_bounds(
+    answers: NDArray[np.float64],
+    cells: NDArray[np.float64],
+    variance: float,
+    level: float,
+    *,
+    gaussian: bool,
+) -> NDArray[np.float64]:
+    """Return bounds of true counts from the distribution of the noise alone, shape (q, 2).
+
+    Parameters
+    ----------
+    answers : ndarray, shape (q,)
+        Released counts: sums of the noisy counts of whole cells.
+    cells : ndarray, shape (q,)
+        The number of cells in each sum.
+    variance : float
+        The variance of the noise in one cell, which is discrete Laplace, or discrete Gaussian if
+        ``gaussian``, and independent of the noise in other cells.
+    level : float
+        The least probability with which each true count lies within its bounds.
+
+    Examples
+    --------
+    >>> exact_bounds(np.array([40.0, 1.0]), np.array([1.0, 1.0]), 1.84, 0.9, gaussian=False)
+    array([[38., 42.],
+           [ 0.,  3.]])
+    """
+    counts, which = np.unique(np.rint(cells).astype(int), return_inverse=True)
+    half = np.array([_half_width(int(k), variance, level, gaussian) for k in counts])[which]
+    return np.maximum(np.stack([answers - half, answers + half], axis=1), 0)
+
+
+@lru_cache(maxsize=4096)
+def _half_width(k: int, variance: float, level: float, gaussian: bool) -> float:
+    """Return the smallest t such that a sum of k noises is within -t and t at the given level."""
+    spread = math.sqrt(k * variance)
+    if spread == 0:
+        return 0.0
+    if spread > _FINE:  # on a coarser scale, where the noise is all but continuous
+        step = spread / _FINE
+        return math.ceil(_half_width(k, variance / step**2, level, gaussian) * step)
+    # The probabilities are the inverse Fourier transform of the characteristic function.
+    size = 1 << math.ceil(math.log2(80 * spread + 64))
+    angle = 2 * np.pi * np.fft.rfftfreq(size)
+    if gaussian:
+        at = np.minimum(np.arange(size), size - np.arange(size))
+        one = np.fft.rfft(np.exp(-(at**2) / (2 * variance))).real  # the variance is all but sigma^2
+        transform = one / one[0]
+    else:
+        q = (variance + 1 - math.sqrt(2 * variance + 1)) / variance  # variance 2 q / (1 - q)^2
+        transform = (1 - q) ** 2 / (1 - 2 * q * np.cos(angle) + q**2)
+    chance = np.fft.irfft(transform**k, size)
+    within = np.cumsum(chance[: size // 2] * 2) - chance[0]
+    return float(np.searchsorted(within, level - 1e-9))
+
+
+def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = False) -> str:
+    """Return the sentence that says what the intervals of a release mean, or why they are unknown.
 
     Parameters
     ----------
     release : Release
         The release.
+    level : float
+        The level of the intervals.
+    exact : bool
+        Whether the intervals follow from the noise alone, as ``Estimates.exact`` says.
     """
+    share = f"{100 * level:g} %"
+    if exact:
+        return (
+            f"The {share} interval of a count contains the true count of the records that were "
+            f"counted with a probability of at least {share}, which follows from the noise."
+        )
     whole = RangeQueries(release.region, [0], [0], [release.region.side_m], [release.region.side_m])
     if release.method in _table()["quantiles"] or np.isfinite(release.standard_error(whole)[0]):
-        return ""
+        return (
+            f"The {share} interval of a count contains the true count in about {share} of "
+            "cases. It allows for the noise and for records that are spread unevenly inside cells. "
+            "It is an estimate from public data of cities, not a guarantee."
+        )
     return (
         f"The interval of {release.method} is not known: there is no formula for the error of its "
         "counts, and its errors on public cities were not measured."

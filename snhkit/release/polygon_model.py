@@ -1,7 +1,7 @@
 """A model of noisy counts of districts, with records taken as evenly spread inside each."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -73,30 +73,18 @@ class PolygonModel:
         A district that a box covers in part contributes its count, times the covered share of its
         area. The same holds for the part of the region outside all districts.
         """
-        return self._over_boxes(queries, self.answer_shapes)
+        return self._over_boxes(queries, lambda share, cell: share * self.values[cell])
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the variance of the noise in the answer to each box, shape (q,)."""
-        return self._over_boxes(queries, self.shapes_variance)
+        return self._over_boxes(queries, lambda share, _: share**2 * self.variance)
 
-    def answer_shapes(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the estimated count of each polygon, in records, shape (q,).
+    def _over_boxes(
+        self, queries: RangeQueries, weighed: Callable[[NDArray, NDArray], NDArray]
+    ) -> NDArray[np.float64]:
+        """Return sums over the districts in each box, clipped to the region, shape (q,).
 
-        The polygons are in metres from the region's lower-left corner.
-        """
-        shape, cell, share = self.partition.shares(shapes)
-        return np.bincount(shape, share * self.values[cell], len(shapes)).astype(float)
-
-    def shapes_variance(self, shapes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the variance of the noise in ``answer_shapes`` for each polygon, shape (q,)."""
-        shape, _, share = self.partition.shares(shapes)
-        return np.bincount(shape, share**2 * self.variance, len(shapes)).astype(float)
-
-    def _over_boxes(self, queries: RangeQueries, answer: Any) -> NDArray[np.float64]:
-        """Return the result of a function for each box, clipped to the region, shape (q,).
-
-        The function ``answer`` takes polygons, as ``answer_shapes`` does. The result is 0 for boxes
-        outside the region.
+        The function ``weighed`` takes the share of each district in a box, and its number.
         """
         found = np.zeros(len(queries))
         boxes = queries.clipped()
@@ -104,7 +92,9 @@ class PolygonModel:
         for start in range(0, len(rows), _BOXES):
             some = rows[start : start + _BOXES]
             part = boxes[some]
-            found[some] = answer(shapely.box(part.x, part.y, part.x1, part.y1))
+            squares = shapely.box(part.x, part.y, part.x1, part.y1)
+            shape, cell, share = self.partition.shares(squares)
+            found[some] = np.bincount(shape, weighed(share, cell), len(some))
         return found
 
     @property

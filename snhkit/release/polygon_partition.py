@@ -1,18 +1,17 @@
 """A partition of a region into polygons: each record is in one of them, or outside all."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.data.polygons import MAX_POLYGONS, Polygons
+from snhkit.data.districts import MAX_DISTRICTS, Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.geometry.histogram import Histogram, proven
-from snhkit.release.shapes import polygons_in
 
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
 
@@ -21,7 +20,7 @@ OVERLAP_TOLERANCE = 1e-3
 
 _SAME = 1e-4  # shapes count as equal if all but this share of both areas is common
 _ROUNDING = 1e-6  # areas that are a smaller share of the whole count as 0
-_RECORDS, _SHAPES = 65_536, 256  # records and shapes that are looked up at a time
+_RECORDS, _PAIRS = 65_536, 4_096  # records, and pairs of shapes, that are looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
 
@@ -53,7 +52,7 @@ class PolygonPartition:
     ------
     InputError
         If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or a
-        polygon is invalid, has no area, extends beyond the region, or has the label of another.
+        polygon has no area, extends beyond the region, or has the label of another.
 
     Examples
     --------
@@ -78,8 +77,10 @@ class PolygonPartition:
                 "labels and shapes must have equal lengths, "
                 f"not {len(self.labels)} and {len(shapes)}."
             )
-        if not 1 <= len(shapes) <= MAX_POLYGONS:
-            raise InputError(f"there must be 1 to {MAX_POLYGONS:,} districts, not {len(shapes):,}.")
+        if not 1 <= len(shapes) <= MAX_DISTRICTS:
+            raise InputError(
+                f"there must be 1 to {MAX_DISTRICTS:,} districts, not {len(shapes):,}."
+            )
         if len(set(self.labels)) < len(self.labels):
             twice = Counter(self.labels).most_common(1)[0][0]
             raise InputError(f"the label {twice!r} occurs more than once; give each its own label.")
@@ -97,24 +98,23 @@ class PolygonPartition:
         self.areas.flags.writeable = self.shapes.flags.writeable = False
 
     @classmethod
-    def of(cls, region: Region, polygons: Polygons) -> "PolygonPartition":
-        """Return the partition of a region by polygons; parts outside the region are cut off.
+    def of(cls, region: Region, districts: Districts) -> "PolygonPartition":
+        """Return the partition of a region by districts; parts outside the region are cut off.
 
         Raises
         ------
         InputError
-            If no polygon lies in the region, or two polygons overlap.
+            If no district lies in the region, or two districts overlap.
         """
-        shapes = polygons_in(region, polygons.frame())
-        shapes = _cut(shapes, region.side_m)
-        kept = np.flatnonzero(shapely.area(shapes) > 0)
+        local = districts.inside(region)
+        kept = np.flatnonzero(local.area_m2 > 0)
         if not kept.size:
             raise InputError(
                 f"no district lies in the region of {region.side_m:g} m around "
                 f"({region.lat:g}, {region.lon:g}); are the region's centre and side right, and "
-                f"is {polygons.crs} the districts' CRS?"
+                f"is {districts.rows.crs} the districts' CRS?"
             )
-        return cls(region, [polygons.labels[k] for k in kept], shapes[kept])
+        return cls(region, [districts.labels[k] for k in kept], local.clipped[kept])
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -159,7 +159,7 @@ class PolygonPartition:
         Parameters
         ----------
         shapes : array of shapely geometries, shape (q,)
-            Valid polygons, in metres from the region's lower-left corner.
+            Valid polygons inside the region, in metres from its lower-left corner.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class PolygonPartition:
         shapely.prepare(shapes)
         shape, cell = self._tree.query(shapes)  # by bounding boxes
         area = self._common_areas(shapes, shape, cell)
-        own = shapely.area(_cut(shapes, self.region.side_m))
+        own = shapely.area(shapes)
         same = (area >= (1 - _SAME) * self.areas[cell]) & (area >= (1 - _SAME) * own[shape])
         left = own - np.bincount(shape, area, len(shapes))
         left[shape[same]] = 0
@@ -216,11 +216,13 @@ class PolygonPartition:
                 "the districts overlap: together they are larger than the region; give every "
                 "place to one district only."
             )
-        for start in range(0, len(self), _SHAPES):
-            block = self.shapes[start : start + _SHAPES]
-            one, other = self._tree.query(block, predicate="intersects")
-            one += start
-            one, other = one[one < other], other[one < other]
+        every_one, every_other = self._tree.query(self.shapes)  # by bounding boxes
+        once = every_one < every_other
+        every_one, every_other = every_one[once], every_other[once]
+        for start in range(0, len(every_one), _PAIRS):
+            one, other = every_one[start : start + _PAIRS], every_other[start : start + _PAIRS]
+            near = shapely.intersects(self.shapes[one], self.shapes[other])
+            one, other = one[near], other[near]
             common = shapely.area(shapely.intersection(self.shapes[one], self.shapes[other]))
             limit = OVERLAP_TOLERANCE * np.minimum(areas[one], areas[other])
             for k in np.flatnonzero(common > limit)[:1]:
@@ -282,7 +284,10 @@ class PolygonPartition:
             )
         except shapely.errors.ShapelyError as error:
             raise InputError(f"the arrays of the districts are damaged ({error}).") from None
-        return cls(region, labels, shapes)
+        found = cls(region, labels, shapes)
+        for k in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
+            raise InputError(f"district {labels[k]!r} is not a valid polygon.")
+        return found
 
 
 def _are_boxes(shapes: NDArray[Any]) -> NDArray[np.bool_]:
@@ -290,30 +295,6 @@ def _are_boxes(shapes: NDArray[Any]) -> NDArray[np.bool_]:
     west, south, east, north = shapely.bounds(shapes).T
     few = shapely.get_num_coordinates(shapes) == 5
     return few & (shapely.area(shapes) == (east - west) * (north - south))
-
-
-def _cut(shapes: NDArray[Any], side_m: float) -> NDArray[Any]:
-    """Return the parts of shapes inside the square from 0 to ``side_m``, as polygons."""
-    low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
-    inside = (low_x >= 0) & (low_y >= 0) & (high_x <= side_m) & (high_y <= side_m)
-    found = shapes.copy()
-    for k in np.flatnonzero(~inside):
-        part = shapely.intersection(shapes[k], shapely.box(0, 0, side_m, side_m))
-        found[k] = shapely.transform(_areal(part), lambda xy: np.clip(xy, 0, side_m))
-    return found
-
-
-def _areal(shape: Any) -> Any:
-    """Return a shape without the points and lines that cutting may leave."""
-    return shapely.MultiPolygon(list(_polygons(shape)))
-
-
-def _polygons(shape: Any) -> Iterator[Any]:
-    for part in shapely.get_parts(shape):
-        if part.geom_type == "Polygon" and part.area > 0:
-            yield part
-        elif part.geom_type in ("MultiPolygon", "GeometryCollection"):
-            yield from _polygons(part)
 
 
 def _multipolygons(shapes: NDArray[Any]) -> NDArray[Any]:
@@ -331,12 +312,11 @@ def _multipolygons(shapes: NDArray[Any]) -> NDArray[Any]:
 def _refuse_others(
     region: Region, labels: Sequence[str], shapes: NDArray[Any], areas: NDArray[np.float64]
 ) -> None:
-    """Raise InputError for the first polygon that is not valid, or not inside the region."""
+    """Raise InputError for the first polygon that is not inside the region, or has no area."""
     low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
     inside = (low_x >= 0) & (low_y >= 0) & (high_x <= region.side_m) & (high_y <= region.side_m)
     for wrong, told in (
         (~inside, "extends beyond the region"),
-        (~shapely.is_valid(shapes), "is not a valid polygon"),
         (~(areas > 0), "has no area"),
     ):
         for k in np.flatnonzero(wrong)[:1]:

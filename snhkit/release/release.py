@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.errors import InputError
+from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.files import write_whole
-from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.geometry.queries import warn_outside
+from snhkit.geometry import Grid, Region
 from snhkit.models import Model
 from snhkit.privacy import PrivacyUnit, Spend, total, written
 from snhkit.privacy.budget import fraction
@@ -28,6 +27,9 @@ from snhkit.release.card_lines import card_lines
 
 if TYPE_CHECKING:
     import geopandas as gpd
+    import pandas as pd
+
+    from snhkit.release.estimates import Estimates, Queries
 
 __all__ = ["Release"]
 
@@ -108,10 +110,8 @@ class Release:
         delta = f", δ = {written(self.delta)}" if self.delta else ""
         return f"ε = {written(self.epsilon)}{delta}"
 
-    def answer(
-        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
-    ) -> NDArray[np.float64]:
-        """Return the estimated counts of boxes or polygons, shape (q,).
+    def answer(self, queries: "Queries") -> NDArray[np.float64]:
+        """Return the estimated counts of boxes or polygons, shape (q,): a view of ``estimate``.
 
         Noise can make a count negative. A polygon's count is the sum of the counts of the cells
         inside it; a cell on the edge contributes the share of its area that is inside. The counts
@@ -121,95 +121,38 @@ class Release:
 
         Parameters
         ----------
-        queries : RangeQueries, GeoDataFrame or GeoSeries
-            Boxes, or polygons in any CRS.
+        queries
+            The same parameter as that of ``estimate``.
 
         Raises
         ------
         InputError
-            If the boxes are given in another region, a shape is not a valid polygon, or no shape
-            reaches the region because latitude and longitude are swapped or the CRS is wrong.
-
-        Warns
-        -----
-        OutsideWarning
-            If a polygon lies outside the region, so that its count is 0.
+            For the reasons in ``estimate``.
         """
-        if not isinstance(queries, RangeQueries):
-            from snhkit.release.polygon_model import PolygonModel
-            from snhkit.release.polygons import cover
-            from snhkit.release.shapes import outside, polygons_in
+        return self._asked(queries).count
 
-            parts, shapes = self.model.additive(), polygons_in(self.region, queries)
-            warn_outside(self.region, outside(self.region, shapes), "shapes")
-            if isinstance(parts, PolygonModel):
-                return parts.answer_shapes(shapes)
-            owner, boxes, share = cover(parts.cells(), shapes)
-            return _summed(owner, share * parts.answer(boxes), len(queries))
-        return self.model.answer(self._mine("answer", queries))
-
-    def standard_error(
-        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries"
-    ) -> NDArray[np.float64]:
+    def standard_error(self, queries: "Queries") -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the answers, in records, shape (q,).
 
         Records that do not lie evenly inside cells cause a further error, which is not included.
-        The part of a query outside the region has no noise.
+        The part of a query outside the region has no noise. The result is nan where there is no
+        formula for the noise, as for networks and the denoised grid; ``interval`` and ``estimate``
+        have bounds for these too.
 
         Parameters
         ----------
-        queries : RangeQueries, GeoDataFrame or GeoSeries
-            Boxes, or polygons as ``answer`` takes them.
-
-        Returns
-        -------
-        ndarray
-            Standard deviations; nan where there is no formula for them, as for networks.
-
-        Raises
-        ------
-        InputError
-            If the boxes are given in another region, or a shape is not a valid polygon.
+        queries
+            The same parameter as that of ``estimate``.
         """
-        if not isinstance(queries, RangeQueries):
-            from snhkit.release.polygon_model import PolygonModel
-            from snhkit.release.polygon_noise import polygon_variance
-            from snhkit.release.shapes import polygons_in
+        return np.sqrt(self._asked(queries).variance)
 
-            parts, shapes = self.model.additive(), polygons_in(self.region, queries)
-            if isinstance(parts, PolygonModel):
-                return np.sqrt(parts.shapes_variance(shapes))
-            return np.sqrt(polygon_variance(parts, shapes))
-        return np.sqrt(self.model.noise_variance(self._mine("standard_error", queries)))
-
-    def interval(
-        self, queries: "RangeQueries | gpd.GeoDataFrame | gpd.GeoSeries", level: float = 0.9
-    ) -> NDArray[np.float64]:
-        """Return bounds between which the true counts can be expected to lie, shape (q, 2).
-
-        The bounds allow for the noise, for records that do not lie evenly inside cells, and for the
-        errors of networks. The noise is known from theory where ``standard_error`` is not nan. All
-        else is an estimate from public cities and not a guarantee; docs/evidence.md states the
-        share of true counts of other cities that lay within the bounds.
+    def interval(self, queries: "Queries", level: float = DEFAULT_LEVEL) -> NDArray[np.float64]:
+        """Return the columns ``low`` and ``high`` of ``estimate``, shape (q, 2).
 
         Parameters
         ----------
-        queries : RangeQueries, GeoDataFrame or GeoSeries
-            Boxes, or polygons as ``answer`` takes them.
-        level : float
-            The wanted share of true counts within the bounds, from 0.5 to 0.99.
-
-        Returns
-        -------
-        ndarray
-            Lower and upper bounds in records, not below 0; nan if the errors of the method are
-            known neither from theory nor from measurements on public cities, as for ``DPSGD``.
-
-        Raises
-        ------
-        InputError
-            If the level is out of range, the boxes are given in another region, or a shape is not
-            a valid polygon.
+        queries, level
+            The same parameters as those of ``estimate``.
 
         Examples
         --------
@@ -222,17 +165,67 @@ class Release:
         >>> bool(low < release.answer(boxes)[0] < high)
         True
         """
-        from snhkit.release.intervals import asked, bounds
+        return self._asked(queries).bounds(level)
 
-        return bounds(self.method, asked(self, queries), level)
+    def estimate(self, queries: "Queries", level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+        """Return the counts of boxes or polygons, with their errors and intervals, as a frame.
 
-    def _mine(self, what: str, queries: RangeQueries) -> RangeQueries:
-        if queries.region != self.region:
-            raise InputError(
-                f"{what}: the boxes must have the region of the release, {self.region}, "
-                f"not {queries.region}."
-            )
-        return queries
+        Parameters
+        ----------
+        queries : RangeQueries, frame, sequence or Districts
+            Boxes: ``RangeQueries``, a DataFrame with columns south, west, north, east in degrees,
+            or tuples (west, south, east, north) in degrees. Polygons: a GeoDataFrame or GeoSeries
+            in any CRS, shapely shapes in degrees, or ``Districts``, which are checked and projected
+            once for all releases. Or labels of the districts of ``Tessellation``.
+        level : float
+            The wanted share of true counts within the intervals, from 0.5 to 0.99.
+
+        Returns
+        -------
+        DataFrame or GeoDataFrame
+            One row for each query: the columns that the queries have, and
+
+            - ``count``, the estimated number of records; noise can make it negative;
+            - ``standard_error``, the standard deviation of the noise in the count, which does not
+              include the error of records that lie unevenly inside cells; nan if unknown;
+            - ``low`` and ``high``, bounds between which the true count can be expected, not below
+              0. For whole cells or districts with noise of a known distribution, they follow from
+              it. All else is an estimate from public cities and not a guarantee; docs/evidence.md
+              states the share of true counts of other cities that lay within the bounds. The bounds
+              are nan if the errors of the method are known neither from theory nor from
+              measurements, as for ``DPSGD``;
+            - ``area_m2``, the area of the query inside the region in square metres.
+
+            ``frame.attrs["intervals"]`` says in a sentence what the intervals mean.
+
+        Raises
+        ------
+        InputError
+            If the level is out of range, boxes are given in another region, a shape is not a valid
+            polygon, no shape reaches the region because latitude and longitude are swapped or the
+            CRS is wrong, or the queries have a column with one of these names.
+
+        Warns
+        -----
+        OutsideWarning
+            If a query lies outside the region, so that its count is 0.
+
+        Examples
+        --------
+        >>> import snhkit as snh
+        >>> records = snh.synthetic_points("fargo", 1_000)
+        >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
+        >>> release = data.release(snh.UniformGrid(), epsilon=1)
+        >>> frame = release.estimate([(-96.80, 46.87, -96.78, 46.88)])
+        >>> list(frame)[4:]
+        ['count', 'standard_error', 'low', 'high', 'area_m2']
+        """
+        return self._asked(queries).frame(level)
+
+    def _asked(self, queries: "Queries") -> "Estimates":
+        from snhkit.release.estimates import Estimates
+
+        return Estimates.of(self, queries)
 
     def cells(self, cell_m: float | None = None) -> "gpd.GeoDataFrame":
         """Return the cells and their estimated counts as a GeoDataFrame.
@@ -340,10 +333,6 @@ class Release:
             for name, text in self.card().items()
         )
         return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"
-
-
-def _summed(owner: NDArray, values: NDArray, count: int) -> NDArray[np.float64]:
-    return np.bincount(owner, values, count).astype(np.float64)
 
 
 @cache

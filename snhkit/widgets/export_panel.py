@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import pandas as pd
 import traitlets
 
+from snhkit.data.boxes import estimates_text
+from snhkit.data.districts import LocalDistricts
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError, SnhkitError
-from snhkit.experiment.answers import answers_csv, answers_geojson
 from snhkit.experiment.code import code, from_files, from_synthetic_city
 from snhkit.geometry import RangeQueries
 from snhkit.release import Release
-from snhkit.viz.maps.districts import Districts
+from snhkit.release.estimates import estimates
 from snhkit.viz.reports.answers_report import answers_html
 from snhkit.viz.reports.public_page import Imprint, public_html
 from snhkit.widgets.session import UNTITLED, Session
@@ -43,7 +45,7 @@ class OnScreen:
         Python code that defines the variables ``records`` and ``public``; it may name files.
     published_source : str
         The same code for a report, with placeholders instead of the owner's files.
-    districts : Districts, optional
+    districts : LocalDistricts, optional
         Polygons whose counts are listed on the page of a release.
     """
 
@@ -54,7 +56,7 @@ class OnScreen:
     degrees: Sequence[Sequence[float]]
     source: str
     published_source: str
-    districts: Districts | None = None
+    districts: LocalDistricts | None = None
 
     @classmethod
     def of(
@@ -86,8 +88,9 @@ class OnScreen:
         source = session.source or published
         turns = [360 * round((region.lon - west) / 360) for _, west, _, _ in drawn]
         degrees = [
-            (south, round(west + turn, 7), north, round(east + turn, 7))
-            for (south, west, north, east), turn in zip(drawn, turns, strict=True)
+            (south, round(west + turn, 9), north, round(east + turn, 9)) if turn else box
+            for box, turn in zip(drawn, turns, strict=True)
+            for south, west, north, east in [box]
         ]
         built = session.releases
         first = {name: built[name] for name in view if name in built}
@@ -164,13 +167,12 @@ class OnScreen:
             texts = {"title": self.title, "about": self.about, "code": self.published_code}
             page = answers_html(self.releases, self.boxes, ledger, **texts)
             return f"{stem}.html", "text/html", page.encode()
-        boxes = self.boxes
-        if boxes is None:
+        if not self.degrees:
             raise InputError("There is no box yet: draw one on the map.")
-        write = {"csv": answers_csv, "geojson": answers_geojson}[kind]
         mime = {"csv": "text/csv", "geojson": "application/geo+json"}[kind]
-        columns = {_column(name): release for name, release in self.releases.items()}
-        text = write(self.degrees, boxes, columns)
+        boxes = pd.DataFrame(self.degrees, columns=["south", "west", "north", "east"])
+        boxes.insert(0, "box", range(1, len(boxes) + 1))
+        text = estimates_text(estimates(self.releases, boxes), f".{kind}")
         return f"{stem}-boxes.{kind}", mime, text.encode()
 
 
@@ -227,17 +229,6 @@ class ExportPanel(anywidget.AnyWidget):
             )
             raise
         self.send({"kind": asked["kind"], "name": name, "mime": mime}, buffers=[data])
-
-
-def _column(name: str) -> str:
-    """Return the name of a release as a column name of a table, without spaces.
-
-    Examples
-    --------
-    >>> _column("Denoised grid, ε = 0.2")
-    'Denoised_grid_0.2'
-    """
-    return re.sub(r"[^\w.]+", "_", name.replace("ε = ", "")).strip("_")
 
 
 def _slug(text: str) -> str:

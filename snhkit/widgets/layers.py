@@ -6,13 +6,14 @@ from typing import Any
 
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
+from snhkit.data.districts import LocalDistricts
 from snhkit.methods import METHODS
 from snhkit.viz.maps.cells import cell_outlines
-from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.districts import coloured, outlines, scale_of
 from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
 from snhkit.widgets.session import Session
-from snhkit.widgets.tables import Answers
 
 __all__ = ["Layers"]
 
@@ -108,7 +109,7 @@ class Layers(w.HBox):
         self, session: Session, name: str, picture: dict[str, Any] | None
     ) -> dict[str, Any]:
         if picture is None:
-            return session.districts.outlines() if session.districts else {}
+            return {} if session.districts is None else outlines(session.districts)
         built = session.built.get(name)
         cells, note = _cells(built.release) if built and self.cells.value else (None, "")
         return {**picture, "cells": cells, "legend": {**picture["legend"], "note": note}}
@@ -142,14 +143,13 @@ def _picture(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]
 
 
 def _in_districts(
-    session: Session, districts: Districts, names: list[str]
+    session: Session, districts: LocalDistricts, names: list[str]
 ) -> dict[str, dict[str, Any]]:
     """Return a layer of coloured districts for each name; all layers share one colour scale."""
-    built = {name: one.districts for name, one in session.built.items() if one.districts}
-    true = {}
+    built, true = session.district_answers, {}
     if TRUTH in names:
-        counts = session.true_districts.astype(float)
-        true = {TRUTH: Answers(counts, np.full((len(counts), 2), np.nan))}
-    scale = districts.scale(answers.counts for answers in (built or true).values())
+        counts = pd.DataFrame({"count": session.true_districts.astype(float)})
+        true = {TRUTH: counts.assign(low=np.nan, high=np.nan)}
+    scale = scale_of(districts, (built or true).values())
     shown = built | true
-    return {name: districts.overlay(*shown[name][:2], scale, name) for name in names}
+    return {name: coloured(districts, shown[name], scale, name) for name in names}

@@ -11,6 +11,7 @@ import folium
 from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
+from snhkit.data.districts import Districts, DistrictsLike
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import (
     DEFAULT_EPSILON,
@@ -22,17 +23,13 @@ from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.methods import method
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
-from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
 from snhkit.widgets.session import Session, owned, synthetic
 
 if TYPE_CHECKING:
-    import geopandas as gpd
     import pandas as pd
-
-    Frame = gpd.GeoDataFrame | gpd.GeoSeries
 
 __all__ = ["explore"]
 
@@ -54,7 +51,7 @@ def explore(
     epsilon: float = DEFAULT_EPSILON,
     methods: Sequence[str] | None = None,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
-    districts: "Frame | str | os.PathLike[str] | None" = None,
+    districts: DistrictsLike | None = None,
     label: str | None = None,
     tiles: str | folium.TileLayer | None = None,
     attr: str | None = None,
@@ -102,7 +99,7 @@ def explore(
     sizes_m : (float, float)
         Smallest and largest side, in metres, of the boxes that will be counted. Some methods
         prepare their releases for boxes of these sizes.
-    districts : GeoDataFrame, GeoSeries or path, optional
+    districts : GeoDataFrame, GeoSeries, path or Districts, optional
         Public polygons in any CRS, at least one of them in the region. The tick box *By district*
         colours the maps by the counts of the polygons, and a table lists these counts.
     label : str, optional
@@ -136,8 +133,10 @@ def explore(
     if methods is None:
         methods = DEFAULT_METHODS if points is None else DEFAULT_OWN_METHODS
     _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
-    if isinstance(districts, (str, os.PathLike)):
-        districts = read_districts(districts)
+    if districts is not None:
+        districts = Districts.of(districts, label)
+    elif label is not None:
+        raise InputError("explore: label names a column of districts; give districts=... too.")
     n = whole("n", n, 1)
     height = None if height is None else whole("height", height, 100)
     epsilon = float(exact(epsilon))
@@ -150,11 +149,11 @@ def explore(
                     f"explore: {name} is for your own points; leave it out for a synthetic city."
                 )
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
-        _refuse_other_region(find_city(city).region, districts, label)
+        _refuse_other_region(find_city(city).region, districts)
         allowed = _BUDGET if budget is None else budget
 
         def invent(key: str, n: int) -> Session:
-            return _with(districts, label, synthetic(key, n, allowed, hidden))
+            return _with(districts, synthetic(key, n, allowed, hidden))
 
         return Explorer(controls, invent, map_of, height, opens_files=True, tells=tells)
     if not isinstance(points, (Points, PrivateDataset)):
@@ -170,8 +169,8 @@ def explore(
         public = read_points(public, points.region)
     session = owned(points, public, budget, hidden, ledger)
     session = session if title is None else replace(session, title=title)
-    _refuse_other_region(session.region, districts, label)
-    session = _with(districts, label, session)
+    _refuse_other_region(session.region, districts)
+    session = _with(districts, session)
     controls = Controls(None, n, session.dataset.unit, epsilon, methods, sizes_m)
     return Explorer(controls, lambda city, n: session, map_of, height)
 
@@ -203,29 +202,20 @@ def _refuse_mistakes(*, points: Any, region: Any, public: Any, methods: Any, siz
         raise InputError(f"explore: sizes_m must be (smallest, largest), not {sizes_m!r}.")
 
 
-def _refuse_other_region(region: Region, districts: "Frame | None", label: str | None) -> None:
-    if districts is None:
-        if label is not None:
-            raise InputError("explore: label names a column of districts; give districts=... too.")
-        return
-    if not hasattr(districts, "to_crs"):
-        raise InputError(
-            "explore: districts must be a GeoDataFrame, as geopandas.read_file returns it, or a "
-            f"path, not a {type(districts).__name__}."
-        )
-    if not Districts.of(region, districts, label).area_m2.any():
+def _refuse_other_region(region: Region, districts: Districts | None) -> None:
+    if districts is not None and not districts.inside(region).area_m2.any():
         raise InputError(
             f"explore: none of the districts lies in the region, {region}; give districts of this "
             "region, or leave districts out."
         )
 
 
-def _with(districts: "Frame | None", label: str | None, session: Session) -> Session:
+def _with(districts: Districts | None, session: Session) -> Session:
     """Return the session with districts; unchanged if no district lies in its region."""
     if districts is None:
         return session
     try:
-        found = Districts.of(session.region, districts, label)
+        found = districts.inside(session.region)
     except InputError:  # the districts' CRS may not cover this city
         return session
     return replace(session, districts=found) if found.area_m2.any() else session

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from snhkit.data import read_points
+from snhkit.data.districts import Districts
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import PrivacyUnit, exact
-from snhkit.viz.maps.districts import Districts, read_districts
 from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.session import UNTITLED, Session, title_of
 
@@ -214,8 +214,7 @@ class OwnFile:
         """
         districts = None
         if self.districts is not None:
-            frame = read_districts(self.districts)
-            districts = Districts.of(self.region, frame, self.label)
+            districts = Districts.of(self.districts, self.label).inside(self.region)
             if not districts.area_m2.any():
                 raise InputError(
                     f"{self.districts}: no district lies in the region; name another file, or "

@@ -108,22 +108,10 @@ class Plots(w.VBox):
 
 
 def _counts(session: Session, boxes: RangeQueries, *, truth: bool) -> pd.DataFrame:
-    number = np.arange(1, len(boxes) + 1)
     told = {"truth": session.truth(boxes)} if truth else {}
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "box": number,
-                    "method": name,
-                    "count": release.answer(boxes),
-                    **dict(zip(("low", "high"), release.interval(boxes).T, strict=True)),
-                    **told,
-                }
-            )
-            for name, release in session.releases.items()
-        ]
-    )
+    number = np.arange(1, len(boxes) + 1)
+    frames = session.answers(boxes).items()
+    return pd.concat([frame.assign(box=number, method=name, **told) for name, frame in frames])
 
 
 def _note(text: str) -> str:

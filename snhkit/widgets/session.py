@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
+from snhkit.data.districts import LocalDistricts
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
@@ -21,11 +23,9 @@ from snhkit.methods import METHODS
 from snhkit.neural import Networks
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
-from snhkit.release.intervals import unmeasured
-from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.release_folder import ReleaseFolder
-from snhkit.widgets.tables import Answers
 
 __all__ = ["UNTITLED", "Built", "Session", "owned", "synthetic", "title_of"]
 
@@ -47,8 +47,8 @@ class Built:
         The release.
     surface : Surface
         Released counts of the cells of a grid, which is the same for all methods.
-    districts : Answers, optional
-        Released counts of the session's districts, if there are any.
+    districts : DataFrame, optional
+        Estimates for the session's districts, if there are any.
     seconds : float, optional
         The duration of the build; None for a release that was read from a file.
     name : str
@@ -59,7 +59,7 @@ class Built:
     title: str
     release: Release
     surface: Surface
-    districts: Answers | None = None
+    districts: pd.DataFrame | None = None
     seconds: float | None = None
     name: str = ""
 
@@ -88,7 +88,7 @@ class Session:
         first build; otherwise None.
     invented : bool
         Whether the records are invented. Only then may true counts be shown.
-    districts : Districts, optional
+    districts : LocalDistricts, optional
         Polygons; the counts of the polygons by each release are shown beside those of the boxes.
     source : str
         Python code that defines the variables ``records`` and ``public``; empty if unknown.
@@ -107,7 +107,7 @@ class Session:
     public: Points | None = None
     records: Points | None = None
     invented: bool = False
-    districts: Districts | None = None
+    districts: LocalDistricts | None = None
     source: str = ""
     folder: ReleaseFolder | None = None
     whereabouts: str = ""
@@ -177,10 +177,10 @@ class Session:
         built = Built(title, release, surface, self._of_districts(release), seconds)
         return replace(built, name=built.stem)
 
-    def _of_districts(self, release: Release) -> Answers | None:
+    def _of_districts(self, release: Release) -> pd.DataFrame | None:
         if self.districts is None:
             return None
-        return Answers(*self.districts.answers(release), unmeasured(release))
+        return district_maps.answers(release, self.districts)
 
     def keep(self, built: Built, *, stored: bool = False) -> None:
         """Add a release to the session, under a name that no other release of the session has.
@@ -227,17 +227,15 @@ class Session:
                     found[key] = name
         return found
 
-    def answers(self, boxes: RangeQueries) -> dict[str, Answers]:
-        """Return the counts of boxes by each release, under the release's name."""
-        return {
-            name: Answers(release.answer(boxes), release.interval(boxes), unmeasured(release))
-            for name, release in self.releases.items()
-        }
+    def answers(self, boxes: RangeQueries) -> dict[str, pd.DataFrame]:
+        """Return the estimates for boxes by each release, under the release's name."""
+        return {name: release.estimate(boxes) for name, release in self.releases.items()}
 
     @property
-    def district_answers(self) -> dict[str, Answers]:
-        """The counts of the districts by each release, under the release's name."""
-        return {name: one.districts for name, one in self.built.items() if one.districts}
+    def district_answers(self) -> dict[str, pd.DataFrame]:
+        """The estimates for the districts by each release, under the release's name."""
+        built = self.built.items()
+        return {name: one.districts for name, one in built if one.districts is not None}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
         """Return the true counts of q boxes, shape (q,).

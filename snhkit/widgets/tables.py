@@ -3,46 +3,23 @@
 import html
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 
-__all__ = ["Answers", "answers_table", "districts_table", "ledger_panel"]
+__all__ = ["answers_table", "districts_table", "ledger_panel"]
 
 _SLACK = 0.02  # tolerance as a share of a size, since a box in degrees is not exactly a rectangle
 _CAPTION = "Released counts of each {}: {}"
-_INTERVALS = (
-    "Below each count is its 90 % interval, which contains the true count in about nine of ten "
-    "cases. The interval allows for the noise and for records that are spread unevenly inside "
-    "cells. The intervals are estimates from public data of cities, not guarantees."
-)
-
-
-class Answers(NamedTuple):
-    """Released counts of q queries with their intervals.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (q,)
-        Released counts, in records.
-    bounds : ndarray, shape (q, 2)
-        Lower and upper bounds of the 90 % intervals, in records; nan if unknown.
-    unknown : str
-        A sentence on why the intervals are unknown; empty if they are known.
-    """
-
-    counts: NDArray[np.float64]
-    bounds: NDArray[np.float64]
-    unknown: str = ""
 
 
 def answers_table(
     boxes: RangeQueries | None,
-    columns: Mapping[str, Answers],
+    columns: Mapping[str, pd.DataFrame],
     *,
     unit: PrivacyUnit,
     truth: NDArray | None = None,
@@ -54,8 +31,8 @@ def answers_table(
     ----------
     boxes : RangeQueries, optional
         The q boxes; None if there is no box.
-    columns : mapping of str to Answers
-        The released counts, by the heading of their column.
+    columns : mapping of str to DataFrame
+        The estimates of each release, by the heading of their column.
     unit : PrivacyUnit
         The unit of privacy, which says what is counted.
     truth : ndarray of int, shape (q,), optional
@@ -72,7 +49,7 @@ def answers_table(
 
 def districts_table(
     names: Sequence[str],
-    columns: Mapping[str, Answers],
+    columns: Mapping[str, pd.DataFrame],
     *,
     unit: PrivacyUnit,
     truth: NDArray | None = None,
@@ -96,7 +73,7 @@ def districts_table(
 def _table(
     first: list[str],
     heads: list[str],
-    columns: Mapping[str, Answers],
+    columns: Mapping[str, pd.DataFrame],
     unit: PrivacyUnit,
     truth: NDArray | None,
     empty: str,
@@ -120,10 +97,10 @@ def _table(
     )
 
 
-def _notes(columns: Mapping[str, Answers], unit: PrivacyUnit) -> str:
+def _notes(columns: Mapping[str, pd.DataFrame], unit: PrivacyUnit) -> str:
     """Return HTML with the meaning of the intervals, and the reasons why some are unknown."""
-    reasons = list(dict.fromkeys(each.unknown for each in columns.values() if each.unknown))
-    said = " ".join(filter(None, [unit.counting, _INTERVALS, *reasons]))
+    about = dict.fromkeys(frame.attrs["intervals"] for frame in columns.values())
+    said = " ".join(filter(None, [unit.counting, *about]))
     return f'<p class="snhkit-soft">{html.escape(said)}</p>'
 
 
@@ -142,24 +119,22 @@ def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) 
     return f'<th scope="row">{k + 1}</th><td>{size}</td>'
 
 
-def _counts(k: int, columns: Mapping[str, Answers], truth: NDArray | None) -> str:
+def _counts(k: int, columns: Mapping[str, pd.DataFrame], truth: NDArray | None) -> str:
     row = ""
-    for counts, bounds, unknown in columns.values():
-        row += f"<td>{_number(counts[k])}{_interval(bounds[k], unknown)}"
+    for frame in columns.values():
+        count, low, high = (float(frame[name].iloc[k]) for name in ("count", "low", "high"))
+        row += f"<td>{_number(count)}{_interval(low, high, frame.attrs['intervals'])}"
         if truth is not None:
-            row += (
-                f'<small class="snhkit-truth">off by {_number(counts[k] - truth[k], "+")}</small>'
-            )
+            row += f'<small class="snhkit-truth">off by {_number(count - truth[k], "+")}</small>'
         row += "</td>"
     if truth is not None:
         row += f'<td class="snhkit-truth">{truth[k]:,}</td>'
     return row
 
 
-def _interval(bounds: NDArray[np.float64], unknown: str) -> str:
-    if not np.isfinite(bounds).all():
+def _interval(low: float, high: float, unknown: str) -> str:
+    if not np.isfinite(low):
         return f'<small title="{html.escape(unknown)}">interval not known</small>'
-    low, high = bounds
     return f"<small>{_number(low)} to {_number(high)}</small>"
 
 

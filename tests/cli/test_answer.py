@@ -3,12 +3,12 @@
 import json
 
 import geopandas as gpd
-import numpy as np
 import pandas as pd
 import pytest
 import shapely
 
 import snhkit as snh
+from snhkit.release.estimates import ADDED
 
 
 def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
@@ -20,13 +20,14 @@ def test_answer_gives_csv_rows_back_with_counts(run, released, tmp_path):
     boxes = snh.RangeQueries.from_degrees(
         released.region, [43.03, 43.038], [-87.92, -87.911], [43.04, 43.0385], [-87.91, -87.910]
     )
-    a, b = np.round(released.answer(boxes), 3)
-    e, f = np.round(released.standard_error(boxes), 3)
-    (g, h), (i, j) = np.round(released.interval(boxes), 3)
+    found = (
+        released.estimate(boxes)[list(ADDED)].round(3).assign(area_m2=lambda f: f.area_m2.round(1))
+    )
+    a, b = (",".join(map(str, row)) for row in found.to_numpy())
     assert out == (
-        "id,South, west ,north,east,note,count,low,high,standard_error\n"
-        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a},{g},{h},{e}\n'
-        f"8,43.038,-87.911,43.0385,-87.910,,{b},{i},{j},{f}\n"
+        "id,South, west ,north,east,note,count,standard_error,low,high,area_m2\n"
+        f'007,43.03,-87.92,43.04,-87.91,"a, b",{a}\n'
+        f"8,43.038,-87.911,43.0385,-87.91,,{b}\n"
     )
     assert run("answer", "t.snh", "--boxes", "b.csv", "--out", "c.csv") == (0, "", "")
     assert (tmp_path / "c.csv").read_text() == out
@@ -43,21 +44,16 @@ def test_answer_gives_geojson_back_with_counts(run, released, tmp_path):
     (tmp_path / "b.geojson").write_text(json.dumps(document))
     code, out, err = run("answer", "t.snh", "--boxes", "b.geojson")
     assert (code, err) == (0, "")
-    boxes = snh.RangeQueries.from_degrees(released.region, 43.03, -87.92, 43.04, -87.91)
-    count = round(float(released.answer(boxes)[0]), 3)
-    low, high = np.round(released.interval(boxes)[0], 3)
-    noise = round(float(released.standard_error(boxes)[0]), 3)
-    told = {"count": count, "low": low, "high": high, "standard_error": noise}
+    (row,) = released.estimate([square])[list(ADDED)].round(3).to_dict("records")
+    count = row["count"]
+    told = row | {"area_m2": round(row["area_m2"], 1)}
     back = json.loads(out)
+    assert [f["id"] for f in back["features"]] == ["x1", "x2"]
     assert [f["properties"] for f in back["features"]] == [
-        {"n": 1, "gap": None, **told},
-        told,
+        {"n": 1, "gap": None} | told,
+        {"n": None, "gap": None} | told,
     ]
-    for f in back["features"]:
-        for name in told:
-            f["properties"].pop(name)
-    other["properties"] = {}
-    assert back == json.loads(json.dumps(document))
+    assert back["features"][0]["geometry"] == json.loads(json.dumps(feature["geometry"]))
     assert run("answer", "t.snh", "--boxes", "b.geojson", "--out", "c.geojson") == (0, "", "")
     assert (tmp_path / "c.geojson").read_text() == out
     assert gpd.read_file(tmp_path / "c.geojson")["count"].tolist() == [count, count]
@@ -76,7 +72,7 @@ def test_answer_says_how_many_boxes_reach_out_of_the_region(run, tmp_path):
     )
     code, out, err = run("answer", "t.snh", "--boxes", "b.csv")
     assert code == 0
-    assert out.splitlines()[2] == "10,10,11,11,0.0,0.0,0.0,0.0"
+    assert out.splitlines()[2] == "10.0,10.0,11.0,11.0,0.0,0.0,0.0,0.0,0.0"
     assert " ".join(err.split()) == (
         "b.csv: 1 of 3 boxes lie outside the region of 2000 m around (43.038, -87.91), so their "
         "counts are 0 (boxes 1, counted from 0). 2 of 3 boxes or polygons reach outside the "
@@ -101,6 +97,9 @@ BOXES = {
         "box 1: south = 43.2, must be no greater than north",
     ),
     "no latitude": ("south,west,north,east\n-88,43,-87,43.1\n-98,43,-97,43.1\n", "south = -98"),
+    "a low already": (
+        "south,west,north,east,low\n43,-88,43.1,-87,tidal flat\n", "a column 'low'",
+    ),
     "a count already": ("south,west,north,east,count\n43,-88,43.1,-87,5\n", "a column 'count'"),
     "not text": ("\x00\x01", "no column south"),
 }  # fmt: skip
@@ -128,9 +127,8 @@ def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
     assert row["low"] <= row["count"] <= row["high"]
     _, table, _ = run("answer", "t.snh", "--boxes", "b.csv")
     head, line = table.splitlines()
-    assert head == "south,west,north,east,count,low,high,standard_error"
-    names = ("count", "low", "high", "standard_error")
-    assert line.split(",")[-4:] == [str(row[name]) for name in names]
+    assert head == "south,west,north,east,count,standard_error,low,high,area_m2"
+    assert line.split(",")[4:-1] == [str(float(row[name])) for name in ADDED[:-1]]
     _, out, _ = run("ledger", "t.csv.ledger", "--json")
     assert json.loads(out)["entries"][0]["state"] == "settled"
     _, out, _ = run("cities", "--json")

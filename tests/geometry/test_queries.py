@@ -200,23 +200,23 @@ class TestGeoDataFrame:
             CITY, [37.76, 37.75], [-122.44, -122.45], [37.77, 37.76], [-122.43, -122.44]
         )
         for frame in (degrees, degrees.to_crs(3857)):
-            boxes = RangeQueries.from_geodataframe(CITY, frame)
+            boxes = RangeQueries.of(CITY, frame)
             for name in ("x", "y", "width", "height"):
                 assert getattr(boxes, name) == pytest.approx(getattr(straight, name), abs=1e-3)
 
     def test_boxes_on_the_regions_own_plane_come_back(self):
         frame = gpd.GeoDataFrame(geometry=[box(100, -300, 200, -50)], crs=CITY.crs)
-        boxes = RangeQueries.from_geodataframe(CITY, frame)
+        boxes = RangeQueries.of(CITY, frame)
         assert boxes.x == pytest.approx(6_700, abs=1)
         assert boxes.y == pytest.approx(6_300, abs=1)
         assert (boxes.width, boxes.height) == (pytest.approx(100, abs=1), pytest.approx(250, abs=1))
 
     def test_without_a_crs_it_is_refused(self):
         with pytest.raises(InputError, match=r"set_crs\(4326\)"):
-            RangeQueries.from_geodataframe(CITY, gpd.GeoDataFrame(geometry=[box(0, 0, 1, 1)]))
+            RangeQueries.of(CITY, gpd.GeoDataFrame(geometry=[box(0, 0, 1, 1)]))
 
     def test_a_shape_that_is_no_box_is_named(self):
         triangle = Polygon([(-122.44, 37.76), (-122.43, 37.76), (-122.43, 37.77)])
         shapes = [box(-122.44, 37.76, -122.43, 37.77), triangle]
         with pytest.raises(InputError, match=r"row 1 .counted from 0.: the .* is not a rect"):
-            RangeQueries.from_geodataframe(CITY, gpd.GeoDataFrame(geometry=shapes, crs=4326))
+            RangeQueries.of(CITY, gpd.GeoDataFrame(geometry=shapes, crs=4326))

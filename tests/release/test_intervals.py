@@ -7,24 +7,26 @@ import shapely
 
 import snhkit as snh
 from snhkit.errors import InputError
+from snhkit.geometry import Grid
+from snhkit.release.estimates import Estimates
 from snhkit.release.intervals import (
     LEVELS,
     SHAPE,
-    Asked,
+    Counted,
     _filled,
-    asked,
     bins_of,
-    bounds,
+    exact_bounds,
     interval_table,
+    meaning,
     scales,
-    unmeasured,
+    usual_bounds,
 )
 
 
-def known(answers, variance=0.0, side=50.0, cells=1.0, epsilon=0.5) -> Asked:
+def known(answers, variance=0.0, side=50.0, cells=1.0, epsilon=0.5) -> Counted:
     answers = np.asarray(answers, float)
     ones = np.ones(len(answers))
-    return Asked(answers, variance * ones, side**2 * ones, cells * ones, epsilon)
+    return Counted(answers, variance * ones, side**2 * ones, cells * ones, epsilon)
 
 
 @pytest.fixture(scope="module")
@@ -46,31 +48,33 @@ def test_bounds_are_the_answer_and_quantiles_of_its_bin():
     low, high = (table[LEVELS.index(p)] for p in (0.05, 0.95))
     unit = scales(asked)[0]
     wanted = [[max(20 + low * unit, 0), 20 + high * unit]]
-    assert bounds("Identity", asked, 0.9) == pytest.approx(np.array(wanted))
+    assert usual_bounds("Identity", asked, 0.9) == pytest.approx(np.array(wanted))
 
 
 def test_a_higher_level_is_wider_and_no_bound_is_negative():
     asked = known(np.linspace(-20, 500, 40), 30.0)
-    widths = [np.diff(bounds("UniformGrid", asked, level))[:, 0] for level in (0.5, 0.8, 0.9, 0.99)]
+    widths = [
+        np.diff(usual_bounds("UniformGrid", asked, level))[:, 0] for level in (0.5, 0.8, 0.9, 0.99)
+    ]
     assert (np.diff(widths, axis=0) >= 0).all()
-    assert (bounds("UniformGrid", asked, 0.99) >= 0).all()
+    assert (usual_bounds("UniformGrid", asked, 0.99) >= 0).all()
     with pytest.raises(InputError, match=r"level must be from 0.5 to 0.99, not 1"):
-        bounds("UniformGrid", asked, 1)
+        usual_bounds("UniformGrid", asked, 1)
 
 
 def test_an_unknown_method_gets_bounds_as_well():
-    assert (np.diff(bounds("Quarters", known([50.0]), 0.9)) > 0).all()
+    assert (np.diff(usual_bounds("Quarters", known([50.0]), 0.9)) > 0).all()
 
 
 def test_without_theory_and_measurement_no_bounds_are_given_but_a_reason(release, monkeypatch):
-    assert np.isnan(bounds("Quarters", known([50.0], np.nan), 0.9)).all()
-    assert np.isfinite(bounds("DAWA", known([50.0], np.nan), 0.9)).all()
-    assert unmeasured(release) == ""
+    assert np.isnan(usual_bounds("Quarters", known([50.0], np.nan), 0.9)).all()
+    assert np.isfinite(usual_bounds("DAWA", known([50.0], np.nan), 0.9)).all()
+    assert "in about 90 % of cases" in meaning(release)
     object.__setattr__(release, "method", "Quarters")
     try:
-        assert unmeasured(release) == ""  # the noise is known
+        assert "not known" not in meaning(release)  # the noise is
         monkeypatch.setattr(snh.Release, "standard_error", lambda _, boxes: np.array([np.nan]))
-        assert "The interval of Quarters is not known" in unmeasured(release)
+        assert "The interval of Quarters is not known" in meaning(release)
     finally:
         object.__setattr__(release, "method", "Identity")
 
@@ -114,8 +118,8 @@ def test_the_cells_of_a_district_do_not_depend_on_the_other_districts():
     release = data.release(snh.Tessellation(districts), epsilon=1)
     half = shapely.box(-200, -200, -100, 200)
     queries = gpd.GeoSeries([*districts, half], crs=city.crs)
-    assert asked(release, queries).cells == pytest.approx([1, 1, 0.5])
-    assert asked(release, queries[2:]).cells == pytest.approx([0.5])
+    assert Estimates.of(release, queries).cells == pytest.approx([1, 1, 0.5])
+    assert Estimates.of(release, queries[2:]).cells == pytest.approx([0.5])
 
 
 def test_the_table_tells_where_it_comes_from():
@@ -123,3 +127,74 @@ def test_the_table_tells_where_it_comes_from():
     assert told["command"].startswith("python benchmarks/interval_table.py")
     assert not set(told["cities"]) & set(told["held_out"])
     assert interval_table()["levels"] == list(LEVELS)
+
+
+class TestExact:
+    """Intervals from the noise alone, against sums of probabilities written out here."""
+
+    @pytest.mark.parametrize("epsilon", [0.05, 0.3, 2.0])
+    @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+    def test_one_noise_by_hand(self, epsilon, level):
+        q = np.exp(-epsilon)
+        variance = 2 * q / (1 - q) ** 2
+        chance = lambda t: 1 - 2 * q ** (t + 1) / (1 + q)  # noqa: E731 - that |noise| <= t
+        half = next(t for t in range(10_000) if chance(t) >= level)
+        found = exact_bounds(np.array([9_000.0]), np.ones(1), variance, level, gaussian=False)
+        assert found.tolist() == [[9_000 - half, 9_000 + half]]
+
+    @pytest.mark.parametrize("gaussian", [False, True])
+    @pytest.mark.parametrize(("k", "scale"), [(1, 3.0), (4, 2.0), (30, 1.5)])
+    def test_sums_by_convolution(self, k, scale, gaussian):
+        at = np.arange(-400, 401)
+        one = np.exp(-(at**2) / (2 * scale**2)) if gaussian else np.exp(-np.abs(at) / scale)
+        one /= one.sum()
+        total = one
+        for _ in range(k - 1):
+            total = np.convolve(total, one)
+        middle = len(total) // 2
+        chance = [total[middle - t : middle + t + 1].sum() for t in range(300)]
+        half = next(t for t, c in enumerate(chance) if c >= 0.9)
+        variance = float((one * at**2).sum())
+        found = exact_bounds(np.array([900.0]), np.array([k]), variance, 0.9, gaussian=gaussian)
+        assert found.tolist() == [[900 - half, 900 + half]]
+
+    def test_wide_noise_is_all_but_continuous(self):
+        scale = 10_000.0
+        found = exact_bounds(np.array([1e6]), np.ones(1), 2 * scale**2, 0.9, gaussian=False)
+        assert np.diff(found)[0, 0] / 2 == pytest.approx(-scale * np.log(0.1), rel=0.005)
+
+    @pytest.mark.chance(1e-6)
+    def test_districts_are_covered_as_often_as_said(self):
+        """300 counts of 0 to 90 records with fresh noise, and sums of two."""
+        city = snh.Region.around(lat=45, lon=7, side_m=300)
+        cells = Grid(city, 10).boxes()
+        shapes = shapely.box(cells.x, cells.y, cells.x1, cells.y1)
+        xy = np.random.default_rng(0).uniform(0, 300, (3_000, 2))
+        records = snh.Points(city, xy)
+        frame = gpd.GeoSeries(shapes, crs=city.crs).translate(-150, -150)
+        pairs = gpd.GeoSeries(shapely.union(shapes[0::2], shapes[1::2]), crs=city.crs)
+        data = snh.PrivateDataset(records, 3, unit="record")
+        truth, hits = snh.exact_counts(records, cells), []
+        for _ in range(3):
+            release = data.release(snh.Tessellation(frame), epsilon=1)
+            for asked, true in (
+                (frame, truth),
+                (pairs.translate(-150, -150), truth[::2] + truth[1::2]),
+            ):
+                found = release.estimate(asked)
+                assert "at least 90 %" in found.attrs["intervals"]
+                hits += ((found.low <= true) & (true <= found.high)).tolist()
+        # At least 9 of 10, and little more, since noise is whole numbers: 0.86 to 0.97 of 450.
+        assert 0.86 * len(hits) < sum(hits) < 0.985 * len(hits)
+
+    def test_a_grid_is_exact_for_whole_cells_only(self, release):
+        m = release.model.grid.m
+        cell = release.region.side_m / m
+        boxes = snh.RangeQueries(
+            release.region, [0, 0.5 * cell], [0, 0], [3 * cell] * 2, [cell] * 2
+        )
+        assert Estimates.of(release, boxes).exact.tolist() == [True, False]
+        low, high = release.interval(boxes)[0]
+        one = release.standard_error(boxes[:1])[0] ** 2 / 3
+        wanted = exact_bounds(release.answer(boxes)[:1], np.array([3.0]), one, 0.9, gaussian=False)
+        assert [low, high] == wanted[0].tolist()

@@ -7,7 +7,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.data.polygons import Polygons
+from snhkit.data.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.release.polygon_partition import OVERLAP_TOLERANCE, PolygonPartition
@@ -20,9 +20,9 @@ def of(*shapes) -> PolygonPartition:
     return PolygonPartition(CITY, [str(k) for k in range(len(shapes))], np.array(shapes))
 
 
-def declared(*shapes, crs=4326) -> Polygons:
-    """Polygons in the region's metres, as their owner would declare them in another CRS."""
-    return Polygons.of(gpd.GeoSeries(shapes, crs=CITY.crs).translate(-200, -200).to_crs(crs))
+def declared(*shapes, crs=4326) -> Districts:
+    """Districts in the region's metres, as their owner would declare them in another CRS."""
+    return Districts.of(gpd.GeoSeries(shapes, crs=CITY.crs).translate(-200, -200).to_crs(crs))
 
 
 @st.composite
@@ -162,7 +162,7 @@ class TestDeclared:
             shapely.box(6, 45, 6.9, 46),
             shapely.box(6.9, 45, 8, 46),
         ]
-        polygons = Polygons.of(gpd.GeoSeries(shapes, crs=4326))
+        polygons = Districts.of(gpd.GeoSeries(shapes, crs=4326))
         xy = np.random.default_rng(3).uniform(0, 100_000, (1_000, 2))
         assert PolygonPartition.of(city, polygons).count(Points(city, xy)).counts[-1] == 0
 

@@ -155,9 +155,9 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("shape", "told"),
         [
-            (None, "shape 1 is missing"),
-            (shapely.Point(1, 1), "shape 1 is a Point, but must be a polygon"),
-            (shapely.Polygon([(0, 0), (9, 9), (0, 9), (9, 0)]), "shape 1 is not a valid .*Self"),
+            (None, "row 1 .* has no shape"),
+            (shapely.Point(1, 1), "row 1 .* is a Point, not a polygon"),
+            (shapely.Polygon([(0, 0), (9, 9), (0, 9), (9, 0)]), "row 1 .* is not a valid .*Self"),
         ],
     )
     def test_what_is_no_polygon(self, shape, told):
@@ -167,7 +167,7 @@ class TestRefused:
 
     def test_no_geometry(self):
         release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(InputError, match="no active geometry; choose one with set_geometry"):
+        with pytest.raises(InputError, match="no active geometry; choose one"):
             release.answer(gpd.GeoDataFrame({"a": [1]}))
 
     def test_no_crs(self):
@@ -183,9 +183,7 @@ class TestRefused:
 
     def test_no_frame(self):
         release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
-        with pytest.raises(
-            InputError, match="RangeQueries or a GeoDataFrame of polygons, not a list"
-        ):
+        with pytest.raises(InputError, match="boxes must be RangeQueries, a frame"):
             release.answer([1, 2])
 
 
@@ -222,7 +220,7 @@ class TestWhereverLongitudesBegin:
 
     def test_an_edge_the_long_way_round_is_a_question(self):
         crossing = shapely.box(-179.9, -17, 179.9, -16.6)
-        with pytest.raises(InputError, match=r"shape 1 has an edge across 359\.8 degrees.*cut the"):
+        with pytest.raises(InputError, match=r"row 1 has an edge across 359\.8 degrees.*cut the"):
             self.release.answer(gpd.GeoSeries([self.west, crossing], crs=4326))
         world = gpd.GeoSeries([shapely.box(-180, -90, 180, 90)], crs=4326)
         assert self.release.answer(world) == pytest.approx([640])
@@ -269,7 +267,7 @@ def test_the_advice_for_an_invalid_polygon_works():
     )
     bow = shapely.Polygon([(0, 0), (200, 0), (0, 200), (200, 200)])
     frame = gpd.GeoDataFrame({"name": ["spike", "bow"]}, geometry=shapes(spike, bow))
-    with pytest.raises(InputError, match=r"shape 0 is not a valid.*frame.make_valid") as refusal:
+    with pytest.raises(InputError, match=r"row 0 .* not a valid.*frame.make_valid") as refusal:
         around(model).answer(frame)
     advice = str(refusal.value).split("; ")[1].split(" repairs")[0]
     assert advice == "frame.set_geometry(frame.make_valid())"
@@ -281,5 +279,5 @@ def test_the_advice_for_an_invalid_polygon_works():
 def test_a_collection_without_an_area_is_no_polygon():
     release = around(GridModel(Grid(CITY, 1), np.ones((1, 1))))
     line = shapely.GeometryCollection([shapely.LineString([(0, 0), (1, 1)])])
-    with pytest.raises(InputError, match="shape 0 is a Geometrycollection, but must be a polygon"):
+    with pytest.raises(InputError, match=r"row 0 .* is a Geometrycollection, not a polygon"):
         release.answer(gpd.GeoSeries([line], crs=4326))

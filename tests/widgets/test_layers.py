@@ -99,9 +99,9 @@ def test_counts_are_the_releases_own(explorer):
     answers = explorer._session.district_answers["UG, ε = 0.2"]
     half = RangeQueries(FARGO, [0], [0], [SIDE / 2], [SIDE])
     release = explorer.releases["UG, ε = 0.2"]
-    assert answers.counts[0] == pytest.approx(release.answer(half)[0], rel=1e-3)
+    assert answers["count"][0] == pytest.approx(release.answer(half)[0], rel=1e-3)
     with pytest.warns(OutsideWarning):
-        assert np.array_equal(answers.bounds, release.interval(WARDS))
+        assert np.array_equal(answers[["low", "high"]], release.interval(WARDS))
 
 
 def test_another_city_has_none_and_no_tick_without_districts(explorer):
@@ -128,8 +128,8 @@ def test_somebodys_districts_are_counted_and_their_truth_refused():
     ("wrong", "says"),
     [
         ({"districts": WARDS.iloc[2:]}, "none of the districts lies in the region"),
-        ({"districts": WARDS, "label": "name"}, "no column 'name'; the columns are ward, geometry"),
-        ({"districts": "wards.geojson"}, "wards.geojson: the file cannot be read as polygons"),
+        ({"districts": WARDS, "label": "name"}, "no column 'name'; it has ward, geometry"),
+        ({"districts": "wards.geojson"}, "wards.geojson: there is no such file"),
         ({"districts": 7}, "must be a GeoDataFrame.* not a int"),
         ({"label": "ward"}, "give districts="),
     ],

@@ -1,16 +1,18 @@
 import re
 
 import numpy as np
+import pandas as pd
 
 from snhkit.geometry import RangeQueries, Region
 from snhkit.privacy import Ledger, PrivacyUnit
-from snhkit.widgets.tables import Answers, answers_table, districts_table, ledger_panel
+from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 BOXES = RangeQueries(CITY, [0, 9_500], [0, 100], [1_000, 1_000], [2_500, 50])
-UG = Answers(np.array([1234.56, -0.04]), np.array([[1_220.04, 1_250.26], [0, 3.5]]))
-WHY = "The interval of SNH is not known: <why>."
-SNH = Answers(np.array([5, 6.5]), np.full((2, 2), np.nan), WHY)
+UG = pd.DataFrame({"count": [1234.56, -0.04], "low": [1_220.04, 0], "high": [1_250.26, 3.5]})
+UG.attrs["intervals"] = "It contains the true count in about 90 % of cases."
+SNH = pd.DataFrame({"count": [5, 6.5], "low": np.nan, "high": np.nan})
+SNH.attrs["intervals"] = "The interval of SNH is not known: <why>."
 
 
 UNIT = PrivacyUnit("record")
@@ -31,7 +33,7 @@ def test_a_row_a_box_and_a_column_a_release_with_what_is_known_of_the_error():
         ["2", "1,000 × 50 (partly outside the region)", "0.0|0.0 to 3.5", "6.5|interval not known"],
     ]
     assert table.count("not known: &lt;why&gt;.") == 3  # in two cells, and below the table
-    assert "contains the true count in about nine of ten" in table
+    assert "contains the true count in about 90 % of cases" in table
     assert "not known" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
     assert table.count('scope="col"') == 4
     assert table.count('scope="row"') == 2

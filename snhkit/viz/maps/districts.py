@@ -1,35 +1,39 @@
 """Maps of districts that are coloured by their released counts."""
 
 import json
-import os
-import warnings
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import folium
 import numpy as np
+import pandas as pd
 import shapely
 from branca.element import MacroElement
 from jinja2 import Template
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from snhkit.errors import InputError, OutsideWarning
-from snhkit.geometry import Region
-from snhkit.release.shapes import polygons_in
+from snhkit.data.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
+from snhkit.defaults import DEFAULT_LEVEL
+from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
 from snhkit.viz.maps.surface import ColourScale
 
 if TYPE_CHECKING:
-    import geopandas as gpd
-
     from snhkit.release import Release
 
-__all__ = ["Districts", "district_map", "district_overlay", "read_districts"]
+__all__ = [
+    "add_districts",
+    "answers",
+    "coloured",
+    "density",
+    "district_map",
+    "district_overlay",
+    "outlines",
+    "scale_of",
+]
 
 _UNIT = "records per km²"
-_WHOLE = 0.999  # a larger share is taken as the whole area, since projections change areas slightly
 _FINEST = 4_000  # borders are simplified by at most the region's side / 4,000, less than a pixel
 
 
@@ -50,7 +54,7 @@ class _Districts(MacroElement):
 
 def district_map(
     release: "Release",
-    districts: "gpd.GeoDataFrame | gpd.GeoSeries",
+    districts: DistrictsLike,
     *,
     label: Hashable | None = None,
     m: folium.Map | None = None,
@@ -66,7 +70,7 @@ def district_map(
     ----------
     release : Release
         The release that counts the districts; counting costs no epsilon.
-    districts : GeoDataFrame or GeoSeries
+    districts : GeoDataFrame, GeoSeries, path or Districts
         Polygons in any CRS, such as districts or H3 hexagons. The part of a polygon outside the
         region is not counted and has no colour.
     label : hashable, optional
@@ -97,16 +101,13 @@ def district_map(
     >>> frame = gpd.GeoDataFrame({"side": ["west", "east"]}, geometry=halves, crs=4326)
     >>> fmap = snh.district_map(release, frame, label="side")  # fmap.save("districts.html")
     """
-    shapes = Districts.of(release.region, districts, label)
-    return shapes.map(release, base_map(release.region, m=m, tiles=tiles, attr=attr))
+    local = Districts.of(districts, label).inside(release.region)
+    fmap = base_map(release.region, m=m, tiles=tiles, attr=attr)
+    return add_districts(fmap, release, local, answers(release, local))
 
 
 def district_overlay(
-    release: "Release",
-    districts: "gpd.GeoDataFrame | gpd.GeoSeries",
-    title: str,
-    *,
-    label: Hashable | None = None,
+    release: "Release", districts: DistrictsLike, title: str, *, label: Hashable | None = None
 ) -> dict[str, Any]:
     """Return districts, coloured by their released counts, as a layer for ``DrawMap.layers``.
 
@@ -122,212 +123,106 @@ def district_overlay(
     dict
         JSON values: ``districts`` (GeoJSON in degrees) and ``legend``, the content of the legend.
     """
-    shapes = Districts.of(release.region, districts, label)
-    counts, bounds = shapes.answers(release)
-    return shapes.overlay(counts, bounds, shapes.scale([counts]), title)
+    local = Districts.of(districts, label).inside(release.region)
+    frame = answers(release, local)
+    return coloured(local, frame, scale_of(local, [frame]), title)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Districts:
-    """Polygons in a region, to be coloured by the counts of one or several releases.
+def answers(release: "Release", local: LocalDistricts) -> pd.DataFrame:
+    """Return the estimates of a release for districts, with the column ``label`` before them."""
+    return Estimates(release, local, pd.DataFrame({"label": local.districts.labels})).frame()
 
-    Parameters
-    ----------
-    frame : GeoDataFrame or GeoSeries
-        The polygons as they were given; q is the number of polygons.
-    names : list of str, length q
-        The names of the polygons.
-    shapes : array of shapely geometries, shape (q,)
-        The polygons in metres from the region's lower-left corner, clipped approximately to the
-        region.
-    area_m2 : ndarray, shape (q,)
-        The area of each polygon's part inside the region, in square metres.
-    share : ndarray, shape (q,)
-        The area of each polygon's part inside the region, divided by the polygon's area; from 0 to
-        1.
-    drawn : list of dict, length q
-        The shapes to draw, as GeoJSON geometries in degrees: the part of a polygon inside the
-        region, or the whole polygon if no part is inside.
+
+def add_districts(
+    m: folium.Map, release: "Release", local: LocalDistricts, frame: pd.DataFrame
+) -> folium.Map:
+    """Add districts, coloured by a frame of their estimates, to a map; return the map."""
+    overlay = coloured(local, frame, scale_of(local, [frame]), release.method)
+    overlay["legend"]["note"] = stamp(release)
+    _Districts(overlay).add_to(m)
+    return m
+
+
+def density(local: LocalDistricts, counts: ArrayLike) -> NDArray[np.float64]:
+    """Return counts per km² of the area inside the region, shape (q,); nan if the area is 0."""
+    return np.asarray(counts) * 1e6 / np.where(local.area_m2 > 0, local.area_m2, np.nan)
+
+
+def scale_of(local: LocalDistricts, frames: Iterable[pd.DataFrame]) -> ColourScale:
+    """Return one colour scale for the estimates of several releases."""
+    inside = local.area_m2 > 0
+    known = [density(local, frame["count"])[inside].max(initial=0.01) for frame in frames]
+    return ColourScale.up_to(max(known, default=1.0), _UNIT)
+
+
+def coloured(
+    local: LocalDistricts, frame: pd.DataFrame, scale: ColourScale, title: str
+) -> dict[str, Any]:
+    """Return districts, coloured by their counts in a frame, as a layer for ``DrawMap.layers``.
+
+    The frame has the columns ``count``, ``low`` and ``high``; ``title`` is that of the legend.
     """
-
-    frame: "gpd.GeoDataFrame | gpd.GeoSeries"
-    names: list[str]
-    shapes: NDArray[Any]
-    area_m2: NDArray[np.float64]
-    share: NDArray[np.float64]
-    drawn: list[dict[str, Any]]
-
-    @classmethod
-    def of(
-        cls,
-        region: Region,
-        frame: "gpd.GeoDataFrame | gpd.GeoSeries",
-        label: Hashable | None = None,
-    ) -> "Districts":
-        """Return the polygons of ``frame`` for a region, with names from the column ``label``."""
-        names = _names(frame, label)
-        shapes = polygons_in(region, frame)
-        inside = shapely.intersection(shapes, shapely.box(0, 0, region.side_m, region.side_m))
-        area = shapely.area(inside)
-        whole = frame.to_crs(region.crs).area.to_numpy()
-        drawn = _in_degrees(region, np.where(area > 0, inside, shapes))
-        geometries = [json.loads(shape) for shape in drawn]
-        return cls(frame, names, shapes, area, area / np.maximum(whole, 1e-9), geometries)
-
-    def answers(self, release: "Release") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a release's counts of the polygons, (q,), and their 90 % intervals, (q, 2)."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", OutsideWarning)  # tooltips mention parts outside
-            return release.answer(self.frame), release.interval(self.frame)
-
-    def map(self, release: "Release", m: folium.Map | None = None) -> folium.Map:
-        """Return a map of the polygons coloured by a release's counts; see ``district_map``.
-
-        Parameters
-        ----------
-        release : Release
-            The release that counts the polygons.
-        m : folium.Map, optional
-            The map to which the polygons are added; by default a new map of the release's region.
-        """
-        counts, bounds = self.answers(release)
-        overlay = self.overlay(counts, bounds, self.scale([counts]), release.method)
-        overlay["legend"]["note"] = stamp(release)
-        m = base_map(release.region) if m is None else m
-        _Districts(overlay).add_to(m)
-        return m
-
-    @property
-    def titles(self) -> list[str]:
-        """The names of the polygons, each with a note if the polygon is not all in the region."""
-        said = np.select(
-            [self.share <= 0, self.share < _WHOLE],
-            [" (outside the region)", " (partly outside the region)"],
-            "",
-        )
-        return [name + word for name, word in zip(self.names, said, strict=True)]
-
-    def density(self, counts: NDArray) -> NDArray[np.float64]:
-        """Return counts per km² of the area inside the region, shape (q,); nan if the area is 0."""
-        return counts * 1e6 / np.where(self.area_m2 > 0, self.area_m2, np.nan)
-
-    def scale(self, counts: Iterable[NDArray]) -> ColourScale:
-        """Return one colour scale for several releases; ``counts`` has an array (q,) for each."""
-        densities = [self.density(each) for each in counts]
-        known = [density[self.area_m2 > 0].max(initial=0.01) for density in densities]
-        return ColourScale.up_to(max(known, default=1.0), _UNIT)
-
-    def overlay(
-        self, counts: NDArray, bounds: NDArray, scale: ColourScale, title: str
-    ) -> dict[str, Any]:
-        """Return the polygons, coloured by given counts, as a layer for ``DrawMap.layers``.
-
-        Parameters
-        ----------
-        counts : ndarray, shape (q,)
-            Released counts of the polygons.
-        bounds : ndarray, shape (q, 2)
-            Lower and upper bounds of the counts' 90 % intervals, nan if unknown.
-        scale : ColourScale
-            The colour scale for records per km².
-        title : str
-            The title of the legend.
-        """
-        density = self.density(counts)
-        colours = scale.palette[scale.levels(np.nan_to_num(density))]
-
-        def colour(k: int) -> str | None:
-            return "#" + bytes(colours[k]).hex() if self.share[k] > 0 else None
-
-        def lines(k: int) -> list[str]:
-            return _lines(counts[k], bounds[k], density[k], self.share[k])
-
-        return {"districts": self._features(colour, lines), "legend": scale.legend(title)}
-
-    def outlines(self) -> dict[str, Any]:
-        """Return the polygons without colours and counts as a layer for ``DrawMap.layers``."""
-
-        def lines(k: int) -> list[str]:
-            return [] if self.share[k] > 0 else ["outside the region: not counted"]
-
-        return {"districts": self._features(lambda _: None, lines)}
-
-    def _features(
-        self, colour: Callable[[int], str | None], lines: Callable[[int], list[str]]
-    ) -> dict[str, Any]:
-        """Return the polygons as GeoJSON, each with a colour and the lines of a tooltip.
-
-        ``colour`` and ``lines`` are called with the index of a polygon. The tooltip shows the name
-        of the polygon above the result of ``lines``.
-        """
-        features = [
-            {
-                "type": "Feature",
-                "geometry": self.drawn[k],
-                "properties": {
-                    "colour": colour(k),
-                    "inside": bool(self.share[k] > 0),
-                    "lines": [self.names[k], *lines(k)],
-                },
-            }
-            for k in np.flatnonzero(~shapely.is_empty(self.shapes)).tolist()
-        ]
-        return {"type": "FeatureCollection", "features": features}
+    per_km2 = density(local, frame["count"])
+    colours = scale.palette[scale.levels(np.nan_to_num(per_km2))]
+    told = zip(frame["count"], frame["low"], frame["high"], per_km2, local.share, strict=True)
+    lines = [_lines(*row) for row in told]
+    fill = [
+        "#" + bytes(colour).hex() if share > 0 else None
+        for colour, share in zip(colours, local.share, strict=True)
+    ]
+    return {"districts": _features(local, fill, lines), "legend": scale.legend(title)}
 
 
-def _names(districts: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable | None) -> list[str]:
-    if label is None:
-        return [str(name) for name in districts.index]
-    columns = list(getattr(districts, "columns", []))
-    if not columns:
-        raise InputError(
-            "label: a GeoSeries has no columns; pass a GeoDataFrame, or leave label out."
-        )
-    found = [i for i, name in enumerate(columns) if name == label]
-    if len(found) != 1:
-        there = f"{len(found)} columns are called" if found else "there is no column"
-        raise InputError(
-            f"label: {there} {label!r}; the columns are {', '.join(map(str, columns))}."
-        )
-    return [str(name) for name in districts.iloc[:, found[0]]]
+def outlines(local: LocalDistricts) -> dict[str, Any]:
+    """Return districts without colours and counts as a layer for ``DrawMap.layers``."""
+    lines = [[] if share > 0 else ["outside the region: not counted"] for share in local.share]
+    return {"districts": _features(local, [None] * len(lines), lines)}
 
 
-def _lines(count: float, bounds: NDArray, density: float, share: float) -> list[str]:
+def _features(
+    local: LocalDistricts, colours: list[str | None], lines: list[list[str]]
+) -> dict[str, Any]:
+    """Return districts as GeoJSON, each with a colour and lines of a tooltip below its label."""
+    drawn = _drawn(local)
+    features = [
+        {
+            "type": "Feature",
+            "geometry": drawn[k],
+            "properties": {
+                "colour": colours[k],
+                "inside": bool(local.share[k] > 0),
+                "lines": [local.districts.labels[k], *lines[k]],
+            },
+        }
+        for k in np.flatnonzero(~shapely.is_empty(local.shapes)).tolist()
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
+def _lines(count: float, low: float, high: float, per_km2: float, share: float) -> list[str]:
     """Return the lines of text that the tooltip of a polygon shows below the polygon's name."""
     if share <= 0:
         return ["outside the region: not counted"]
-    known = [] if np.isnan(bounds).any() else ["90 % interval: {:,.1f} to {:,.1f}".format(*bounds)]
-    lines = [f"{count + 0:,.1f} records", *known, f"{density:,.1f} {_UNIT.partition(' ')[2]}"]
-    part = [] if share >= _WHOLE else [f"{share:.0%} of the area lies in the region and is counted"]
+    known = (
+        [] if np.isnan(low) else [f"{100 * DEFAULT_LEVEL:g} % interval: {low:,.1f} to {high:,.1f}"]
+    )
+    lines = [f"{count + 0:,.1f} records", *known, f"{per_km2:,.1f} {_UNIT.partition(' ')[2]}"]
+    part = [] if share >= WHOLE else [f"{share:.0%} of the area lies in the region and is counted"]
     return lines + part
 
 
-def _in_degrees(region: Region, shapes: NDArray[Any]) -> NDArray[Any]:
-    """Convert shapes from metres to GeoJSON texts in degrees, with simplified borders."""
+@lru_cache(maxsize=8)
+def _drawn(local: LocalDistricts) -> list[dict[str, Any]]:
+    """Return the shapes to draw, as GeoJSON in degrees with simplified borders.
+
+    They are the parts of the polygons inside the region, or the whole polygon if no part is inside.
+    """
+    region = local.region
 
     def degrees(xy: NDArray[np.float64]) -> NDArray[np.float64]:
         lat, lon = region.to_latlon(xy)
         return np.stack([lon, lat], axis=1).round(6)
 
+    shapes = np.where(local.area_m2 > 0, local.clipped, local.shapes)
     simple = shapely.simplify(shapes, region.side_m / _FINEST)
-    return shapely.to_geojson(shapely.transform(simple, degrees))
-
-
-def read_districts(path: "str | os.PathLike[str]") -> "gpd.GeoDataFrame":
-    """Return the polygons of a .geojson, .gpkg or .parquet file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
-    import geopandas as gpd
-
-    reader = gpd.read_parquet if Path(path).suffix == ".parquet" else gpd.read_file
-    try:
-        return reader(path)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(
-            f"{path}: the file cannot be read as polygons ({type(error).__name__}); give a "
-            ".geojson, .gpkg or .parquet file."
-        ) from None
+    return [json.loads(text) for text in shapely.to_geojson(shapely.transform(simple, degrees))]

@@ -5,22 +5,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Ledger
-from snhkit.release.intervals import unmeasured
 from snhkit.viz.reports.page import maps, page, paragraph, program, section, table, titled, wide
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from snhkit.release import Release
 
 __all__ = ["answers_html"]
-
-_INTERVALS = (
-    "The 90 % interval of each count, in brackets, contains the true count in about nine "
-    "of ten cases. The intervals are estimates from public data of cities, not guarantees."
-)
 
 
 def answers_html(
@@ -88,33 +83,31 @@ def _counted(releases: "Mapping[str, Release]") -> str:
 
 
 def _answers(releases: "Mapping[str, Release]", boxes: RangeQueries | None) -> list[Markup]:
-    """Return a table of each release's answers with intervals of 90 %, and a note on these."""
+    """Return a table of each release's answers with intervals, and a note on these."""
     if boxes is None or not len(boxes):
         return [paragraph("No box was drawn.")]
     columns = [
         name if "ε = " in name else f"{name}, {release.price}" for name, release in releases.items()
     ]
-    told = [(r.answer(boxes), r.interval(boxes)) for r in releases.values()]
+    frames = [release.estimate(boxes) for release in releases.values()]
     rows = [
         [
             k + 1,
             f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}",
-            *(_count(counts[k], bounds[k]) for counts, bounds in told),
+            *(_count(frame.iloc[k]) for frame in frames),
         ]
         for k in range(len(boxes))
     ]
-    reasons = dict.fromkeys(
-        text for r in releases.values() for text in (r.unit.counting, unmeasured(r))
-    )
-    said = " ".join([_INTERVALS, *filter(None, reasons)])
-    return [table(["Box", "Metres", *columns], rows), paragraph(said)]
+    counting = (release.unit.counting for release in releases.values())
+    said = dict.fromkeys([*counting, *(frame.attrs["intervals"] for frame in frames)])
+    return [table(["Box", "Metres", *columns], rows), paragraph(" ".join(filter(None, said)))]
 
 
-def _count(count: float, bounds: NDArray[np.float64]) -> str:
+def _count(row: "pd.Series") -> str:
     """Return a count as text, with its interval in brackets."""
-    low, high = bounds
-    known = "interval not known" if np.isnan(low) else f"{low:,.1f} to {high:,.1f}"
-    return f"{np.round(count, 1) + 0:,.1f} ({known})"
+    unknown = np.isnan(row["low"])
+    known = "interval not known" if unknown else f"{row['low']:,.1f} to {row['high']:,.1f}"
+    return f"{np.round(row['count'], 1) + 0:,.1f} ({known})"
 
 
 def _card(release: "Release") -> Markup:

@@ -8,17 +8,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 import shapely
-from numpy.typing import NDArray
 
+from snhkit.data.boxes import estimates_text
+from snhkit.data.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
 from snhkit.methods import METHODS
 from snhkit.privacy import written
-from snhkit.release.intervals import unmeasured
+from snhkit.release.intervals import meaning
 from snhkit.release.polygon_model import PolygonModel
 from snhkit.viz.figures.plots import surface_figure
-from snhkit.viz.maps.districts import Districts
+from snhkit.viz.maps.districts import answers, density
 from snhkit.viz.maps.surface import ColourScale, Surface
 from snhkit.viz.reports.counts import Counts, ground, packed, script
 from snhkit.viz.reports.page import picture, rendered
@@ -30,11 +32,9 @@ __all__ = ["Imprint", "public_html"]
 
 _LONGEST = 300  # characters of a text in an imprint
 _MOST_CELLS = 1_000  # along a side, where the counts of a page are computed for it
-_INTERVAL = (
-    "An interval contains the true number in about nine of ten cases. It allows for the noise and "
-    "for places that are spread unevenly. It is an estimate from public data of cities, not a "
-    "guarantee. Where an interval reaches down to 0, the number does not show that anybody was "
-    "there, and only the upper end is given."
+_TOO_FEW = (
+    "Where an interval reaches down to 0, the number does not show that anybody was there, and "
+    "only the upper end is given."
 )
 _NO_INTERVAL = "Small numbers may be noise only."
 _SURE = 10.0  # the largest epsilon on the scale
@@ -94,7 +94,7 @@ class Imprint:
         return {head: text for name, head in heads.items() if (text := getattr(self, name))}
 
 
-def public_html(release: "Release", districts: Districts | None, imprint: Imprint) -> str:
+def public_html(release: "Release", districts: LocalDistricts | None, imprint: Imprint) -> str:
     """Return an HTML page for the publication of a release; the page needs no other files.
 
     A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
@@ -104,7 +104,7 @@ def public_html(release: "Release", districts: Districts | None, imprint: Imprin
     ----------
     release : Release
         The release. The page shows nothing else that depends on private records.
-    districts : Districts, optional
+    districts : LocalDistricts, optional
         Polygons to list with their counts and intervals.
     imprint : Imprint
         Title, subject, owner, period and contact, as the publisher gives them.
@@ -131,9 +131,10 @@ def public_html(release: "Release", districts: Districts | None, imprint: Imprin
     """
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")
-    rows = [] if districts is None else _rows(release, districts)
+    frame = None if districts is None else answers(release, districts)
+    rows = [] if districts is None or frame is None else _rows(districts, frame)
     epsilon = float(release.unit.neighbours_epsilon(release.epsilon, release.delta, release.rho))
-    unknown = unmeasured(release)
+    said = meaning(release) if frame is None else frame.attrs["intervals"]
     return rendered(
         "public.html.j2",
         title=imprint.title,
@@ -146,12 +147,12 @@ def public_html(release: "Release", districts: Districts | None, imprint: Imprin
         place=100 * _on_scale(epsilon),
         districts=rows,
         example=_example(rows),
-        about_intervals=f"{unknown} {_NO_INTERVAL}" if unknown else _INTERVAL,
+        about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
         still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
         facts=_facts(release),
         checksum=release.checksum,
         file=base64.b64encode(release.to_bytes()).decode("ascii"),
-        table=base64.b64encode(_csv(rows).encode()).decode("ascii"),
+        table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
         **_drawn(release, districts),
     )
 
@@ -175,28 +176,27 @@ class _Row:
     size: float
 
 
-def _rows(release: "Release", districts: Districts) -> list[_Row]:
+def _rows(districts: LocalDistricts, frame: pd.DataFrame) -> list[_Row]:
     """Return the districts, the largest count first; those that are not counted come last."""
-    counts, bounds = districts.answers(release)
-    top = max(float(np.nanmax(np.nan_to_num(bounds), initial=0)), float(counts.max(initial=1)), 1.0)
+    told = frame[["count", "low", "high"]].to_numpy(float)
+    top = max(float(np.nan_to_num(told).max(initial=1)), 1.0)
     rows = []
-    for name, density, share, count, interval in zip(
-        districts.titles, districts.density(counts), districts.share, counts, bounds, strict=True
-    ):
-        texts = _reported(count, density, interval, share)
-        low, high = np.nan_to_num(interval, nan=max(float(count), 0.0))
-        size = float(count) if share > 0 else -math.inf
-        rows.append(_Row(name, *texts, 100 * low / top, 100 * high / top, size))
+    per_km2 = density(districts, frame["count"])
+    for k, (name, share) in enumerate(zip(districts.titles, districts.share, strict=True)):
+        count, low, high = map(float, told[k])
+        texts = _reported(count, per_km2[k], low, high, share)
+        first, last = (max(count, 0.0) if math.isnan(end) else end for end in (low, high))
+        size = count if share > 0 else -math.inf
+        rows.append(_Row(name, *texts, 100 * first / top, 100 * last / top, size))
     return sorted(rows, key=lambda row: -row.size)
 
 
 def _reported(
-    count: float, density: float, interval: NDArray[np.float64], share: float
+    count: float, density: float, low: float, high: float, share: float
 ) -> tuple[str, str, str]:
     """Return count, interval and density as texts; only what the interval supports is given."""
     if share <= 0:
         return "not counted", "", ""
-    low, high = interval
     if not np.isfinite(low):
         return f"{count + 0:,.0f}", "not known", f"{density:,.0f}"
     if low <= 0:
@@ -236,15 +236,11 @@ def _facts(release: "Release") -> dict[str, str]:
     }
 
 
-def _csv(rows: list[_Row]) -> str:
-    def quoted(text: str) -> str:
-        return '"' + text.replace('"', '""') + '"'
-
-    lines = [",".join(map(quoted, (row.name, row.count, row.interval))) for row in rows]
-    return "\n".join(["district,count,interval of 90 %", *lines, ""])
+def _in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
 
 
-def _drawn(release: "Release", districts: Districts | None) -> dict[str, str]:
+def _drawn(release: "Release", districts: LocalDistricts | None) -> dict[str, str]:
     """Return the data and the scripts of the map; empty texts if boxes cannot be answered."""
     if isinstance(release.model, PolygonModel):
         return {"data": "", "js": "", "css": script(b"", "city", "public")["css"]}

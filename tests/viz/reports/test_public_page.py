@@ -6,8 +6,10 @@ import pytest
 import shapely
 
 import snhkit as snh
+from snhkit.data.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
-from snhkit.viz.maps.districts import Districts
+from snhkit.release.estimates import Estimates
+from snhkit.viz.maps.districts import answers
 from snhkit.viz.reports.public_page import Imprint, public_html
 
 RECORDS = snh.synthetic_points("fargo", 5_003)
@@ -20,13 +22,14 @@ def release():
     return data.release(snh.Identity(cell_m=500), epsilon=1)
 
 
-def districts() -> Districts:
+def districts() -> LocalDistricts:
     south, west, north, east = CITY.bounds
     middle = (west + east) / 2
     corner = shapely.box(west, south, west + 0.005, south + 0.003)  # hardly anybody
     shapes = [shapely.box(west, south, middle, north), corner, shapely.box(0, 0, 1, 1)]
     names = ["West <b>", "Corner", "Elsewhere"]
-    return Districts.of(CITY, gpd.GeoDataFrame({"name": names}, geometry=shapes, crs=4326), "name")
+    frame = gpd.GeoDataFrame({"name": names}, geometry=shapes, crs=4326)
+    return Districts.of(frame, "name").inside(CITY)
 
 
 def cells(page: str) -> list[list[str]]:
@@ -47,22 +50,20 @@ def test_no_number_is_given_where_the_interval_reaches_to_nobody(release):
     told = districts()
     found = cells(public_html(release, told, Imprint("x")))
     rows = {row[0].partition(" (")[0]: row[1:] for row in found if len(row) == 5}
-    counts, bounds = told.answers(release)
-    low, high = bounds[0]
-    assert rows["West &lt;b&gt;"][:2] == [f"{counts[0]:,.0f}", f"{low:,.0f} to {high:,.0f}"]
-    if bounds[1, 0] == 0:
-        assert rows["Corner"][0] == f"below about {bounds[1, 1]:,.0f}"
+    frame = answers(release, told)
+    count, low, high = frame.loc[0, ["count", "low", "high"]]
+    assert rows["West &lt;b&gt;"][:2] == [f"{count:,.0f}", f"{low:,.0f} to {high:,.0f}"]
+    if frame.low[1] == 0:
+        assert rows["Corner"][0] == f"below about {frame.high[1]:,.0f}"
         assert rows["Corner"][1].startswith("0 to ")
         assert rows["Corner"][3] == ""  # a density would tell the count
     assert rows["Elsewhere"] == ["not counted", "", "", ""]
 
 
 def test_an_interval_that_is_not_known_has_its_reason(release, monkeypatch):
-    monkeypatch.setattr(
-        type(release), "interval", lambda _, frame: np.full((len(frame), 2), np.nan)
-    )
+    monkeypatch.setattr(Estimates, "bounds", lambda self, _: np.full((len(self), 2), np.nan))
     told = "not known: because."
-    monkeypatch.setattr("snhkit.viz.reports.public_page.unmeasured", lambda _: told)
+    monkeypatch.setattr("snhkit.release.estimates.meaning", lambda *_, **__: told)
     text = public_html(release, districts(), Imprint("x"))
     rows = {row[0].partition(" (")[0]: row[1:] for row in cells(text) if len(row) == 5}
     assert rows["West &lt;b&gt;"][1] == "not known"

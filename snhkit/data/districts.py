@@ -1,0 +1,673 @@
+"""Districts, such as wards or H3 cells: polygons that are read, checked and projected once."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from snhkit.data.reading.table import parsing
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Partition, RangeQueries, Region
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+    from pyproj import CRS
+
+__all__ = [
+    "MAX_DISTRICTS",
+    "WHOLE",
+    "Districts",
+    "DistrictsLike",
+    "LocalDistricts",
+    "read_districts",
+]
+
+MAX_DISTRICTS = 65_536
+"""The largest number of districts that can be read from a file, or counted one by one."""
+
+WHOLE = 0.999
+"""A larger share of an area is taken as all of it, since projections change areas slightly."""
+
+DistrictsLike: TypeAlias = Union[
+    "Districts", "gpd.GeoDataFrame", "gpd.GeoSeries", str, os.PathLike[str]
+]
+"""Districts, a frame of polygons, or the path of a file of polygons."""
+
+_MAX_BYTES = 2**30
+_LONGEST_EDGE_M = 1_000  # projecting only the ends of such an edge moves its middle by centimetres
+_AREAL = 2  # shapely's dimension of polygons
+_SLACK = 1.01  # rounding may leave degrees above 90 or 360 by up to this factor
+_PIECES = 500_000  # pieces of borders that are compared with a grid at a time
+_ROUNDING = 1e-9  # a share of a cell that is smaller, or differs from 1 by less, is rounded
+_CORNERS = 256  # a shape with more corners is cut into parts before cells are compared with it
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Districts:
+    """Labelled polygons in one coordinate reference system; the object is immutable.
+
+    Two objects are equal if their labels, shapes and reference systems are equal.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        A label for each polygon.
+    rows : GeoDataFrame
+        The polygons with the columns and the index that they were given with.
+
+    Examples
+    --------
+    >>> import geopandas as gpd
+    >>> halves = [shapely.box(0, 0, 1, 2), shapely.box(1, 0, 2, 2)]
+    >>> frame = gpd.GeoDataFrame({"side": ["west", "east"]}, geometry=halves, crs=4326)
+    >>> Districts.of(frame, label="side")
+    Districts(2 polygons: west, east)
+    """
+
+    labels: tuple[str, ...]
+    rows: "gpd.GeoDataFrame"
+
+    @classmethod
+    def of(cls, given: DistrictsLike, label: Hashable | None = None) -> "Districts":
+        """Return the polygons of a frame or of a file.
+
+        Parameters
+        ----------
+        given : GeoDataFrame, GeoSeries, path or Districts
+            Polygons in any CRS. In a geometry collection, which ``make_valid`` may return, only the
+            polygons count.
+        label : hashable, optional
+            The column that holds the labels; by default, the index holds them.
+
+        Raises
+        ------
+        InputError
+            If there is no geometry, no CRS or no column ``label``, or a shape is not a valid
+            polygon. The message states the first such shape and a remedy.
+        """
+        import geopandas as gpd
+
+        if isinstance(given, Districts):
+            return given if label is None else cls.of(given.rows, label)
+        if isinstance(given, (str, os.PathLike)):
+            return read_districts(given, label)
+        if not isinstance(given, (gpd.GeoDataFrame, gpd.GeoSeries)):
+            raise InputError(
+                "districts must be a GeoDataFrame or a GeoSeries of polygons, or the path of a "
+                f"file of polygons, not a {type(given).__name__}."
+            )
+        if isinstance(given, gpd.GeoDataFrame) and given.active_geometry_name is None:
+            raise InputError(
+                "the frame has no active geometry; choose one with frame.set_geometry."
+            )
+        if given.crs is None:
+            raise InputError(
+                "the frame has no CRS, so the unit of its coordinates is unknown; if they are "
+                "degrees, set the CRS with frame.set_crs(4326)."
+            )
+        labels = tuple(map(str, given.index)) if label is None else _labels(given, label)
+        named = given.rename("geometry") if isinstance(given, gpd.GeoSeries) else given
+        rows = named.to_frame() if isinstance(named, gpd.GeoSeries) else named.copy()
+        return cls(labels, rows.set_geometry(_checked(rows.geometry.to_numpy()), crs=given.crs))
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return self.labels, tuple(shapely.to_wkb(self.rows.geometry)), self.rows.crs
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Districts) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        first = ", ".join(self.labels[:3]) + (", ..." if len(self) > 3 else "")
+        return f"Districts({len(self):,} polygons: {first})"
+
+    def refuse_repeated(self) -> None:
+        """Raise InputError if there is no polygon, or a label is missing or occurs twice."""
+        if not len(self):
+            raise InputError("the frame has no rows; at least one polygon is needed.")
+        twice, times = Counter(self.labels).most_common(1)[0]
+        if times > 1:
+            raise InputError(
+                f"the label {twice!r} occurs {times} times; frame.dissolve(by=COLUMN, "
+                "as_index=False) joins the rows of each label, and frame.reset_index(drop=True) "
+                "numbers the rows."
+            )
+
+    def inside(self, region: Region) -> "LocalDistricts":
+        """Return the polygons in metres in a region.
+
+        Raises
+        ------
+        InputError
+            If an edge spans more than 180 degrees of longitude, or no polygon reaches the region
+            because latitude and longitude are swapped or the coordinates are not in the CRS.
+        """
+        return _inside(self, region)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalDistricts:
+    """Districts in metres from the lower-left corner of a region, without parts far outside it.
+
+    Parameters
+    ----------
+    districts : Districts
+        The q districts as they were declared.
+    region : Region
+        The region.
+    shapes : ndarray of shapely geometries, shape (q,)
+        The polygons in metres. Parts far outside the region are left out.
+    """
+
+    districts: Districts
+    region: Region
+    shapes: NDArray[Any]
+
+    @cached_property
+    def clipped(self) -> NDArray[Any]:
+        """The parts of the polygons inside the region, shape (q,)."""
+        side = self.region.side_m
+        low_x, low_y, high_x, high_y = shapely.bounds(self.shapes).T
+        inside = (low_x >= 0) & (low_y >= 0) & (high_x <= side) & (high_y <= side)
+        found = self.shapes.copy()
+        parts = shapely.intersection(found[~inside], shapely.box(0, 0, side, side))
+        found[~inside] = shapely.transform(_areal(parts), lambda xy: np.clip(xy, 0, side))
+        return found
+
+    @cached_property
+    def area_m2(self) -> NDArray[np.float64]:
+        """The area of each polygon inside the region in square metres, shape (q,)."""
+        return shapely.area(self.clipped)
+
+    @property
+    def titles(self) -> list[str]:
+        """The labels, each with a note if the polygon is not all in the region."""
+        notes = np.select(
+            [self.share <= 0, self.share < WHOLE],
+            [" (outside the region)", " (partly outside the region)"],
+            "",
+        )
+        return [label + note for label, note in zip(self.districts.labels, notes, strict=True)]
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """The share of each polygon's area that is inside the region, from 0 to 1, shape (q,)."""
+        whole = self.districts.rows.geometry.to_crs(self.region.crs).area.to_numpy()
+        return np.nan_to_num(self.area_m2 / np.maximum(whole, 1e-9))
+
+    def cover(
+        self, cells: Grid | Partition
+    ) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
+        """Return boxes that cover the polygons, and the share of each box inside its polygon.
+
+        A box consists of one or more whole cells, of which equal shares lie in the polygon. The
+        result for the cells that were asked last is kept.
+
+        Parameters
+        ----------
+        cells : Grid or Partition
+            The cells of a model.
+
+        Returns
+        -------
+        owner : ndarray of int, shape (p,)
+            The index of the polygon that each box belongs to, ascending.
+        boxes : RangeQueries
+            p boxes.
+        share : ndarray, shape (p,)
+            The share of each box's area that lies in its polygon, above 0 and at most 1.
+
+        Examples
+        --------
+        >>> import geopandas as gpd
+        >>> city = Region.around(lat=0, lon=0, side_m=4)
+        >>> frame = gpd.GeoSeries([shapely.box(-2, -2, 2, 1)], crs=city.crs)
+        >>> owner, boxes, share = Districts.of(frame).inside(city).cover(Grid(city, 2))
+        >>> boxes.height, share
+        (array([2., 2., 2., 2.]), array([1. , 1. , 0.5, 0.5]))
+        """
+        kept = self.__dict__.get("_cover")
+        if kept is None or not (kept[0] is cells or kept[0] == cells):
+            kept = cells, cover(cells, self.clipped)
+            self.__dict__["_cover"] = kept
+        return kept[1]
+
+
+def cover(
+    cells: Grid | Partition, polygons: NDArray[Any]
+) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
+    """Return ``LocalDistricts.cover`` for polygons in metres inside the region of the cells."""
+    if isinstance(cells, Grid):
+        found = _over_grid(cells, polygons)
+    else:
+        found = _over_partition(cells, polygons)
+    rows = np.flatnonzero(found[3] > 0)
+    rows = rows[np.argsort(found[0][rows], kind="stable")]
+    owner, low, high, share = (part[rows] for part in found)
+    return owner, RangeQueries(cells.region, *low.T, *(high - low).T), share
+
+
+def _over_grid(grid: Grid, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
+    """Return owners, corners and shares of boxes of a grid's cells that cover polygons.
+
+    A box is a cell that a border crosses, or a run of cells in one row with equal shares. By
+    Green's theorem, the covered area of a cell is a sum over the pieces into which the lines of the
+    grid cut the borders, so the time grows with the number of pieces, and nothing is intersected.
+    """
+    owner, start, end = _edges(polygons)
+    start, end = start / grid.cell_m, end / grid.cell_m
+    lines = np.abs(np.floor(end) - np.floor(start)).sum(axis=1) + 2
+    part = np.cumsum(lines) // _PIECES
+    # Whole polygons at a time, in bounded memory.
+    group = np.maximum.accumulate(part[np.searchsorted(owner, owner)])
+    found = [np.zeros((0, 5))]
+    for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(group)) + 1):
+        if rows.size:
+            found.append(_shares(owner[rows], start[rows], end[rows], grid.m))
+    who, row, first, last, share = np.concatenate(found).T
+    edges = grid.edges()
+    row, first, last = (a.astype(np.int64) for a in (row, first, last))
+    low = np.stack([edges[first], edges[row]], axis=1)
+    return who.astype(np.int64), low, np.stack([edges[last], edges[row + 1]], axis=1), share
+
+
+def _edges(polygons: NDArray[Any]) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the edges of polygons, with the inside to their left: owners (e,), two ends (e, 2)."""
+    parts, polygon = shapely.get_parts(polygons, return_index=True)
+    rings, part = shapely.get_rings(parts, return_index=True)
+    outer = np.diff(part, prepend=-1) > 0  # the first ring of each part
+    forward = shapely.is_ccw(rings) == outer
+    xy, ring = shapely.get_coordinates(rings, return_index=True)
+    edge = np.flatnonzero(ring[1:] == ring[:-1])
+    edge = edge[xy[edge, 1] != xy[edge + 1, 1]]  # horizontal edges have nothing beside them
+    start, end = xy[edge], xy[edge + 1]
+    turned = ~forward[ring[edge], None]
+    start, end = np.where(turned, end, start), np.where(turned, start, end)
+    return polygon[part[ring[edge]]], start, end
+
+
+def _shares(owner: NDArray, start: NDArray, end: NDArray, m: int) -> NDArray[Any]:
+    """Return the boxes of ``_over_grid``: owner, row, first column, end and share, shape (p, 5).
+
+    The edges of polygons are given in cells of a grid of m by m cells.
+    """
+    edge, at = [np.arange(len(owner))] * 2, [np.zeros(len(owner)), np.ones(len(owner))]
+    for axis in (0, 1):  # where edges cross lines of the grid, as shares of their lengths
+        low, high = np.minimum(start, end)[:, axis], np.maximum(start, end)[:, axis]
+        first = np.floor(low) + 1
+        count = np.maximum(np.ceil(high) - first, 0).astype(np.int64)
+        which = np.repeat(np.arange(len(owner)), count)
+        line = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        edge.append(which)
+        at.append((line - start[which, axis]) / (end - start)[which, axis])
+    edge, at = np.concatenate(edge), np.clip(np.concatenate(at), 0, 1)
+    order = np.lexsort((at, edge))
+    edge, at = edge[order], at[order]
+    piece = np.flatnonzero(edge[1:] == edge[:-1])
+    of, (s, t) = edge[piece], (at[piece], at[piece + 1])
+    along = end[of] - start[of]
+    middle = start[of] + along * ((s + t) / 2)[:, None]
+    column, row = np.clip(np.floor(middle).astype(np.int64), 0, m - 1).T
+    height = -along[:, 1] * (t - s)  # what the piece adds to all cells to its right in its row
+    key, which = np.unique((owner[of] * m + row) * m + column, return_inverse=True)
+    own = np.bincount(which, height * (column + 1 - middle[:, 0]), len(key))
+    line, column = np.divmod(key, m)
+    first = np.diff(line, prepend=-1) != 0
+    running = np.cumsum(np.bincount(which, height, len(key)))
+    total = np.diff(running, prepend=0.0)
+    before = running - total
+    before -= before[np.maximum.accumulate(np.where(first, np.arange(len(key)), 0))]
+    share = np.clip(own + before, 0, 1)
+    share[share > 1 - _ROUNDING] = 1
+    share[share < _ROUNDING] = 0
+    who, row = np.divmod(line, m)
+    cells = np.stack([who, row, column, column + 1, share], axis=1)
+    beyond = np.append(column[1:], 0)  # the next cell with a border in the row
+    held = np.clip(before + total, 0, 1)
+    held[held > 1 - _ROUNDING] = 1
+    ends = np.append(first[1:], True)
+    run = np.flatnonzero((held > _ROUNDING) & ~ends & (beyond > column + 1))
+    runs = [who[run], row[run], column[run] + 1, beyond[run], held[run]]
+    return np.concatenate([cells, np.stack(runs, axis=1)])
+
+
+def _over_partition(cells: Partition, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
+    """Return owners, corners and shares of the cells of a partition that cover polygons."""
+    boxes = shapely.box(cells.x0, cells.y0, cells.x1, cells.y1)
+    owner, pieces = _divided(polygons)
+    shapely.prepare(pieces)
+    piece, at = shapely.STRtree(boxes).query(pieces, predicate="intersects")
+    share = shapely.covers(pieces[piece], boxes[at]).astype(float)
+    edge = np.flatnonzero(share == 0)
+    common = shapely.intersection(pieces[piece[edge]], boxes[at[edge]])
+    share[edge] = shapely.area(common) / cells.areas[at[edge]]
+    pair, which = np.unique(owner[piece] * len(cells) + at, return_inverse=True)
+    share = np.minimum(np.bincount(which, share, len(pair)), 1)
+    owner, at = np.divmod(pair, len(cells))
+    low, high = (np.stack(sides, axis=1) for sides in ((cells.x0, cells.y0), (cells.x1, cells.y1)))
+    return owner, low[at], high[at], share
+
+
+def _divided(polygons: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Cut polygons with many corners into halves until none has many; also return the owners."""
+    owner, pieces = np.arange(len(polygons)), polygons
+    found = []
+    for _ in range(40):
+        large = shapely.get_num_coordinates(pieces) > _CORNERS
+        found.append((owner[~large], pieces[~large]))
+        if not large.any():
+            break
+        owner, pieces = owner[large], pieces[large]
+        west, south, east, north = shapely.bounds(pieces).T
+        wide = east - west >= north - south
+        x, y = np.where(wide, (west + east) / 2, east), np.where(wide, north, (south + north) / 2)
+        first = shapely.box(west, south, x, y)
+        other = shapely.box(np.where(wide, x, west), np.where(wide, south, y), east, north)
+        halves = np.concatenate([shapely.intersection(pieces, box) for box in (first, other)])
+        owner, pieces = np.tile(owner, 2), _areal(halves)
+    else:
+        found.append((owner, pieces))  # corners at one place cannot be cut apart
+    owner, pieces = (np.concatenate(part) for part in zip(*found, strict=True))
+    return owner, pieces
+
+
+def read_districts(path: str | os.PathLike[str], label: Hashable | None = None) -> Districts:
+    """Return the labelled polygons of a file.
+
+    The file may be hostile: it is opened in the format of its suffix and in no other, and sizes are
+    checked first.
+
+    Parameters
+    ----------
+    path : str or path
+        A .geojson or .json file, a .gpkg file with one layer, or a GeoParquet file (.parquet).
+    label : hashable, optional
+        The column that holds the labels. By default, the labels are the row numbers from 0, or the
+        index of the frame if a GeoParquet file stores one.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged or of another kind, or for the reasons in ``Districts.of``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import geopandas as gpd
+    >>> frame = gpd.GeoDataFrame({"ward": ["1"]}, geometry=[shapely.box(0, 0, 1, 1)], crs=4326)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "wards.geojson"
+    ...     frame.to_file(path)
+    ...     read_districts(path, label="ward")
+    Districts(1 polygons: 1)
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file.")
+    if (size := path.stat().st_size) > _MAX_BYTES:
+        raise InputError(
+            f"{path.name}: the file has {size:,} bytes, more than the limit of "
+            f"{_MAX_BYTES:,}; simplify the shapes or split the file."
+        )
+    try:
+        return Districts.of(_read_frame(path), label)
+    except InputError as error:
+        told = str(error)
+        raise InputError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
+
+
+def _read_frame(path: Path) -> "gpd.GeoDataFrame":
+    import geopandas as gpd
+    import pyogrio
+
+    from snhkit.data.reading.geofiles import only_layer
+
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        with parsing(path.name, "GeoParquet"):
+            return gpd.read_parquet(path)
+    if suffix in (".geojson", ".json"):
+        with parsing(path.name, "GeoJSON"):
+            return _from_geojson(json.loads(path.read_text(encoding="utf-8-sig")))
+    if suffix != ".gpkg":
+        raise InputError(
+            "polygons are read from .geojson, .json, .gpkg or .parquet files. Convert other files "
+            f"with geopandas.read_file({path.name!r}).to_file({path.stem + '.gpkg'!r})."
+        )
+    address, info = only_layer(path, "GPKG")
+    _refuse_many(info["features"])
+    with parsing(path.name, "GPKG"):
+        return pyogrio.read_dataframe(address)
+
+
+def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
+    """Return the features of a document with their properties unchanged, and ids as the index."""
+    import geopandas as gpd
+    import pandas as pd
+
+    features = document["features"]
+    _refuse_many(len(features))
+    properties = [feature.get("properties") or {} for feature in features]
+    if not all(isinstance(of, dict) for of in properties):
+        raise InputError("the properties of a feature must be a JSON object.")
+    ids = [feature.get("id") for feature in features]
+    index = None if None in ids else pd.Index(ids)
+    rows = pd.DataFrame(properties, index=index, dtype=object)
+    for name in rows.columns[~rows.isna().any()]:
+        rows[name] = rows[name].infer_objects()
+    told = [feature["geometry"] and json.dumps(feature["geometry"]) for feature in features]
+    shapes = shapely.from_geojson(np.array(told, object))
+    name = "geometry" if "geometry" not in rows else "geometry of the feature"
+    rows[name] = gpd.GeoSeries(shapes, index=rows.index, crs=_crs(document))
+    return gpd.GeoDataFrame(rows, geometry=name)
+
+
+def _crs(document: dict[str, Any]) -> "CRS":
+    """Return the CRS that a document names; longitude and latitude on WGS 84 if it names none."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    named = document.get("crs") or {}
+    text = json.dumps(named) if named else "CRS84"
+    if "CRS84" in text:
+        return CRS("EPSG:4326")
+    try:
+        return CRS.from_user_input((named.get("properties") or named)["name"])
+    except (CRSError, AttributeError, LookupError, TypeError):
+        raise InputError(
+            f"its CRS is unknown: {text[:100]}; write the file in EPSG:4326."
+        ) from None
+
+
+def _refuse_many(rows: int) -> None:
+    if rows > MAX_DISTRICTS:
+        raise InputError(
+            f"the file has {rows:,} rows; at most {MAX_DISTRICTS:,} polygons are possible. "
+            "Join polygons with frame.dissolve(by=...)."
+        )
+
+
+def _labels(frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable) -> tuple[str, ...]:
+    """Return the labels in a column of a frame as text."""
+    import pandas as pd
+
+    columns = list(getattr(frame, "columns", []))
+    found = [k for k, name in enumerate(columns) if name == label]
+    if len(found) != 1:
+        there = f"{len(found)} columns are called" if found else "the frame has no column"
+        raise InputError(f"{there} {label!r}; it has {', '.join(map(str, columns)) or 'none'}.")
+    names = frame.iloc[:, found[0]]
+    for row in np.flatnonzero(pd.isna(names))[:1]:
+        raise InputError(f"row {row} (counted from 0) has no label; fill it in, or drop the row.")
+    return tuple(map(str, names))
+
+
+def _checked(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Return valid polygons without heights; raise InputError for other shapes."""
+    shapes = shapely.force_2d(shapes)
+    mixed = shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION
+    for row in np.flatnonzero(mixed):
+        parts = shapely.get_parts(shapely.get_parts(shapes[row]))
+        polygons = parts[shapely.get_dimensions(parts) == _AREAL]
+        if polygons.size:  # a collection without polygons is refused below
+            shapes[row] = shapely.union_all(polygons)
+    kinds = shapely.get_type_id(shapes)
+    area = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
+    for row in np.flatnonzero(~area)[:1]:
+        if kinds[row] < 0:
+            raise InputError(
+                f"row {row} (counted from 0) has no shape; frame[frame.geom_type.notna()] leaves "
+                "such rows out."
+            )
+        raise InputError(
+            f"row {row} (counted from 0) is a {shapely.GeometryType(kinds[row]).name.title()}, "
+            "not a polygon; frame[frame.geom_type.isin(['Polygon', 'MultiPolygon'])] keeps the "
+            "polygons."
+        )
+    for row in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
+        raise InputError(
+            f"row {row} (counted from 0) is not a valid polygon "
+            f"({shapely.is_valid_reason(shapes[row])}); "
+            "frame.set_geometry(frame.make_valid()) repairs the shapes of a GeoDataFrame."
+        )
+    return shapes
+
+
+def _areal(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Return shapes without the points and lines that cutting may leave."""
+    found = shapes.copy()
+    kinds = shapely.get_type_id(shapes)
+    plain = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
+    for row in np.flatnonzero(~plain):
+        parts = shapely.get_parts(shapely.get_parts(shapes[row]))
+        found[row] = shapely.MultiPolygon(list(parts[shapely.area(parts) > 0]))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _inside(districts: Districts, region: Region) -> LocalDistricts:
+    import geopandas as gpd
+
+    shapes, crs = districts.rows.geometry.to_numpy(), districts.rows.crs
+    assert crs is not None  # noqa: S101 - for type checkers; refused in Districts.of
+    lat, lon = region.ring()
+    ring = gpd.GeoSeries.from_xy(lon, lat, crs=4326).to_crs(crs)
+    west, south, east, north = ring.total_bounds
+    if not np.isfinite(ring.total_bounds).all():
+        raise InputError(
+            f"the frame's CRS is not defined at {region}; convert the frame, "
+            "as in frame.to_crs(4326)."
+        )
+    pad_x, pad_y = (east - west) / 10, (north - south) / 10
+    nearby = west - pad_x, south - pad_y, east + pad_x, north + pad_y
+    turn = _full_turn(crs)
+    if turn:
+        _refuse_wide_edges(shapes, turn)
+    cut = _cut(shapes, nearby, turn)
+    longest = _LONGEST_EDGE_M / region.side_m * max(east - west, north - south)
+    flat = gpd.GeoSeries(_with_short_edges(cut, longest), crs=crs).to_crs(region.crs)
+    placed = flat.translate(region.side_m / 2, region.side_m / 2).to_numpy()
+    if turn and shapely.is_empty(cut).all():
+        _refuse_misplaced(shapes, nearby, turn, crs)
+    return LocalDistricts(districts, region, _areal(placed))
+
+
+def _with_short_edges(shapes: NDArray[Any], longest: float) -> NDArray[Any]:
+    """Return shapes with corners added along edges longer than ``longest``."""
+    xy, shape = shapely.get_coordinates(shapes, return_index=True)
+    step = np.hypot(*np.diff(xy, axis=0).T)  # also from the end of a ring to the start of the next
+    rows = np.unique(shape[1:][(step > longest) & (shape[1:] == shape[:-1])])
+    found = shapes.copy()
+    found[rows] = shapely.segmentize(shapes[rows], longest)  # slow for many corners
+    return found
+
+
+def _full_turn(crs: "CRS") -> float:
+    """Return 360 degrees in the units of a geographic CRS; 0 for a projected one."""
+    factor = crs.axis_info[0].unit_conversion_factor if crs.is_geographic else 0
+    return float(np.round(2 * np.pi / factor, 9)) if factor else 0.0
+
+
+def _cut(
+    shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float
+) -> NDArray[Any]:
+    """Return the parts of shapes inside a box, also of shapes that are 360 degrees off.
+
+    ``nearby`` is the box: west, south, east, north. ``turn`` is the result of ``_full_turn``. If it
+    is not 0, parts that lie in the box after a shift of 360 degrees of longitude are included.
+    """
+    west, south, east, north = nearby
+    low_x, low_y, high_x, high_y = shapely.bounds(shapes).T
+    rest = ~((low_x >= west) & (low_y >= south) & (high_x <= east) & (high_y <= north))
+    found = shapes.copy()
+    found[rest] = shapely.intersection(shapes[rest], shapely.box(*nearby))
+    for shift in (-turn, turn) if turn else ():
+        also = rest & (high_x > west + shift) & (low_x < east + shift)
+        part = shapely.intersection(
+            shapes[also], shapely.box(west + shift, south, east + shift, north)
+        )
+        moved = shapely.transform(part, lambda xy, by=shift: xy - [by, 0])
+        found[also] = shapely.union(found[also], moved)
+    return found
+
+
+def _refuse_wide_edges(shapes: NDArray[Any], turn: float) -> None:
+    """Raise InputError if an edge spans more than 180 degrees of longitude.
+
+    Such an edge was probably meant to cross the antimeridian, but runs the other way round the
+    globe. ``turn`` is 360 degrees in the unit of the coordinates.
+    """
+    parts, shape_of = shapely.get_parts(shapes, return_index=True)
+    rings, part_of = shapely.get_rings(parts, return_index=True)
+    xy, ring_of = shapely.get_coordinates(rings, return_index=True)
+    edge = np.where(ring_of[1:] == ring_of[:-1], np.abs(np.diff(xy[:, 0])), 0)
+    # An edge of 360 degrees is the edge of the map, for instance along a pole.
+    for k in np.flatnonzero((edge > turn / 2) & (edge < turn * (1 - 1e-9)))[:1]:
+        raise InputError(
+            f"row {shape_of[part_of[ring_of[k]]]} has an edge across {edge[k]:g} degrees "
+            "of longitude. If it crosses the antimeridian, cut the shape there or give longitudes "
+            "from 0 to 360; otherwise add points along the edge, as frame.segmentize(90) does "
+            "(rows count from 0)."
+        )
+
+
+def _refuse_misplaced(
+    shapes: NDArray[Any], nearby: tuple[float, float, float, float], turn: float, crs: "CRS"
+) -> None:
+    """Raise InputError if shapes miss the region because coordinates are swapped or not in degrees.
+
+    ``nearby`` is the box in degrees around the region, and ``turn`` is 360 degrees.
+    """
+    there = shapes[~shapely.is_empty(shapes)]
+    if not there.size:
+        return
+    west, south, east, north = shapely.total_bounds(there)
+    around = f"they lie between x = {west:g} and {east:g}, y = {south:g} and {north:g}"
+    if max(-south, north) > turn / 4 * _SLACK or max(-west, east) > turn * _SLACK:
+        swapped = max(-west, east) <= turn / 4 * _SLACK
+        doubt = (
+            "latitude and longitude swapped" if swapped else "the coordinates metres of another CRS"
+        )
+        raise InputError(
+            f"the CRS of the shapes ({crs.name}) is in degrees, but {around}. Are {doubt}?"
+        )
+    swapped = shapely.transform(there, lambda xy: xy[:, ::-1])
+    if not shapely.is_empty(_cut(swapped, nearby, turn)).all():
+        raise InputError(
+            f"no shape reaches the region: {around}; are latitude and longitude swapped? "
+            "shapely.transform(shapes, lambda c: c[:, ::-1]) exchanges them."
+        )
