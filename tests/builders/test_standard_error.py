@@ -19,10 +19,10 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.dataset import PrivateDataset
-from snhkit.geometry import RangeQueries
+from snhkit.geometry import Points, RangeQueries
 from snhkit.geometry.densities import DensityTable
 from snhkit.geometry.grid import Grid, SummedArea
-from snhkit.privacy import Budget, noise, products, splits
+from snhkit.privacy import Budget, noise, noise_variance, products, splits
 
 LINEAR = {
     "UG": UniformGrid(c=2),
@@ -109,3 +109,26 @@ def test_standard_errors_match_the_errors_of_many_releases(builder, delta, recor
     assert doubt < 0.03
     tolerance = 6 * doubt + 0.05 * isinstance(builder, AdaptiveGrid)
     assert np.mean(squares) == pytest.approx(1, abs=tolerance)
+
+
+MEASURED = {
+    "Identity": Identity(100), "UG": UniformGrid(c=2), "HB2D": GRIDS, "QuadTree": QuadTree(3),
+    "Privelet": Privelet(50), "HDMM": HDMM(100),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "2"])
+@pytest.mark.parametrize("builder", MEASURED.values(), ids=MEASURED)
+def test_the_noise_of_the_whole_region_is_not_less_than_its_cost(builder, epsilon, city):
+    """Whatever a builder does after its measurements, an answer has the noise of its epsilon.
+
+    The number of records in the region cannot have a standard deviation below that of one count
+    that costs the whole epsilon. For 60 releases, a factor of two is far outside chance, and the
+    seeds are fixed.
+    """
+    empty = Points(city, np.zeros((0, 2)))
+    data = PrivateDataset(empty, budget=10**4, unit="record", n_public=False)
+    whole = RangeQueries(city, [0], [0], [400], [400])
+    answers = [data.release(builder, epsilon=epsilon, seed=s).answer(whole)[0] for s in range(60)]
+    least = np.sqrt(noise_variance(Fraction(epsilon), 1))
+    assert np.sqrt(np.mean(np.square(answers))) > 0.75 * least

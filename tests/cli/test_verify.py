@@ -93,3 +93,15 @@ def test_cards_are_written_from_a_release(run, tmp_path):
     assert run("card a.snh --out a.json")[:2] == (0, "")
     card = json.loads((tmp_path / "a.json").read_text())
     assert (card["epsilon"], card["checksum"]) == ("1/2", snh.load(tmp_path / "a.snh").checksum)
+
+
+def test_a_change_of_any_part_of_a_release_is_found(run, tmp_path):
+    """The checksum is that of the whole file, not of its beginning."""
+    run(RELEASE + "a.snh")
+    good = (tmp_path / "a.snh").read_bytes()
+    assert run("verify a.snh --ledger t.csv.ledger")[0] == 0
+    for at in (-1, -1_000, len(good) // 2):
+        changed = bytearray(good)
+        changed[at] ^= 1
+        (tmp_path / "b.snh").write_bytes(changed)
+        assert run("verify b.snh --ledger t.csv.ledger")[0] == 2

@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -251,3 +252,31 @@ def test_invalid_arguments_are_refused(change, match):
     } | change
     with pytest.raises(InputError, match=match):
         noisy_buckets(**given)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize("deviation", [0, 1, 3, 30])
+def test_a_bucket_is_divided_where_the_proof_says(depth, deviation, monkeypatch):
+    """The formula of docs/privacy.md, written anew, at the noise on either side of its limit."""
+    epsilon, longest = Fraction(1, 2), 64
+    scale = math.ceil(Fraction(7, 3) * 2**20 / epsilon) + 2
+    decay = Lattice.of(epsilon, 1).decay
+    assert math.log(4) * scale <= decay < 1.0001 * math.log(4) * scale
+    limit = -max(deviation * 2**20 - depth * decay, -decay)  # divided if the noise is above this
+    counts, size = np.zeros(64, int), 64 // 4**depth
+    counts[-1] = deviation  # in the last bucket; that is its distance from the median
+    for noise, divided in ((limit - 2, False), (limit + 2, True)):
+        made = []
+
+        def drawn(shape, given, entropy, made=made, noise=noise):
+            made.append(given)
+            # The buckets above are divided, and only the last one of each depth matters.
+            return np.full(
+                shape,
+                noise if len(made) == depth + 1 else -(2**60) if len(made) > depth + 1 else 2**60,
+            )
+
+        monkeypatch.setattr("snhkit.privacy.buckets.discrete_laplace", drawn)
+        length = buckets(counts.tolist(), epsilon, longest)
+        assert (length[-1] < size) == divided
+        assert set(made) == {Fraction(scale)}

@@ -199,3 +199,50 @@ def test_a_forked_child_cannot_charge_a_ledger_in_memory():
     refused, parent = found.splitlines()
     assert refused.endswith("keep the ledger in a file (ledger=...). Nothing was spent. 0")
     assert parent == "3/5"
+
+
+TINY = Fraction(1, 10**18)
+
+
+@pytest.mark.parametrize("budget", [Budget(1), Budget(1, delta="1e-6")])
+def test_a_budget_is_exact_to_the_last_digit(budget):
+    """Floats would not see a charge of 10^-18 too much."""
+    ledger = Ledger(budget)
+    if budget.delta:
+        ledger.charge("0.1", "UG", delta=budget.delta, rho=budget.rho - TINY)
+    else:
+        ledger.charge(1 - TINY, "UG")
+    with pytest.raises(BudgetExceeded, match="short by"):
+        ledger.charge(
+            2 * TINY, "UG", delta=budget.delta, rho=2 * TINY if budget.delta else Fraction(0)
+        )
+    assert ledger.charge(TINY, "UG", delta=budget.delta, rho=TINY if budget.delta else Fraction(0))
+
+
+@pytest.mark.parametrize("field", ["epsilon", "delta", "rho"])
+def test_a_settled_cost_is_exact_to_the_last_digit(field):
+    ledger = Ledger(Budget(1, delta="1e-6") if field == "rho" else 1)
+    half = Fraction(1, 100)
+    entry = ledger.charge("0.1", "UG", delta=half, rho=half if field == "rho" else Fraction(0))
+    parts = {"epsilon": Fraction(1, 10), "delta": half, "rho": half}
+    cost = {"epsilon": Fraction(1, 100), "delta": Fraction(0)} if field == "delta" else {}
+    cost = cost | {field: parts[field] + TINY}
+    if field == "rho":
+        cost = {"epsilon": Fraction(0), "rho": half + TINY}
+    spend = Spend(cost.pop("epsilon", Fraction(0)), "counts", **cost)
+    with pytest.raises(BudgetExceeded, match="too much"):
+        ledger.settle(entry, [spend])
+
+
+def test_entries_change_only_while_the_ledger_is_locked():
+    """Otherwise, two threads could charge the same epsilon."""
+
+    class Watched(Ledger):
+        def __setattr__(self, name, value):
+            assert name != "_entries" or not hasattr(self, "_lock") or self._lock.locked()
+            super().__setattr__(name, value)
+
+    ledger = Watched(1)
+    ledger.settle(ledger.charge("0.2", "UG"), [])
+    ledger.fail(ledger.charge("0.2", "UG"))
+    assert ledger.spent == Fraction(2, 5)

@@ -224,3 +224,30 @@ def test_no_ordinary_attribute_shows_the_records():
 def test_a_method_cannot_change_the_terms(name):
     with pytest.raises(AttributeError):
         setattr(measured(1), name, 3)
+
+
+def test_what_is_left_changes_only_while_it_is_locked():
+    """Otherwise, two threads could spend the same epsilon."""
+
+    class Watched(Measurements):
+        def __setattr__(self, name, value):
+            assert name != "_left" or not hasattr(self, "_lock") or self._lock.locked()
+            super().__setattr__(name, value)
+
+    terms = Terms(Fraction(1), PrivacyUnit("record"))
+    private = Watched(PointSource(Points(CITY, XY)), terms, SystemEntropy())
+    private.histogram(GRID, "0.25")
+    assert private.left == Fraction(3, 4)
+
+
+def test_what_is_left_is_exact_to_the_last_digit():
+    private = measured(1)
+    private.histogram(GRID, 1 - Fraction(1, 10**18))
+    with pytest.raises(BudgetExceeded):
+        private.histogram(GRID, Fraction(2, 10**18))
+    assert private.left == Fraction(1, 10**18)
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 4, 5, 7])
+def test_capped_counts_keep_at_most_so_many_of_each_cell(most):
+    assert measured().capped_sum(GRID, most, 10**8) == min(5, most) + min(2, most) + min(1, most)

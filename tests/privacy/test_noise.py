@@ -180,3 +180,9 @@ def test_counting_leaves_the_histogram_as_it_was(histogram: Histogram):
     noisy_histogram(histogram, Fraction(1, 5), 1, SystemEntropy())
     assert (histogram.counts == before).all()
     assert isinstance(histogram.partition, Grid)
+
+
+@pytest.mark.chance(1e-9)
+def test_no_word_of_the_operating_system_is_used_twice():
+    words = SystemEntropy().words(100_000)  # two are equal by chance with probability 3e-10
+    assert len(np.unique(words)) == len(words)

@@ -10,10 +10,11 @@ import opendp.prelude as dp
 import pytest
 from scipy.stats import binomtest, chi2_contingency, norm
 
-from snhkit.geometry import Histogram
+from snhkit.geometry import Grid, Histogram, Points, Region
 from snhkit.privacy import (
     ReplayableEntropy,
     SystemEntropy,
+    discrete_gaussian,
     discrete_laplace,
     noisy_count,
     noisy_histogram,
@@ -106,3 +107,23 @@ def test_the_distribution_is_that_of_opendp():
     assert p_value(Fraction(5, 2)) > FALSE_ALARM
     assert p_value(Fraction(5, 2) * TENTH) < FALSE_ALARM
     assert p_value(Fraction(5, 2) / TENTH) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_no_stretch_of_noise_occurs_twice(law):
+    """Sixteen draws in a row have some 70 bits, so a repetition means that noise was used again."""
+    entropy, size = ReplayableEntropy(1), 700_000
+    draw = discrete_laplace if law == "laplace" else discrete_gaussian
+    noise = draw((size // 700, 700), Fraction(9), entropy).ravel()
+    stretches = noise.reshape(-1, 20).astype(np.int32)
+    for begin in (0, 7):
+        shifted = noise[begin : size - 20 + begin].reshape(-1, 20).astype(np.int32)
+        both = np.concatenate([stretches, shifted[: len(shifted) * bool(begin)]])
+        assert len(np.unique(both, axis=0)) == len(both)
+
+
+def test_noise_of_a_histogram_never_repeats():
+    city = Region.around(lat=0, lon=0, side_m=100)
+    empty = Grid(city, 640).count(Points(city, np.zeros((0, 2))))
+    noise = noisy_histogram(empty, Fraction(1, 9), 1, ReplayableEntropy(2))[0].ravel()
+    assert len(np.unique(noise.reshape(-1, 20), axis=0)) == noise.size // 20

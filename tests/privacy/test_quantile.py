@@ -232,6 +232,20 @@ class TestScan:
         assert data.release(snh.Identity(400), epsilon=EXACT).model.values.sum() == 60 + 90 + 40
         assert len(reports) == 1
 
+    @pytest.mark.parametrize(("unit", "people"), [("user", [0, 1, 1]), ("user-day", [1, 2, 0])])
+    def test_days_of_people_are_counted_apart(self, unit, people):
+        """One person with one record on a day and two on another, and one with two on one day."""
+        lat, lon = CITY.to_latlon(np.full((5, 2), 9.0))
+        days = np.array(["2026-01-01", "2026-01-02", "2026-01-02", "2026-01-02", "2026-01-02"])
+        table = pa.table({
+            "lat": lat, "lon": lon, "user": [1, 1, 1, 2, 2], "t": days.astype("datetime64[s]"),
+        })  # fmt: skip
+        data = snh.PrivateDataset.scan(
+            table, CITY, 3 * EXACT, unit=unit, max_per_user=NoisyQuantile(0.9, EXACT, most=2),
+            user="user", time="t", report=lambda report: None,
+        )  # fmt: skip
+        assert data.bought.people.tolist() == people
+
     def test_a_cluster_cannot(self, table):
         with pytest.raises(InputError, match="cannot be bought on a cluster"):
             snh.PrivateDataset.scan(

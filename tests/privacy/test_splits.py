@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -133,3 +134,30 @@ def test_invalid_prices_and_sensitivities_are_refused():
     for epsilon, sensitivity in ((0, 1), (-1, 1), (float("nan"), 1), (1, 0), (1, 1.5), (1, True)):
         with pytest.raises(InputError, match=r"epsilon|sensitivity"):
             noisy_splits(spot(1), 2, 99, epsilon, sensitivity, SystemEntropy())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 3, 30])
+def test_a_square_is_split_where_the_proof_says(depth, count, monkeypatch):
+    """The formula of docs/privacy.md, written anew, at the noise on either side of its limit."""
+    epsilon = Fraction(1, 2)
+    scale = math.ceil(Fraction(7, 3) * 2**20 / epsilon) + 2
+    decay = Lattice.of(epsilon, 1).decay
+    assert math.log(4) * scale <= decay < 1.0001 * math.log(4) * scale
+    limit = -max(count * 2**20 - (depth - 1) * decay, -decay)  # quarters have depth 0 there
+    city = Region.around(lat=0, lon=0, side_m=100)
+    source = PointSource(Points(city, np.full((count, 2), 1.0)))
+    for noise, split in ((limit - 2, False), (limit + 2, True)):
+        made = []
+
+        def drawn(shape, given, entropy, made=made, noise=noise):
+            made.append(given)
+            last = len(made) == depth
+            drawn = np.full(shape, -(2**60))
+            drawn[0] = noise if last else 2**60 if len(made) < depth else -(2**60)
+            return drawn
+
+        monkeypatch.setattr("snhkit.privacy.splits.discrete_laplace", drawn)
+        found, _, _ = noisy_splits(source, 5, 10**6, epsilon, 1, SystemEntropy())
+        assert found.max() == depth + split
+        assert set(made) == {Fraction(scale)}

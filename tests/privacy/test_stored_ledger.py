@@ -11,7 +11,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.errors import BudgetExceeded, InputError
-from snhkit.geometry import Points
+from snhkit.geometry import Points, Region
 from snhkit.privacy import Budget, PointSource, PrivacyUnit, StoredLedger, read_ledger
 
 UNIT = PrivacyUnit("record")
@@ -142,6 +142,23 @@ class TestWhatIsRefused:
         for others in (moved, Points(records.region, records.xy[1:], records.user[1:])):
             with pytest.raises(InputError, match="belongs to other records"):
                 dataset(others, path)
+
+    def test_the_same_coordinates_in_another_city_are_refused(self, records, path):
+        """Metres from the corner of a region are equal in all regions."""
+        dataset(records, path)
+        lat, lon = 10.0, 10.0
+        elsewhere = Region.around(lat=lat, lon=lon, side_m=records.region.side_m)
+        with pytest.raises(InputError, match="belongs to other records"):
+            dataset(Points(elsewhere, records.xy, records.user), path)
+
+    @pytest.mark.parametrize("which", [0, 1, -1])
+    def test_one_record_elsewhere_is_enough(self, records, path, which):
+        dataset(records, path)
+        order = np.lexsort(records.xy.T)
+        moved = records.xy.copy()
+        moved[order[which]] = records.region.side_m - moved[order[which]]
+        with pytest.raises(InputError, match="belongs to other records"):
+            dataset(Points(records.region, moved, records.user), path)
 
     def test_the_order_of_records_does_not_matter(self, records, path):
         dataset(records, path)

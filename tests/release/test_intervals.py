@@ -198,3 +198,10 @@ class TestExact:
         one = release.standard_error(boxes[:1])[0] ** 2 / 3
         wanted = exact_bounds(release.answer(boxes)[:1], np.array([3.0]), one, 0.9, gaussian=False)
         assert [low, high] == wanted[0].tolist()
+
+
+def test_bounds_hold_nine_of_ten_where_nothing_else_is_asked(release):
+    boxes = snh.RangeQueries.sample(release.region, 20, (100, 400))
+    given, default = release.interval(boxes, level=0.9), release.interval(boxes)
+    np.testing.assert_array_equal(given, default)
+    assert np.diff(release.interval(boxes, level=0.95)).sum() > np.diff(given).sum()

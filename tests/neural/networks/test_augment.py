@@ -100,3 +100,14 @@ def test_query_sizes_lie_between_their_bounds(low, more, k):
     assert (np.diff(sizes) >= 0).all()
     assert low <= sizes[0] * (1 + 1e-12)
     assert sizes[-1] <= (low + more) * (1 + 1e-12)
+
+
+def test_labels_are_cut_at_0_if_that_is_asked():
+    """As in the paper's code; some counts of the noisy grid are negative."""
+    sizes = query_sizes(5, 15, 2)
+    plain = aligned(augmentation(sizes), np.random.default_rng(0)).squares.labels
+    cut = aligned(
+        Augmentation(TABLE, sizes, 0.0, None, 0.5, 2.0, 1e9, True), np.random.default_rng(0)
+    ).squares.labels
+    assert plain.min() < 0
+    np.testing.assert_array_equal(cut, np.maximum(plain, 0))
