@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from snhkit.data.counting.cluster import ClusterPasses
 from snhkit.data.counting.opening import open_source
 from snhkit.data.counting.streamed import Opening, rules_of
 from snhkit.data.reading.report import ReadReport, warn_owner
-from snhkit.errors import InputError
+from snhkit.defaults import DEFAULT_SIZES_M
+from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, Region
 from snhkit.privacy import (
     Budget,
@@ -42,6 +43,9 @@ from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
 from snhkit.release import Release
 from snhkit.release.agreement import disagreement
+
+if TYPE_CHECKING:
+    from snhkit.planning import Recommendation
 
 __all__ = ["PrivateDataset"]
 
@@ -332,6 +336,74 @@ class PrivateDataset:
         finally:
             private.close()
         return release
+
+    def plan(
+        self,
+        sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
+        *,
+        epsilon: Epsilon,
+        n: int | None = None,
+        public: Points | None = None,
+        measure: str = "rel_error",
+    ) -> "Recommendation":
+        """Return the errors to expect of a release, and the method with the least, at no cost.
+
+        This is ``recommend`` with the unit of privacy and the region of this dataset. The expected
+        errors come from public data; the records are not used.
+
+        Parameters
+        ----------
+        sizes_m : (float, float)
+            Smallest and largest side of the squares in metres.
+        epsilon : int, float, str, Decimal or Fraction
+            The epsilon of a release, at most what is left of the budget.
+        n : int, optional
+            A rough number of the records that are kept. It is needed if the number is private.
+        public : Points, optional
+            Public points of the region that are about as clustered as the records.
+        measure : str
+            The error to minimise, as in ``recommend``.
+
+        Raises
+        ------
+        BudgetExceeded
+            If less than epsilon is left of the budget.
+        InputError
+            If the number of records is private and ``n`` is not given, or an argument is invalid.
+
+        Examples
+        --------
+        >>> import snhkit as snh
+        >>> records = snh.synthetic_points("milwaukee", 50_000)
+        >>> trips = snh.PrivateDataset(records, 1, unit="record", n_public=True)
+        >>> found = trips.plan(sizes_m=(300, 1_000), epsilon=0.2)
+        >>> found.method in found.evidence.method.tolist()
+        True
+        """
+        from snhkit.planning import recommend
+
+        if (asked := exact(epsilon)) > (left := self.ledger.remaining):
+            raise BudgetExceeded(
+                f"plan: asked {written(asked)}, left {written(left)}; give a smaller epsilon."
+            )
+        if n is None:
+            if not self.unit.n_public:
+                raise InputError(
+                    "The number of records is private; give plan a rough n that is public, such as "
+                    "n=50_000."
+                )
+            n = self.n
+        self._refuse_own(public)
+        return recommend(
+            n,
+            epsilon,
+            sizes_m,
+            public=public,
+            region=self.region,
+            unit=self.unit.kind,
+            max_per_user=self.unit.max_per_user,
+            measure=measure,
+        )
 
     def _refuse_own(self, public: Points | None) -> None:
         """Raise InputError if many of the public points are records of this dataset."""

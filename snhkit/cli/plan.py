@@ -44,19 +44,31 @@ __all__ = ["plan"]
     type=INPUT_FILE,
     help="Public points with about the same spatial distribution as the records.",
 )
-@click.option("--center", type=LatLon(), help="Centre of the region of --public, in degrees.")
+@click.option("--center", type=LatLon(), help="Centre of the region, in degrees.")
 @click.option(
     "--side-km",
     type=click.FloatRange(0, min_open=True),
     metavar="KM",
-    help="Side of the region of --public, in kilometres.",
+    help="Side of the region, in kilometres.",
 )
-def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
-    """Print the errors to expect, or the epsilon that gives a wanted error.
+@click.option(
+    "--unit",
+    default="record",
+    show_default=True,
+    help="The unit of privacy, as in snhkit release: record, user, user-day, ...",
+)
+@click.option(
+    "--max-per-user",
+    type=click.IntRange(1),
+    metavar="K",
+    help="For all units but record: the records that are kept of each person.",
+)
+def plan(n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max_per_user) -> None:
+    """Print the errors to expect and a recommended method, or the epsilon for a wanted error.
 
     This command reads no private records and spends nothing: the numbers come from a table of
     errors that were measured on public cities. The columns are the mean relative error of squares
-    around records, the range that holds this error in 8 of 10 cities, and the mean absolute error,
+    around records, the range that holds this error in 8 of 10 places, and the mean absolute error,
     in records, of squares anywhere in the region.
 
     \b
@@ -64,18 +76,29 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
       snhkit plan --n 200000
       snhkit plan --n 50000 --epsilon 0.1,0.4 --sizes-m 300,1000
       snhkit plan --n 200000 --methods ug,denoised --error 0.1
+      snhkit plan --n 200000 --unit user --max-per-user 5
     """
-    if (public is None) != (center is None) or (public is None) != (side_km is None):
-        raise click.UsageError("--public, --center and --side-km must be given together.")
+    if (center is None) != (side_km is None) or (public is not None and center is None):
+        raise click.UsageError("--center and --side-km must be given together, and with --public.")
     from snhkit.errors import InputError
     from snhkit.methods import title
     from snhkit.planning import epsilon_for, expected_error, plan_table, recommend
 
-    points = None if public is None else read_file(public, declared_region(center, side_km))
-    given = {"n": n, "sizes_m": sizes_m, "public": points}
+    region = None if center is None else declared_region(center, side_km)
+    points = None if public is None else read_file(public, region)
+    given = {
+        "n": n,
+        "sizes_m": sizes_m,
+        "public": points,
+        "region": region,
+        "unit": unit,
+        "max_per_user": max_per_user,
+    }
     measured = plan_table()
     chosen = list(measured["fits"]) if methods == "all" else methods.split(",")
     squares = f"squares of {sizes_m[0]:g} to {sizes_m[1]:g} m"
+    if max_per_user is not None:
+        squares += f", at most {max_per_user:,} records of a {unit}"
     if error is not None:
         say(f"Epsilon for a mean relative error of {error:g}: {n:,} records, {squares}.\n")
         for name in chosen:
@@ -89,7 +112,7 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
         for price in epsilon:
             say(f"Epsilon {price}, {n:,} records, {squares}:\n")
             say("                    relative error         range in     absolute error")
-            say("                    around records   8 of 10 cities anywhere (records)")
+            say("                    around records   8 of 10 places anywhere (records)")
             for name in chosen:
                 try:
                     row = expected_error(name, epsilon=price, **given).iloc[0]
@@ -102,9 +125,9 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km) -> None:
                     f"{title(name):24}{row.rel_error:10.3f}{cities:>17}"
                     f"{row.abs_error_anywhere:19.3g}"
                 )
-            say(f"\n{recommend(n, price, sizes_m, public=points).reason}\n")
+            say(f"\n{recommend(epsilon=price, **given).reason}\n")
     told = measured["provenance"]
     say(
-        f"Measured on {len(told['cities'])} public data sets, {told['date']}. An estimate, not a "
+        f"Measured on {told['places']} public data sets, {told['date']}. An estimate, not a "
         "promise; nothing was spent."
     )

@@ -5,26 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from snhkit.checks import positive, two_numbers
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Points
+from snhkit.geometry import Points, Region
 from snhkit.methods import method
 from snhkit.metrics import SIZE_BANDS_M
-from snhkit.planning.table import Situation, plan_table
+from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon, exact, written
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PLANNED", "epsilon_for", "expected_error", "known_errors"]
+__all__ = ["epsilon_for", "expected_error", "known_errors"]
 
-PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
-"""The columns of ``compare`` for which ``expected_error`` gives expected values."""
-
-_TAIL = 1.2816  # a tenth of a normal distribution lies this many standard deviations above its mean
 _STEPS = 160  # values of epsilon that are tried in the search
 
 
@@ -35,6 +30,9 @@ def expected_error(
     epsilon: Epsilon,
     sizes_m: tuple[float, float] | None = DEFAULT_SIZES_M,
     public: Points | None = None,
+    region: Region | None = None,
+    unit: str = "record",
+    max_per_user: int | None = None,
 ) -> "pd.DataFrame":
     """Return the errors to expect of methods, without the use of any record.
 
@@ -46,17 +44,23 @@ def expected_error(
     methods : str or sequence of str
         Short names of methods.
     n : int
-        The number of records; a rough number is enough.
+        The number of records that are kept; a rough number is enough.
     epsilon : int, float, str, Decimal or Fraction
-        The epsilon of a release. For the unit of privacy "user", give the epsilon of the release
-        divided by ``max_per_user``.
+        The epsilon of a release.
     sizes_m : (float, float), optional
         Smallest and largest side of the squares in metres. With None, the result has a row for each
         of the default size bands of ``compare_sizes``.
     public : Points, optional
         At least 100 public points of the region that are about as clustered as the records.
-        Without public points, the region is assumed to be 13.2 km wide, and the bounds of the
-        errors allow for both clustered and evenly spread records.
+        Without public points, the bounds of the errors allow for both clustered and evenly spread
+        records.
+    region : Region, optional
+        The region of the records; by default that of the public points, or 13.2 km wide.
+    unit : str
+        The unit of privacy, as in ``PrivateDataset``. The noise of a count grows with the number of
+        records of a unit.
+    max_per_user : int, optional
+        For all units but "record", the largest number of records that are kept of a unit.
 
     Returns
     -------
@@ -68,16 +72,17 @@ def expected_error(
         - ``abs_error``, the expected mean absolute error, in records, of squares around records;
         - ``abs_error_anywhere``, the expected mean absolute error, in records, of squares placed
           uniformly in the region;
-        - for each of the three errors, bounds such as ``rel_error_low`` and ``rel_error_high``.
+        - for each of the three errors, bounds such as ``rel_error_low`` and ``rel_error_high``;
+        - ``outside``, a text that is not empty if n times epsilon, the side of the region or the
+          public points are outside the measured range, so that the nearest measured values apply.
 
-        An expected error is a median over cities. The errors of 8 of 10 cities are expected to lie
-        between the bounds. A row is left out if the method was not measured for these sizes.
+        The errors of 8 of 10 places are expected to lie between the bounds. With
+        ``sizes_m=None``, bands for which the method was not measured are left out.
 
     Raises
     ------
     InputError
-        If a method is unknown or was not measured for these sizes, or a number is outside the range
-        of the table.
+        If a method is unknown or was not measured for these sizes, or an argument is invalid.
 
     See Also
     --------
@@ -92,13 +97,15 @@ def expected_error(
 
     Notes
     -----
-    ``python benchmarks/plan_table.py`` measures errors, fits the table to the errors, and tests the
-    table on other cities. The logarithm of an error is modelled as a polynomial in the logarithms
-    of n times epsilon, of n and of the side of the region, and in the values of ``crowding`` and
-    ``sparsity``.
+    ``python benchmarks/plan_table.py`` measures errors, fits the table to them, and tests the table
+    on families of places that were left out of the fit. The logarithm of the error of ``Identity``
+    is a quadratic function of the logarithm of n times epsilon, linear in the side of the region
+    and in the results of ``crowding`` and ``sparsity``. The ratio of another method's error to it
+    has four coefficients, and is monotone in n times epsilon.
     """
     names = [methods] if isinstance(methods, str) else list(methods)
-    table = known_errors(names, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public)
+    place = Situation.of(n, public, region, unit, max_per_user)
+    table = known_errors(names, place, epsilon, sizes_m)
     for name in names:
         if name not in set(table["method"]):
             raise InputError(
@@ -110,21 +117,15 @@ def expected_error(
 
 def known_errors(
     names: Sequence[str],
-    *,
-    n: int,
+    place: Situation,
     epsilon: Epsilon,
     sizes_m: tuple[float, float] | None,
-    public: Points | None,
 ) -> "pd.DataFrame":
-    """Return the table of ``expected_error`` without methods that were not measured.
-
-    The arguments are those of ``expected_error``.
-    """
+    """Return the table of ``expected_error`` without methods that were not measured."""
     import pandas as pd
 
-    place = Situation.of(n, public)
     bands = list(SIZE_BANDS_M) if sizes_m is None else [_sizes(sizes_m)]
-    price = float(exact(epsilon))
+    price, per_record = float(exact(epsilon)), place.record_epsilon(epsilon)
     rows = [
         {
             "method": name,
@@ -133,10 +134,11 @@ def known_errors(
             "from_m": band[0],
             "to_m": band[1],
             **found,
+            "outside": place.outside_at(per_record),
         }
         for name in names
         for band in bands
-        if (found := _expected(name, place, price, band)) is not None
+        if (found := _expected(name, place, per_record, band)) is not None
     ]
     return pd.DataFrame(rows, columns=None if rows else ["method"])
 
@@ -149,6 +151,9 @@ def epsilon_for(
     measure: str = "rel_error",
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     public: Points | None = None,
+    region: Region | None = None,
+    unit: str = "record",
+    max_per_user: int | None = None,
 ) -> float:
     """Return the smallest epsilon at which the expected error of a method is at most ``wanted``.
 
@@ -160,26 +165,26 @@ def epsilon_for(
         The largest allowed error. For ``measure="rel_error"``, 0.1 means 10 %; for the other
         measures, the error is in records.
     n : int
-        The number of records; a rough number is enough.
+        The number of records that are kept; a rough number is enough.
     measure : str
         The kind of error, a column of ``expected_error``: ``"rel_error"``, ``"abs_error"`` or
         ``"abs_error_anywhere"``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
-    public : Points, optional
-        Public points that are about as clustered as the records; see ``expected_error``.
+    public, region, unit, max_per_user
+        The same parameters as those of ``expected_error``.
 
     Returns
     -------
     float
-        Epsilon, rounded up to two significant digits.
+        The epsilon of a release, rounded up to two significant digits.
 
     Raises
     ------
     InputError
         If the expected error is larger than ``wanted`` at every epsilon for which it is known; the
         message gives the smallest expected error. Also if the method or the measure is unknown, or
-        a number is outside the range of the table of expected errors.
+        an argument is invalid.
 
     Examples
     --------
@@ -191,14 +196,16 @@ def epsilon_for(
     positive("wanted", wanted)
     if measure not in PLANNED:
         raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
-    place, band = Situation.of(n, public), _sizes(sizes_m)
-    low, high = (bound / place.n for bound in plan_table()["n_epsilon"])
+    place, band = Situation.of(n, public, region, unit, max_per_user), _sizes(sizes_m)
+    low, high = (
+        bound / place.n * place.sensitivity for bound in plan_table()["ranges"]["n_epsilon"]
+    )
     least = math.inf
-    for epsilon in np.geomspace(low * 1.001, min(high, 20) * 0.96, _STEPS):
+    for epsilon in np.geomspace(low * 1.001, min(high, 20 * place.sensitivity) * 0.96, _STEPS):
         rounded = _up(float(epsilon))
         if rounded > high:
             break
-        found = _expected(name, place, rounded, band)
+        found = _expected(name, place, rounded / place.sensitivity, band)
         if found is None:
             raise InputError(
                 f"{method(name).title} was not measured for squares of these sizes; give other "
@@ -228,7 +235,7 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return the expected errors of a method with their bounds, by the column's name.
+    """Return the expected errors of a method at an epsilon per record, with their bounds, by name.
 
     If the mean side lies between those of two size bands, the predictions for both bands are
     interpolated. If the method was not measured for squares of these sizes, the result is None.
@@ -236,30 +243,23 @@ def _expected(
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]
     at = np.interp(np.log(sum(sizes_m) / 2), np.log(middles), np.arange(len(middles)))
-    below, above = int(np.floor(at)), int(np.ceil(at))
-    terms = {i: place.terms(name, epsilon, i) for i in (below, above)}
+    share = {int(np.floor(at)): 1 - at % 1} | ({int(np.ceil(at)): at % 1} if at % 1 else {})
+    parts = {band: fits.get(f"{SIZE_BANDS_M[band][0]:g}") for band in share}
     found: dict[str, float] = {}
     for measure in PLANNED:
-        parts = [fits.get(f"{SIZE_BANDS_M[i][0]:g}", {}).get(measure) for i in (below, above)]
-        if None in parts:
-            return None
-        logs, spread = (
-            (1 - at + below) * low + (at - below) * high
-            for low, high in zip(
-                _predicted(parts[0], terms[below]), _predicted(parts[1], terms[above]), strict=True
-            )
-        )
+        logs, spread = 0.0, 0.0
+        for band, part in parts.items():
+            if part is None:
+                return None
+            logs += share[band] * place.logs(name, epsilon, band, measure)
+            spread += share[band] * part[measure]["spread"]
         across = np.quantile(logs, (0.1, 0.5, 0.9))
-        # The differences between cities and the residuals of the fit are combined.
-        wide = np.hypot(across - across[1], _TAIL * spread)
+        # The differences between places and the errors of the model are combined.
+        wide = np.hypot(across - across[1], spread)
         found[measure] = math.exp(across[1])
         found[f"{measure}_low"] = math.exp(across[1] - wide[0])
         found[f"{measure}_high"] = math.exp(across[1] + wide[2])
     return found
-
-
-def _predicted(part: Mapping[str, Any], terms: NDArray) -> tuple[NDArray[np.float64], float]:
-    return terms @ np.array(part["coefficients"]), float(part["spread"])
 
 
 def _up(epsilon: float) -> float:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.geometry import Points
+from snhkit.geometry import Points, Region
 from snhkit.methods import METHODS, title
 from snhkit.metrics import band_name
-from snhkit.planning.expected import PLANNED, known_errors
-from snhkit.planning.table import plan_table
+from snhkit.planning.expected import known_errors
+from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ class Recommendation:
         low, high = f"{row[f'{name}_low']:.3g}", f"{row[f'{name}_high']:.3g}"
         told = (
             f"{title(self.method)}: for squares of {size} its expected {name} is "
-            f"{row[name]:.3g}; in 8 of 10 cities it is from {low} to {high}."
+            f"{row[name]:.3g}; in 8 of 10 places it is from {low} to {high}."
         )
+        if row.outside:
+            told += f" Outside the measured range: {row.outside}."
         if self.close:
             told += (
                 " Methods whose error is at most a tenth larger: "
@@ -61,7 +63,7 @@ class Recommendation:
         measured = plan_table()["provenance"]
         return (
             f"{told} The largest error is {last[name]:.3g}, that of {title(last.method)}. All "
-            f"errors were measured on {len(measured['cities'])} public data sets, "
+            f"errors were measured on {measured['places']} public data sets, "
             f"{measured['date']}."
         )
 
@@ -79,6 +81,9 @@ def recommend(
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     *,
     public: Points | None = None,
+    region: Region | None = None,
+    unit: str = "record",
+    max_per_user: int | None = None,
     measure: str = "rel_error",
 ) -> Recommendation:
     """Return the method with the least expected error, and the expected errors of all methods.
@@ -94,8 +99,8 @@ def recommend(
         The epsilon of a release; see ``expected_error``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
-    public : Points, optional
-        Public points that are about as clustered as the records; see ``expected_error``.
+    public, region, unit, max_per_user
+        The same parameters as those of ``expected_error``.
     measure : str
         The error to minimise: ``"rel_error"`` or ``"abs_error"``, the mean relative or absolute
         error of squares around records, or ``"abs_error_anywhere"``, the mean absolute error of
@@ -109,7 +114,11 @@ def recommend(
     Raises
     ------
     InputError
-        If a number is outside the range of the table of expected errors, or the measure is unknown.
+        If an argument is invalid, or the measure is unknown.
+
+    See Also
+    --------
+    PrivateDataset.plan : The recommendation for a data set, which knows its unit and region.
 
     Examples
     --------
@@ -124,9 +133,10 @@ def recommend(
         for name in plan_table()["fits"]
         if not (METHODS[name].slow or METHODS[name].demonstration)
     ]
-    evidence = known_errors(
-        names, n=n, epsilon=epsilon, sizes_m=sizes_m, public=public
-    ).sort_values(measure, kind="stable", ignore_index=True)
+    place = Situation.of(n, public, region, unit, max_per_user)
+    evidence = known_errors(names, place, epsilon, sizes_m).sort_values(
+        measure, kind="stable", ignore_index=True
+    )
     errors = dict(zip(evidence["method"], evidence[measure], strict=True))
     best = str(evidence["method"].iloc[0])
     close = tuple(name for name, error in errors.items() if error <= _CLOSE * errors[best])

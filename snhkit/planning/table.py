@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -9,27 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.builders import Privelet, QuadTree
-from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.geometry import Points
+from snhkit.geometry import Points, Region
+from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning.crowding import crowding, sparsity
+from snhkit.privacy import Epsilon, PrivacyUnit, exact
 
-__all__ = ["CITY_KEYS", "SIDE_M", "Situation", "plan_table", "regressors", "rounding"]
+__all__ = ["BASELINE", "PLANNED", "Situation", "plan_table", "regressors", "shares"]
 
-SIDE_M = 13_200.0
-"""The side, in metres, of the regions in which most errors of ``plan_table`` were measured."""
+PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
+"""The columns of ``compare`` for which ``expected_error`` gives expected values."""
 
-CITY_KEYS = ("crowding", "sparsity")
-"""What ``plan_table`` holds of each city."""
+BASELINE = "identity"
+"""The method whose error is expected first; those of the others are ratios to it."""
 
-_HALVED = {"quadtree": QuadTree().height_for, "privelet": Privelet().halvings}
-"""Methods whose cell width is rounded to half, a quarter, ... of the region's side."""
-
-_SIDES_M = (3_300.0, 26_400.0)  # range of the sides of regions for which the table is valid
+_SIDE_M = 13_200.0  # the side of the regions in which most errors were measured
 
 
+@dataclass(frozen=True, eq=False)
 class Situation:
     """The public numbers on which expected errors depend, except epsilon and the query sizes.
 
@@ -37,130 +36,157 @@ class Situation:
     ----------
     n : int
         Number of records.
+    sensitivity : int
+        The largest number of records of one unit of privacy.
     side_m : float
-        Side of the region in metres.
+        Side of the region in metres, within the measured range.
     crowdings : ndarray, shape (c, 3)
-        The results of ``crowding``: of the public points (c = 1), or of the c cities of
+        The results of ``crowding``: of the public points (c = 1), or of the c places of
         ``plan_table`` if no public points are given.
     sparsities : ndarray, shape (c, 4)
         The results of ``sparsity`` for the same points.
+    outside : tuple of str
+        For each number that lay outside the measured range, a sentence that says so.
     """
 
-    def __init__(
-        self,
-        n: int,
-        side_m: float,
-        crowdings: NDArray[np.float64],
-        sparsities: NDArray[np.float64],
-    ) -> None:
-        self.n, self.side_m = n, side_m
-        self.crowdings, self.sparsities = crowdings, sparsities
+    n: int
+    sensitivity: int
+    side_m: float
+    crowdings: NDArray[np.float64]
+    sparsities: NDArray[np.float64]
+    outside: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, n: int, public: Points | None) -> "Situation":
-        """Return the public numbers for n records in the region of public points.
+    def of(
+        cls,
+        n: int,
+        public: Points | None = None,
+        region: Region | None = None,
+        unit: str = "record",
+        max_per_user: int | None = None,
+    ) -> "Situation":
+        """Return the public numbers for n records; the arguments are those of ``expected_error``.
 
-        Without public points, the region is assumed to be 13.2 km wide.
+        Numbers outside the measured range are replaced by the nearest in the range.
 
         Raises
         ------
         InputError
-            If n is not a whole number of at least 1, there are fewer than 100 public points, or the
-            region's side is outside the range of ``plan_table``.
+            If n is not a whole number of at least 1, there are fewer than 100 public points, these
+            lie in another region, or ``unit`` and ``max_per_user`` describe no unit of privacy.
         """
         n = whole("n", n, least=1)
+        sensitivity = PrivacyUnit.of(unit, max_per_user).sensitivity
+        if public is not None and region is not None and public.region != region:
+            raise InputError("public: the points lie in another region; read them with region.")
+        there = region if public is None else public.region
+        ranges, told = plan_table()["ranges"], []
+        side_m = _SIDE_M if there is None else there.side_m
+        near = float(np.clip(side_m, *ranges["side_m"]))
+        if near != side_m:
+            told.append(f"regions {side_m:,.0f} m wide were not measured; {near:,.0f} m is assumed")
         if public is None:
-            cities = plan_table()["cities"].values()
-            return cls(n, SIDE_M, *(np.array([c[k] for c in cities]) for k in CITY_KEYS))
-        side_m = public.region.side_m
-        if not _SIDES_M[0] <= side_m <= _SIDES_M[1]:
-            low, high = _SIDES_M
-            raise InputError(
-                f"public: expected errors are known for regions {low:,.0f} to {high:,.0f} m wide, "
-                f"not {side_m:,.0f} m; leave public out to assume a region of {SIDE_M:,.0f} m."
-            )
-        return cls(n, side_m, crowding(public)[None], sparsity(public)[None])
+            places = plan_table()["places"]
+            side = min({p["side_m"] for p in places}, key=lambda s: abs(math.log(s / near)))
+            alike = [p for p in places if p["side_m"] == side and p["family"] != "synthetic"]
+            found = [np.array([p[key] for p in alike]) for key in ("crowding", "sparsity")]
+        else:
+            found = []
+            for key, values in (("crowding", crowding(public)), ("sparsity", sparsity(public))):
+                within = np.clip(values, *np.array(ranges[key]).T)
+                found.append(within[None])
+                if np.abs(within - values).max() > 0.1:
+                    kind = "less" if (within > values).any() == (key == "crowding") else "more"
+                    told.append(f"the public points are {kind} clustered than all measured places")
+        return cls(n, sensitivity, near, *found, tuple(dict.fromkeys(told)))
 
-    def terms(self, name: str, epsilon: float, band: int) -> NDArray[np.float64]:
-        """Return the result of ``regressors`` for a method, an epsilon and a size band.
+    def record_epsilon(self, epsilon: Epsilon) -> float:
+        """Return the epsilon of a release divided by the sensitivity."""
+        return float(exact(epsilon) / self.sensitivity)
+
+    def outside_at(self, epsilon: float) -> str:
+        """Return what lies outside the measured range at an epsilon per record, as one text."""
+        told, product = list(self.outside), self.n * epsilon
+        near = float(np.clip(product, *plan_table()["ranges"]["n_epsilon"]))
+        if not math.isclose(near, product, rel_tol=0.01):
+            told.append(
+                f"n times epsilon per record is {product:,.4g}; errors at {near:,.0f}, the nearest "
+                "measured value, are shown"
+            )
+        return "; ".join(told)
+
+    def logs(self, name: str, epsilon: float, band: int, measure: str) -> NDArray[np.float64]:
+        """Return the expected logarithms of an error for each set of points, shape (c,).
 
         Parameters
         ----------
         name : str
-            Short name of the method.
+            Short name of a method in ``plan_table``.
         epsilon : float
-            The epsilon of a release.
+            The epsilon of a release per record.
         band : int
             The place of the size band in ``SIZE_BANDS_M``.
-
-        Returns
-        -------
-        ndarray, shape (c, 16)
-            A row for each set of points.
-
-        Raises
-        ------
-        InputError
-            If n times epsilon is outside the range of ``plan_table``.
+        measure : str
+            One of ``PLANNED``.
         """
-        low, high = plan_table()["n_epsilon"]
-        if not low <= self.n * epsilon <= high:
-            raise InputError(
-                f"n times epsilon = {self.n * epsilon:,.0f}, but expected errors are known only "
-                f"for values from {low:,.0f} to {high:,.0f}; give another n or epsilon."
-            )
-        return regressors(
-            self.n,
-            epsilon,
-            self.side_m,
-            self.crowdings,
-            self.sparsities[:, band],
-            rounding(name, self.side_m, self.n, epsilon),
-        )
+        product = float(np.clip(self.n * epsilon, *plan_table()["ranges"]["n_epsilon"]))
+        given = product, self.side_m, self.crowdings, self.sparsities[:, band]
+        total = np.full(len(self.crowdings), 0.0 if measure == "rel_error" else math.log(self.n))
+        for each in dict.fromkeys((BASELINE, name)):
+            part = plan_table()["fits"][each][f"{SIZE_BANDS_M[band][0]:g}"][measure]
+            total += regressors(each, *given) @ np.array(part["coefficients"])
+        return total
 
 
-def rounding(name: str, side_m: float, n: int, epsilon: float) -> float:
-    """Return by how much the cell width of a method is rounded, as a natural logarithm.
-
-    The cell width of QuadTree and Privelet is the side of the region divided by a power of two. The
-    result is the logarithm of this width, divided by the width without rounding times a constant.
-    For the other methods, the result is 0.
-    """
-    if name not in _HALVED:
-        return 0.0
-    width_m = side_m / 2 ** _HALVED[name](side_m, n, epsilon)
-    return math.log(width_m / default_cell_width(n, epsilon)) - 0.5
+def shares(measure: str, errors: NDArray[np.float64], n: Any) -> NDArray[np.float64]:
+    """Return errors as shares of n records; relative errors, which are shares, as they are."""
+    return errors if measure == "rel_error" else errors / n
 
 
 def regressors(
-    n: float,
-    epsilon: float,
-    side_m: float,
+    name: str,
+    product: float | NDArray[np.float64],
+    side_m: float | NDArray[np.float64],
     crowdings: NDArray[np.float64],
     sparsities: NDArray[np.float64],
-    rounded: float,
 ) -> NDArray[np.float64]:
-    """Return the 16 regressors of the model for the logarithm of an error, shape (c, 16).
+    """Return the variables of the linear model of the logarithm of an error.
 
-    For c sets of points, ``crowdings`` holds the results of ``crowding``, shape (c, 3), and
-    ``sparsities`` those of ``sparsity`` for one size band, shape (c,). ``rounded`` is the result of
-    ``rounding``.
+    For ``BASELINE``, the model gives the error; for another method, its ratio to that of
+    ``BASELINE``, which is monotone in ``product``.
+
+    Parameters
+    ----------
+    name : str
+        Short name of the method.
+    product : float or ndarray, shape (c,)
+        n times the epsilon per record.
+    side_m : float or ndarray, shape (c,)
+        Side of the region in metres.
+    crowdings : ndarray, shape (c, 3)
+        Results of ``crowding``.
+    sparsities : ndarray, shape (c,)
+        Results of ``sparsity`` for one size band.
+
+    Returns
+    -------
+    ndarray, shape (c, 9) or (c, 4)
+        A row for each set of points.
     """
-    f = crowdings + np.array([8.0, 6.5, 4.8])  # approximately centred at 0
-    h = sparsities - 5.0
-    both = np.full(len(f), math.log(n * epsilon) - 8)
-    ones = np.ones(len(f))
-    side = math.log(side_m / SIDE_M)
-    columns = [ones, both, both**2, ones * (math.log(n) - 9), ones * side, *f.T]
-    columns += [*(both[:, None] * f).T, f[:, 1] ** 2, h, h * both]
-    return np.column_stack([*columns, ones * rounded, both * rounded])
+    ones = np.ones(len(crowdings))
+    z = np.log(product * ones) - 8  # all variables are near 0 in the middle of the table
+    h = sparsities - 5
+    if name != BASELINE:
+        return np.column_stack([ones, z, crowdings[:, 0] - crowdings[:, 1] + 1, h])
+    c = crowdings + np.array([6, 5, 3.3])
+    return np.column_stack([ones, z, z**2, np.log(side_m * ones / _SIDE_M), c, z * c[:, 1], h])
 
 
 def plan_table() -> dict[str, Any]:
     """Return the table of expected errors that comes with snhkit, as JSON values.
 
     The table holds the fitted coefficients of the model, the ranges of the measurements, and the
-    data sets and the date of the measurements.
+    places and the date of the measurements.
     """
     return _table()
 

@@ -27,7 +27,7 @@ _UNKNOWN = (
 )
 _EXPECTED = (
     "These errors are estimates from public data of cities and were not measured on these records. "
-    "The errors of 8 of 10 cities lie between the bounds in grey."
+    "The errors of 8 of 10 places are expected to lie between the bounds in grey."
 )
 _ANYWHERE = "squares of the first column's sizes, placed uniformly in the region"
 
@@ -155,14 +155,17 @@ def _expected_of(
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
     # n is public or noisy. If it is None, the released count of the whole region takes its place.
     n = one.release.n or round(float(one.release.answer(everything)[0]))
-    most = one.release.unit.max_per_user or 1
+    unit = one.release.unit
     try:
         row = expected_error(
             keys.get(one.title, ""),
             n=max(n, 1),
-            epsilon=one.release.epsilon / most,
+            epsilon=one.release.epsilon,
             sizes_m=band,
             public=session.public,
+            region=session.region,
+            unit=unit.kind,
+            max_per_user=unit.max_per_user,
         ).iloc[0]
     except InputError:  # not in the table of expected errors
         return None
