@@ -74,13 +74,15 @@ def measured(folder: Path, file: Path, methods: list[str]) -> pd.DataFrame:
     tables = []
     for side_m in SIDES_M:
         towns = places(folder, side_m)
-        for runs, slow in ((FAST_RUNS, False), (SLOW_RUNS, True)):
-            names = [name for name in methods if (name in SLOW) == slow]
-            for side, part, sizes, epsilons in runs:
-                if side == side_m and names:
+        for name in methods:
+            for side, part, sizes, epsilons in SLOW_RUNS if name in SLOW else FAST_RUNS:
+                if side == side_m:
                     few = dict(list(towns.items())[part])
-                    how = {"n": sizes, "bands_m": SIZE_BANDS_M, "seeds": [0], "queries": 1_000}
-                    found = sweep(few, names, epsilons, file=file, **how)
+                    how = {"n": sizes, "seeds": [0], "queries": 1_000, "bands_m": SIZE_BANDS_M}
+                    if name == "snh":
+                        how["bands_m"] = SIZE_BANDS_M[:2]
+                    path = file.with_name(f"{file.stem}_{len(how['bands_m'])}.jsonl")
+                    found = sweep(few, [name], epsilons, file=path, **how)
                     tables.append(found.assign(side_m=side_m, measured=str(date.today())))
     found = pd.concat(tables).rename(columns={"city": "place"})
     return found[[*KEYS, *PLANNED, "measured"]]
@@ -96,12 +98,24 @@ def known_places(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["place", "side_m", "family", "crowding", "sparsity"])
 
 
-def variables(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:
-    """Return the regressors of a method for rows of one size band."""
-    band = [low for low, _ in SIZE_BANDS_M].index(rows["from_m"].iloc[0])
+def with_variables(errors: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return errors with the family of the place, and with regressors as numbered columns."""
+    rows = errors.merge(known, on=["place", "side_m"]).reset_index(drop=True)
+    band = rows["from_m"].map({low: k for k, (low, _) in enumerate(SIZE_BANDS_M)}).to_numpy()
     product, side_m = (rows["n"] * rows["epsilon"]).to_numpy(), rows["side_m"].to_numpy()
-    sparse = np.stack(rows["sparsity"].to_list())[:, band]
-    return regressors(name, product, side_m, np.stack(rows["crowding"].to_list()), sparse)
+    sparse = np.stack(rows["sparsity"].to_list())[np.arange(len(rows)), band]
+    given = product, side_m, np.stack(rows["crowding"].to_list()), sparse
+    for name in (BASELINE, ""):
+        x = regressors(name, *given)
+        rows[[f"{name}{k}" for k in range(x.shape[1])]] = x
+    return rows.drop(columns=["crowding", "sparsity"])
+
+
+def variables(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return the regressors of a method."""
+    start = name if name == BASELINE else ""
+    columns = [f"{start}{k}" for k in range(9 if start else 4)]
+    return rows[columns].to_numpy()
 
 
 def solved(x: NDArray, y: NDArray, rows: pd.DataFrame) -> NDArray[np.float64]:
@@ -132,7 +146,17 @@ def fitted(rows: pd.DataFrame, measure: str) -> dict[str, NDArray[np.float64]]:
             y = y - variables(part, BASELINE) @ found[BASELINE]
         x = variables(part, name)
         found[name] = solved(x, y, part)[: x.shape[1]]
+        if name != BASELINE and found[name][1] > (most := largest_slope(rows, found[BASELINE])):
+            rest = solved(np.delete(x, 1, 1), y - most * x[:, 1], part)
+            found[name] = np.insert(rest[: x.shape[1] - 1], 1, most)
     return found
+
+
+def largest_slope(rows: pd.DataFrame, baseline: NDArray) -> float:
+    """Return the largest slope of a ratio in log(n epsilon) with which errors do not rise."""
+    z, c = rows[f"{BASELINE}1"], rows[f"{BASELINE}5"]
+    ends = [(b, a) for b in (z.min(), z.max()) for a in (c.min(), c.max())]
+    return -max(float(baseline @ [0, 1, 2 * b, 0, 0, 0, 0, a, 0]) for b, a in ends)
 
 
 def residuals(rows: pd.DataFrame, fits: dict[str, NDArray], measure: str) -> pd.Series:
@@ -206,7 +230,7 @@ if __name__ == "__main__":
         errors = pd.concat([errors[~errors["method"].isin(given.measure)], found])
         errors.to_csv(ERRORS, index=False, compression={"method": "gzip", "mtime": 0})
         known = known_places(given.folder)
-    rows = errors.merge(known, on=["place", "side_m"]).reset_index(drop=True)
+    rows = with_variables(errors, known)
     told(tested(rows))
     if given.out is not None:
         fits: dict = {}

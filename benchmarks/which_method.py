@@ -15,29 +15,31 @@ import numpy as np
 from snhkit.methods import METHODS, title
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.planning import plan_table
-from snhkit.planning.table import CITY_KEYS, SIDE_M, Situation
+from snhkit.planning.table import Situation
 
 CASES = ((2_000, 0.05), (5_000, 0.2), (50_000, 0.2), (200_000, 0.5))
 """Pairs of a number of records and an epsilon."""
 
+SIDE_M = 13_200.0
 GROUP = 5
 CLOSE = 1.1
 
 
 def errors(measure: str) -> dict[tuple, dict[str, float]]:
     """Return the expected error of each method, by case, group of cities, and size band."""
-    table = plan_table()
-    cities = sorted(table["cities"].values(), key=lambda city: city["crowding"])
+    fits, places = plan_table()["fits"], plan_table()["places"]
+    public = [p for p in places if p["side_m"] == SIDE_M and p["family"] != "synthetic"]
+    public.sort(key=lambda place: place["crowding"])
     groups = {
-        group: [np.array([city[key] for city in chosen]) for key in CITY_KEYS]
-        for group, chosen in (("even", cities[:GROUP]), ("crowded", cities[-GROUP:]))
+        group: [np.array([place[key] for place in chosen]) for key in ("crowding", "sparsity")]
+        for group, chosen in (("even", public[:GROUP]), ("crowded", public[-GROUP:]))
     }
     return {
         (n, epsilon, group, band): {
-            name: float(np.exp((terms @ np.array(part[measure]["coefficients"])).mean()))
-            for name, fits in table["fits"].items()
-            if (part := fits.get(f"{band[0]:g}")) and not METHODS[name].demonstration
-            for terms in [Situation(n, SIDE_M, *points).terms(name, epsilon, k)]
+            name: float(np.exp(place.logs(name, epsilon, k, measure).mean()))
+            for name in fits
+            if f"{band[0]:g}" in fits[name] and not METHODS[name].demonstration
+            for place in [Situation(n, 1, SIDE_M, *points)]
         }
         for n, epsilon in CASES
         for group, points in groups.items()

@@ -85,7 +85,7 @@ def plan(n, epsilon, methods, sizes_m, error, public, center, side_km, unit, max
     from snhkit.planning import epsilon_for, expected_error, plan_table, recommend
 
     region = None if center is None else declared_region(center, side_km)
-    points = None if public is None else read_file(public, region)
+    points = None if public is None or region is None else read_file(public, region)
     given = {
         "n": n,
         "sizes_m": sizes_m,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,6 +26,7 @@ PLANNED = ("rel_error", "abs_error", "abs_error_anywhere")
 BASELINE = "identity"
 """The method whose error is expected first; those of the others are ratios to it."""
 
+_KEYS = ("crowding", "sparsity")  # what the table holds of each place
 _SIDE_M = 13_200.0  # the side of the regions in which most errors were measured
 
 
@@ -82,23 +84,25 @@ class Situation:
         there = region if public is None else public.region
         ranges, told = plan_table()["ranges"], []
         side_m = _SIDE_M if there is None else there.side_m
-        near = float(np.clip(side_m, *ranges["side_m"]))
+        near = _within(side_m, ranges["side_m"])
         if near != side_m:
             told.append(f"regions {side_m:,.0f} m wide were not measured; {near:,.0f} m is assumed")
         if public is None:
             places = plan_table()["places"]
             side = min({p["side_m"] for p in places}, key=lambda s: abs(math.log(s / near)))
             alike = [p for p in places if p["side_m"] == side and p["family"] != "synthetic"]
-            found = [np.array([p[key] for p in alike]) for key in ("crowding", "sparsity")]
+            crowdings, sparsities = (np.array([p[key] for p in alike]) for key in _KEYS)
         else:
-            found = []
-            for key, values in (("crowding", crowding(public)), ("sparsity", sparsity(public))):
-                within = np.clip(values, *np.array(ranges[key]).T)
-                found.append(within[None])
+            found = {}
+            for key, values in zip(_KEYS, (crowding(public), sparsity(public)), strict=True):
+                low, high = np.array(ranges[key]).T
+                within = np.clip(values, low, high)
+                found[key] = within[None]
                 if np.abs(within - values).max() > 0.1:
                     kind = "less" if (within > values).any() == (key == "crowding") else "more"
                     told.append(f"the public points are {kind} clustered than all measured places")
-        return cls(n, sensitivity, near, *found, tuple(dict.fromkeys(told)))
+            crowdings, sparsities = found.values()
+        return cls(n, sensitivity, near, crowdings, sparsities, tuple(dict.fromkeys(told)))
 
     def record_epsilon(self, epsilon: Epsilon) -> float:
         """Return the epsilon of a release divided by the sensitivity."""
@@ -107,7 +111,7 @@ class Situation:
     def outside_at(self, epsilon: float) -> str:
         """Return what lies outside the measured range at an epsilon per record, as one text."""
         told, product = list(self.outside), self.n * epsilon
-        near = float(np.clip(product, *plan_table()["ranges"]["n_epsilon"]))
+        near = _within(product, plan_table()["ranges"]["n_epsilon"])
         if not math.isclose(near, product, rel_tol=0.01):
             told.append(
                 f"n times epsilon per record is {product:,.4g}; errors at {near:,.0f}, the nearest "
@@ -129,7 +133,7 @@ class Situation:
         measure : str
             One of ``PLANNED``.
         """
-        product = float(np.clip(self.n * epsilon, *plan_table()["ranges"]["n_epsilon"]))
+        product = _within(self.n * epsilon, plan_table()["ranges"]["n_epsilon"])
         given = product, self.side_m, self.crowdings, self.sparsities[:, band]
         total = np.full(len(self.crowdings), 0.0 if measure == "rel_error" else math.log(self.n))
         for each in dict.fromkeys((BASELINE, name)):
@@ -180,6 +184,11 @@ def regressors(
         return np.column_stack([ones, z, crowdings[:, 0] - crowdings[:, 1] + 1, h])
     c = crowdings + np.array([6, 5, 3.3])
     return np.column_stack([ones, z, z**2, np.log(side_m * ones / _SIDE_M), c, z * c[:, 1], h])
+
+
+def _within(value: float, bounds: Sequence[float]) -> float:
+    """Return a value, or the nearest of the two bounds if it lies outside them."""
+    return min(max(value, bounds[0]), bounds[1])
 
 
 def plan_table() -> dict[str, Any]:

@@ -37,3 +37,11 @@ def test_public_points_narrow_the_range(tmp_path):
     words = ["--public", file, "--center", "45.02,7.02", "--side-km", "8"]
     assert "Identity" in run("--n", 50_000, *words)
     assert "must be given together" in run("--n", 50_000, *words[:2])
+
+
+def test_the_unit_of_privacy():
+    told = run("--n", 50_000, "--epsilon", "0.5", "--unit", "user", "--max-per-user", 5)
+    assert "at most 5 records of a user" in " ".join(told.split())
+    rows = [line for line in told.splitlines() if line.startswith("Identity")]
+    alone = run("--n", 50_000, "--epsilon", "0.1").splitlines()
+    assert rows == [line for line in alone if line.startswith("Identity")]

@@ -11,8 +11,7 @@ from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning import plan_table
 from snhkit.planning.crowding import crowding, sparsity
-from snhkit.planning.expected import PLANNED
-from snhkit.planning.table import CITY_KEYS, regressors, rounding
+from snhkit.planning.table import PLANNED, regressors
 
 CITY = snh.Region.around(lat=0, lon=0, side_m=10_000)
 
@@ -61,25 +60,21 @@ class TestSparsity:
         assert sparsity(snh.Points(city, [[10.0, 10.0]] * 100)) == pytest.approx([0] * 4)
 
 
-def test_only_halved_cells_are_rounded():
-    assert rounding("identity", 13_200, 50_000, 0.2) == 0
-    # The widths of QuadTree's cells fall while n grows, and are halved at once.
-    found = [rounding("quadtree", 13_200, n, 0.2) for n in range(20_000, 100_000, 500)]
-    steps = np.diff(found)
-    assert steps.min() == pytest.approx(-math.log(2), abs=0.02)
-    assert (steps > 0).sum() == len(steps) - 1
-
-
 class TestExpected:
-    def test_the_formula_is_applied(self):
+    @pytest.mark.parametrize("name", ["identity", "privtree"])
+    def test_the_formula_is_applied(self, name):
         public = snh.synthetic_points("milwaukee", 5_000)
-        row = expected(public=public).iloc[0]
-        part = plan_table()["fits"]["identity"]["25"]["rel_error"]
-        points = crowding(public)[None], sparsity(public)[:1]
-        terms = regressors(100_000, 0.2, public.region.side_m, *points, 0.0)
-        middle = float((terms @ np.array(part["coefficients"]))[0])
+        row = expected(name, public=public).iloc[0]
+        fits = plan_table()["fits"]
+        given = 20_000, public.region.side_m, crowding(public)[None], sparsity(public)[:1]
+        middle = sum(
+            (regressors(each, *given) @ np.array(fits[each]["25"]["rel_error"]["coefficients"]))[0]
+            for each in {"identity", name}
+        )
+        spread = fits[name]["25"]["rel_error"]["spread"]
         assert row.rel_error == pytest.approx(math.exp(middle))
-        assert row.rel_error_high == pytest.approx(math.exp(middle + 1.2816 * part["spread"]))
+        assert row.rel_error_high == pytest.approx(math.exp(middle + spread))
+        assert row.outside == ""
 
     def test_without_public_points_the_range_covers_the_cities(self):
         row = expected().iloc[0]
@@ -106,12 +101,16 @@ class TestExpected:
             ({"methods": "uug"}, "there is no method 'uug'"),
             ({"methods": "dpsgd"}, "DP-SGD was not measured"),
             ({"n": 0}, "n must be a whole number"),
-            ({"n": 10**9}, "n times epsilon = 200,000,000, but expected errors are known"),
+            ({"unit": "user"}, "max_per_user"),
+            ({"max_per_user": 3}, "max_per_user"),
             ({"epsilon": 0}, "epsilon must be"),
             ({"sizes_m": (1, 2)}, "sizes_m must be"),
             (
-                {"public": snh.Points(snh.Region.around(0, 0, 900), [[1, 1]] * 100)},
-                "not 900 m",
+                {
+                    "public": snh.Points(CITY, [[1, 1]] * 100),
+                    "region": snh.Region.around(0, 0, 900),
+                },
+                "another region",
             ),
         ],
     )
@@ -119,16 +118,54 @@ class TestExpected:
         with pytest.raises(InputError, match=match):
             expected(**changes)
 
-    def test_held_out_releases_err_as_expected(self):
-        """One release on a synthetic city, of which the table knows nothing."""
+    def test_all_errors_fall_with_epsilon_over_the_whole_range(self):
+        """For the places of the table and every method, so a larger epsilon never looks worse."""
+        low, high = plan_table()["ranges"]["n_epsilon"]
+        names = list(plan_table()["fits"])
+        tables = [
+            snh.expected_error(names, n=100_000, epsilon=f"{product / 1e5:.6f}", sizes_m=None)
+            for product in np.geomspace(low * 1.01, high * 0.99, 12)
+        ]
+        for measure in PLANNED:
+            errors = np.array([table[measure] for table in tables])
+            assert (np.diff(errors, axis=0) < 0).mean() > 0.99, measure
+
+    @pytest.mark.parametrize(
+        ("changes", "inside", "says"),
+        [
+            ({"n": 10**9}, {"epsilon": "0.5"}, "n times epsilon per record is 2e+08"),
+            ({"n": 5}, {}, "n times epsilon per record is 1;"),
+            ({"region": snh.Region.around(0, 0, 900)}, {}, "regions 900 m wide were not measured"),
+            ({"public": snh.Points(CITY, [[9, 9]] * 500)}, {}, "more clustered than all measured"),
+        ],
+    )
+    def test_what_was_not_measured_is_clamped_and_said(self, changes, inside, says):
+        row = expected(**changes).iloc[0]
+        assert says in row.outside
+        assert 0 < row.rel_error_low < row.rel_error < row.rel_error_high < 20
+        assert says in snh.recommend(**{"n": 100_000, "epsilon": "0.2"} | changes).reason
+
+    def test_records_per_person_divide_epsilon(self):
+        """Five records of each person have five times the noise."""
+        alone = expected("ug", epsilon="0.1").iloc[0]
+        people = expected("ug", epsilon="0.5", unit="user", max_per_user=5).iloc[0]
+        assert people.rel_error == alone.rel_error
+        assert people.epsilon == 0.5
+        wanted = snh.epsilon_for("ug", 0.5, n=100_000)
+        for_people = snh.epsilon_for("ug", 0.5, n=100_000, unit="user-day", max_per_user=5)
+        assert for_people == pytest.approx(5 * wanted, rel=0.1)
+
+    def test_releases_of_a_new_place_err_as_expected(self):
+        """One release on a synthetic city that was not measured."""
         records = snh.synthetic_points("chicago", 60_000, seed=2)
         public = snh.synthetic_points("chicago", 8_000, seed=9)
         data = snh.PrivateDataset(records, 1, unit="record", n_public=True)
-        release = data.release(snh.Identity(), epsilon="0.2", seed=0)
+        release = data.release(snh.PrivTree(), epsilon="0.2", seed=0)
         sizes = snh.compare_sizes({"": release}, truth=records)
-        table = expected("identity", n=60_000, sizes_m=None, public=public)
-        ratio = table.abs_error_anywhere.to_numpy() / sizes.abs_error_anywhere.to_numpy()
-        assert (np.abs(np.log(ratio[:3])) < math.log(1.5)).all()
+        table = expected("privtree", n=60_000, sizes_m=None, public=public)
+        for measure in ("rel_error", "abs_error_anywhere"):
+            ratio = sizes[measure].to_numpy() / table[measure].to_numpy()
+            assert np.exp(np.log(ratio).mean()) == pytest.approx(1, abs=0.4)
 
 
 class TestEpsilonFor:
@@ -166,14 +203,28 @@ class TestRecommend:
         assert other.evidence.abs_error_anywhere.is_monotonic_increasing
         with pytest.raises(InputError, match="measure must be"):
             snh.recommend(100_000, "0.2", measure="speed")
-        with pytest.raises(InputError, match="expected errors are known only"):
-            snh.recommend(10, "0.2")
+
+    def test_a_data_set_plans_for_itself(self):
+        points = snh.synthetic_points("milwaukee", 5_000)
+        owners = snh.Points(points.region, points.xy, np.arange(5_000) // 2)
+        data = snh.PrivateDataset(owners, 1, unit="user", max_per_user=2, n_public=False)
+        found = data.plan((100, 300), epsilon="0.4", n=5_000)
+        same = snh.recommend(
+            5_000, "0.4", (100, 300), region=points.region, unit="user", max_per_user=2
+        )
+        assert found.evidence.equals(same.evidence)
+        assert data.ledger.spent == 0
+        with pytest.raises(InputError, match="give plan a rough n"):
+            data.plan(epsilon="0.4")
+        with pytest.raises(snh.BudgetExceeded, match=r"asked 1\.5, left 1"):
+            data.plan(epsilon="1.5", n=5_000)
+        with pytest.raises(InputError, match="records of this dataset"):
+            data.plan(epsilon="0.4", n=5_000, public=points)
 
 
 def test_the_table_tells_where_it_comes_from():
     told = plan_table()["provenance"]
     assert told["command"].startswith("python benchmarks/plan_table.py")
-    assert not set(told["cities"]) & set(told["held_out"])
     assert set(plan_table()["fits"]) <= set(METHODS)
-    assert set(plan_table()["cities"]) == set(told["cities"])
-    assert {tuple(city) for city in plan_table()["cities"].values()} == {CITY_KEYS}
+    assert len({place["place"] for place in plan_table()["places"]}) == told["places"]
+    assert len({place["family"] for place in plan_table()["places"]}) >= 5
