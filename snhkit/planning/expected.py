@@ -171,8 +171,14 @@ def epsilon_for(
         ``"abs_error_anywhere"``.
     sizes_m : (float, float)
         Smallest and largest side of the squares in metres.
-    public, region, unit, max_per_user
-        The same parameters as those of ``expected_error``.
+    public : Points, optional
+        Public points that are about as clustered as the records; see ``expected_error``.
+    region : Region, optional
+        The region of the records; see ``expected_error``.
+    unit : str
+        The unit of privacy, as in ``PrivateDataset``.
+    max_per_user : int, optional
+        For all units but "record", the largest number of records that are kept of a unit.
 
     Returns
     -------
