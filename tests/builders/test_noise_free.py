@@ -18,7 +18,7 @@ EPSILON = 10**6
 CASES = {
     "UG": (UniformGrid(c=2e6), 13),
     "Identity-30": (Identity(30), 14),
-    "Identity": (Identity(), 80),
+    "Identity": (Identity(), 32),
 }
 grid_builders = pytest.mark.parametrize(("builder", "m"), CASES.values(), ids=CASES)
 
