@@ -198,7 +198,7 @@ def _rho(places: Mapping[str, Place], effort: Effort) -> list[Job]:
     jobs = []
     for e in ("0.2", "0.8"):
         usual = default_cell_width(n, float(e))
-        chosen = ParamSelect.pretrained().cell_width(n, float(e), place.public)
+        chosen = ParamSelect.pretrained("snh").cell_width(n, float(e), place.public)
         for line, widths in (
             (f"epsilon {e}", [round(usual * f, 1) for f in (0.5, 0.75, 1.0, 1.5, 3.0)]),
             (f"ParamSelect, epsilon {e}", [round(float(chosen), 1)]),
