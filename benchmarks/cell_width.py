@@ -1,14 +1,14 @@
 """The fit of the default cell width: python benchmarks/cell_width.py [--help].
 
 Prints the least-squares plane through the paper's published labels, and the errors of Identity at
-multiples of ``default_cell_width``, on the cities of ``widths.py``.
+multiples of ``default_cell_width``, on the cities of ``denoised_widths.py``.
 """
 
 import argparse
 from pathlib import Path
 
 import numpy as np
-from widths import EPSILONS, datasets
+from denoised_widths import EPSILONS, datasets
 
 import snhkit as snh
 from snhkit.builders.width.cell_width import default_cell_width

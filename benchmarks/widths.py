@@ -1,153 +1,212 @@
-"""The best cell widths of the denoised grid: python benchmarks/widths.py [--help].
+"""The rule for the cell widths of plain grids and of SNH: python benchmarks/widths.py [--help].
 
-Runs ``DenoisedGrid`` at several cell widths on the public and synthetic cities that its network was
-trained on, with all records and with samples of them. Prints the coefficients of ``narrowing`` that
-give the least errors, and the errors in each city with coefficients fitted to the other cities.
-Writes the table from which ``DenoisedGrid(cell_m="auto")`` takes its widths, for real cities only.
-The public points of a city are its check-ins if there are any, else the records themselves. The
-program takes an hour on two cores; after an interruption, the next run continues.
+Simulates noisy grids of twelve cell widths on the public cities of ``public_cities.CALIBRATION``,
+with all records and with samples of them, and on synthetic and evenly spread points. Prints the
+coefficients of ``narrowing`` that give the least errors, and the regret: the error at the width
+that ``Identity`` chooses, divided by the error at the best of the twelve widths. Writes the table
+from which ``ParamSelect.pretrained("snh")`` learns, of real cities only. With ``--snh``, also
+measures the regret of SNH at some widths around the best one of ``Identity``, which takes hours;
+after an interruption, the next run continues.
 """
 
 import argparse
+import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from denoiser_crops import PLACES, SIDE_M
+from denoised_widths import falling, smoothed
 from numpy.typing import NDArray
+from public_cities import CALIBRATION, HELD_OUT, place
 from scipy.optimize import minimize
+from tqdm.auto import tqdm
 
 import snhkit as snh
 from snhkit.builders.width.cell_width import default_cell_width
-from snhkit.builders.width.evenness import bought_evenness
-from snhkit.geometry import Grid
-from snhkit.neural import Prior
-from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact
+from snhkit.builders.width.evenness import evenness_of
+from snhkit.geometry import Grid, SummedArea
+from snhkit.metrics import relative_errors
 from snhkit.select import entropy
 
-WIDTHS_M = (12, 16, 21, 28, 37, 50, 66, 88, 117, 156, 210)
+WIDTHS_M = (12.0, 16.0, 21.0, 28.0, 37.0, 50.0, 66.0, 88.0, 117.0, 156.0, 210.0, 280.0)
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
-SIZES = (200_000, 100_000, 50_000, 20_000, 10_000, 4_000)
-SYNTHETIC = ("tulsa", "phoenix", "chicago")
-BLURRED = (
-    "chicago assaults",
-    "minneapolis stops 2017",
-    "st louis incidents",
-    "st louis incidents (200000)",
-    "st louis incidents (50000)",
-)
-BLUR_M = 20.0
+SAMPLES = (3_000, 20_000)
+SIDE_M = 13_200.0
+DRAWS = 2
+LEAST_M = 12.5
+"""The least width that is chosen, half the side of the smallest squares."""
 
 
-def datasets(folder: Path) -> dict[str, snh.Points]:
-    """Return data sets by name: each city with all records, and with samples of them.
-
-    Positions in the real data sets are those of streets or houses, so some data sets are also
-    blurred, as positions from GPS receivers are.
-    """
-    whole = {}
-    for file, centres in PLACES.items():
-        region = snh.Region.around(*centres[0], SIDE_M)
-        whole[file.split(".")[0].replace("_", " ")] = snh.read_points(folder / file, region)
-    for name in SYNTHETIC:
-        whole[f"synthetic {name}"] = snh.synthetic_points(name, 200_000, seed=5)
-    found = dict(whole)
-    for name, points in whole.items():
-        order = np.random.default_rng(0).permutation(len(points))
-        sizes = (50_000, 10_000) if name.startswith("synthetic") else SIZES
-        for size in (size for size in sizes if size < 0.8 * len(points)):
-            found[f"{name} ({size})"] = snh.Points(points.region, points.xy[order[:size]])
-    for name in BLURRED:
-        region, xy = found[name].region, found[name].xy
-        fixes = xy + np.random.default_rng(0).normal(0, BLUR_M, xy.shape)
-        found[f"blurred {name}"] = snh.Points(region, np.clip(fixes, 0, SIDE_M - 1e-6))
-    return found
+def datasets(folder: Path) -> Iterator[tuple[str, str, snh.Points]]:
+    """Yield the name, the city and the records of each data set."""
+    for name, source in (CALIBRATION | HELD_OUT).items():
+        records = place(source, folder).records
+        yield name, name, records
+        order = np.random.default_rng(0).permutation(len(records))
+        for n in (n for n in SAMPLES if n < 0.6 * len(records)):
+            yield f"{name} ({n})", name, snh.Points(records.region, records.xy[order[:n]])
+    for city in ("tulsa", "phoenix", "chicago"):
+        for n in (100_000, SAMPLES[0]):
+            points = snh.synthetic_points(city, n, seed=5)
+            yield f"synthetic {city} ({n})", f"synthetic {city}", points
+    region = snh.Region.around(lat=45, lon=7, side_m=SIDE_M)
+    for n in (30_000, SAMPLES[0]):
+        xy = np.random.default_rng(1).uniform(0, SIDE_M, (n, 2))
+        yield f"uniform ({n})", "uniform", snh.Points(region, xy)
 
 
-def public_of(name: str, cities: dict[str, snh.Points]) -> snh.Points:
-    """Return the public points of a data set: check-ins in the city, else the records."""
-    there = f"{name.split()[0]} foursquare checkins"
-    return cities.get(there, cities[name])
+class Exam:
+    """Squares around the records of a data set, and simulated errors of noisy grids."""
+
+    def __init__(self, records: snh.Points) -> None:
+        self.records = records
+        self.boxes = snh.RangeQueries.sample(records, 2_000, seed=1)
+        self.truth = snh.exact_counts(records, self.boxes)
+
+    def errors(self, grid: Grid, epsilons: list[float]) -> list[float]:
+        """Return the mean relative error of a noisy grid at each epsilon.
+
+        Noise of scale 1 is drawn once and divided by each epsilon.
+        """
+        counts = SummedArea(grid, grid.count(self.records).counts.reshape(grid.m, grid.m))
+        exact, rng, found = counts.sums(self.boxes), np.random.default_rng(7), []
+        for _ in range(DRAWS):
+            noise = SummedArea(grid, rng.laplace(size=(grid.m, grid.m))).sums(self.boxes)
+            answers = (exact + noise / epsilon for epsilon in epsilons)
+            n = len(self.records)
+            found.append([relative_errors(a, self.truth, n).mean() for a in answers])
+        return np.mean(found, axis=0).tolist()
+
+    def release(self, builder, epsilon: float) -> snh.Release:
+        """Return a release of the records."""
+        data = snh.PrivateDataset(self.records, budget=10_000, unit="record", n_public=True)
+        return data.release(builder, epsilon=epsilon, seed=0)
 
 
-def smoothed(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of errors, averaged over neighbouring widths to reduce the noise."""
-    logs = np.log(errors)
-    logs[:, 1:-1] = (logs[:, :-2] + 2 * logs[:, 1:-1] + logs[:, 2:]) / 4
-    return logs
+def measured(name: str, city: str, records: snh.Points) -> Iterator[dict]:
+    """Yield a row for each epsilon: what the rule is told, and errors by width."""
+    exam, n = Exam(records), len(records)
+    grids = [Grid.of_width(records.region, width) for width in WIDTHS_M]
+    table = np.array([exam.errors(grid, list(EPSILONS)) for grid in grids]).T
+    for epsilon, errors in zip(EPSILONS, table, strict=True):
+        usual = default_cell_width(n, epsilon)
+        half = Grid.of_width(records.region, usual / 2)
+        release = exam.release(snh.Identity(), epsilon)
+        left, grid = float(release.spends[-1].epsilon), release.model.cells()
+        yield {
+            "dataset": name,
+            "city": city,
+            "n": n,
+            "epsilon": epsilon,
+            "entropy": round(entropy(records), 4),
+            "evenness": evenness_of(records, half, n, epsilon),
+            "errors": errors.tolist(),
+            "chosen_m": grid.cell_m,
+            "chosen_error": exam.errors(grid, [left])[0],
+        }
 
 
-def falling(logs: NDArray[np.float64]) -> list[int]:
-    """Return the index of the width for each epsilon; widths do not grow with epsilon.
-
-    The chosen widths have the least sum of ``logs``, shape (epsilon, width).
-    """
-    least, came = logs[0], []
-    for row in logs[1:]:
-        # The best choice for the smaller epsilons that ends at this width or a wider one.
-        wider = np.array([w + np.argmin(least[w:]) for w in range(len(row))])
-        came.append(wider)
-        least = least[wider] + row
-    chosen = [int(np.argmin(least))]
-    for wider in reversed(came):
-        chosen.insert(0, int(wider[chosen[0]]))
-    return chosen
+def losses(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the logarithm of error / least error by row and width, smoothed over widths."""
+    logs = smoothed(np.array(rows["errors"].tolist()))
+    return logs - logs.min(axis=1, keepdims=True)
 
 
-def told(records: snh.Points, epsilon: float) -> tuple[float, float, float]:
-    """Return the variables of the fit: evenness, log(n epsilon) and log(default width)."""
-    n = len(records)
-    usual = default_cell_width(n, epsilon)
-    terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
-    private = Measurements(PointSource(records), terms, ReplayableEntropy(0))
-    evenness = bought_evenness(private, Grid.of_width(records.region, usual / 2))
-    return evenness, np.log(n * epsilon), np.log(usual)
-
-
-def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
-    """Print the fitted coefficients of ``narrowing`` and the errors that they give.
-
-    All cities have equal weights.
-    """
-    losses = smoothed(table.to_numpy())
-    losses -= losses.min(axis=1, keepdims=True)
-    even, scale, usual = np.array([told(cities[name], epsilon) for name, epsilon in table.index]).T
-    city = table.index.get_level_values("dataset").str.split(" (", regex=False).str[0]
-    share = 1 / city.map(city.value_counts()).to_numpy(float)
+def rule(rows: pd.DataFrame) -> None:
+    """Print the coefficients of ``narrowing`` and their errors. All cities weigh the same."""
+    lost_at, even = losses(rows), rows["evenness"].to_numpy(float)
+    known = np.log(rows["n"] * rows["epsilon"]).to_numpy(float)
+    usual = [default_cell_width(n, e) for n, e in zip(rows["n"], rows["epsilon"], strict=True)]
+    share = 1 / rows["city"].map(rows["city"].value_counts()).to_numpy(float)
+    held = rows["city"].isin(list(HELD_OUT)).to_numpy()
 
     def lost(b: NDArray[np.float64]) -> NDArray[np.float64]:
-        at = usual + b @ np.stack([np.ones_like(even), even, scale])
-        pairs = zip(at, losses, strict=True)
+        at = np.log(usual) + b[0] + (1 - even) * (b[1] + b[2] * known)
+        at = np.maximum(at, math.log(LEAST_M))
+        pairs = zip(at, lost_at, strict=True)
         return np.array([np.interp(x, np.log(WIDTHS_M), row) for x, row in pairs])
 
-    def best(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-        found = minimize(lambda b: share[rows] @ lost(b)[rows], [-2.2, 1.5, 0.1], method="Powell")
-        return found.x
+    def best(where: NDArray[np.bool_]) -> NDArray[np.float64]:
+        def mean(b: NDArray[np.float64]) -> float:
+            off = lost(b)[where]
+            return float(share[where] @ (off + 0.3 * np.maximum(off - 0.1, 0)))
 
-    everywhere = best(share > 0)
-    print("exp(a + b evenness) (n epsilon)^c:", everywhere.round(3), end="; ")
-    left_out = [lost(best(city != name))[city == name].mean() for name in city.unique()]
-    print(f"mean logarithm lost: {np.average(lost(everywhere), weights=share):.3f}", end=", ")
-    print(f"in a city left out: {np.mean(left_out):.3f}\n")
+        return minimize(mean, [0.9, -4.0, 0.2], method="Nelder-Mead").x
+
+    b = best(~held)
+    print(f"log factor: {b[0]:.3f} + (1 - evenness) ({b[1]:.3f} + {b[2]:.3f} log(n epsilon))")
+    for words, where in (("cities of the fit", ~held), ("cities held out", held)):
+        off = lost(b)[where]
+        mean = math.exp(np.average(off, weights=share[where]))
+        print(f"error / least error, {words}: mean {mean:.3f}, worst {math.exp(off.max()):.2f}")
+
+
+def labels(rows: pd.DataFrame) -> snh.ParamSelect:
+    """Return a ParamSelect from the best widths on the real cities of the fit."""
+    real, found = rows[rows["city"].isin(list(CALIBRATION))], []
+    for _, part in real.groupby("dataset", sort=False):
+        told = part[["dataset", "n", "epsilon", "entropy"]]
+        widths = np.array(WIDTHS_M)[falling(losses(part))]
+        found.append(told.assign(dataset=told["dataset"].str.replace(",", ""), cell_m=widths))
+    return snh.ParamSelect(pd.concat(found))
+
+
+def regret(rows: pd.DataFrame, method: str) -> None:
+    """Print, by city and epsilon, the error at the chosen width / the error at the best width."""
+    ratio = rows["chosen_error"] / rows["errors"].map(min)
+    table = rows.assign(ratio=ratio).pivot_table(index="city", columns="epsilon", values="ratio")
+    print(f"\n{method}: error at the chosen width / error at the best of these widths")
+    print("| city |", " | ".join(map(str, table.columns)), "|")
+    print("|---" * (len(table.columns) + 1) + "|")
+    for city, line in table.iterrows():
+        print(f"| {city} |", " | ".join("" if x != x else f"{x:.2f}" for x in line), "|")
+    mean = math.exp(np.log(ratio).mean())
+    print(f"\n{len(rows)} cases: geometric mean {mean:.3f}, worst {ratio.max():.2f}")
+
+
+def of_snh(rows: pd.DataFrame, folder: Path, file: Path, epsilons: list[float]) -> pd.DataFrame:
+    """Return errors of SNH at its chosen width, and at five widths around Identity's best."""
+    done = [json.loads(line) for line in file.open()] if file.exists() else []
+    known = {(row["city"], row["epsilon"]) for row in done}
+    whole = rows[(rows["dataset"] == rows["city"]) & rows["epsilon"].isin(epsilons)]
+    with file.open("a") as stream:
+        for row in tqdm(whole[whole["city"].isin(list(CALIBRATION))].itertuples(), leave=False):
+            if (row.city, row.epsilon) in known:
+                continue
+            exam = Exam(place(CALIBRATION[row.city], folder).records)
+
+            def error(cell_m, exam=exam, epsilon=row.epsilon) -> float:
+                answers = exam.release(snh.SNH(cell_m), epsilon).answer(exam.boxes)
+                return float(relative_errors(answers, exam.truth, len(exam.records)).mean())
+
+            middle = int(np.argmin(row.errors))
+            near = WIDTHS_M[max(middle - 2, 0) : middle + 3]
+            told = {"city": row.city, "epsilon": row.epsilon, "chosen_error": error(None)}
+            done.append(told | {"errors": [error(width) for width in near]})
+            stream.write(json.dumps(done[-1]) + "\n")
+            stream.flush()
+    return pd.DataFrame(done)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="The best cell widths of the denoised grid.")
+    parser = argparse.ArgumentParser(description="The rule for the cell widths of grids and SNH.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--journal", type=Path, default=Path("denoised_errors.csv"))
-    parser.add_argument("--out", type=Path, default=Path("snhkit/select/denoised.csv"))
-    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--file", type=Path, default=Path("widths.jsonl"), help="measured errors")
+    parser.add_argument("--out", type=Path, default=Path("snhkit/select/snh.csv"))
+    parser.add_argument("--snh", type=Path, metavar="FILE", help="measured errors of SNH")
+    parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS, help="for --snh")
     given = parser.parse_args()
-    cities, builder = datasets(given.folder), snh.DenoisedGrid(prior=Prior(turns=1))
-    how = {"path": given.journal, "n_jobs": given.jobs}
-    labels = snh.ParamSelect.fit(cities, EPSILONS, builder, "cell_m", WIDTHS_M, **how).labels
-    errors = pd.read_csv(given.journal, comment="#")
-    table = errors.pivot_table(index=["dataset", "epsilon"], columns="value", values="error")
-    rule(table, cities)
-    for city, rows in labels.groupby("dataset"):
-        best = falling(smoothed(table.loc[city].to_numpy()))
-        labels.loc[rows.index, "cell_m"] = np.array(WIDTHS_M)[best]
-        labels.loc[rows.index, "entropy"] = round(entropy(public_of(str(city), cities)), 4)
-    real = labels.loc[~labels["dataset"].str.startswith(("synthetic", "blurred"))]
-    learned = snh.ParamSelect(real.astype({"cell_m": float}))
-    print(learned.save(given.out), learned.labels.to_string(), sep="\n")
+    if not given.file.exists():
+        sets = tqdm(list(datasets(given.folder)), unit="data set", leave=False)
+        found = [row for one in sets for row in measured(*one)]
+        pd.DataFrame(found).to_json(given.file, orient="records", lines=True)
+    rows = pd.read_json(given.file, orient="records", lines=True)
+    rule(rows)
+    print(labels(rows).save(given.out))
+    regret(
+        rows[(rows["dataset"] == rows["city"]) & rows["city"].isin(list(CALIBRATION))], "Identity"
+    )
+    if given.snh:
+        regret(of_snh(rows, given.folder, given.snh, list(given.epsilons)), "SNH")

@@ -79,7 +79,7 @@ class _Narrowing(NamedTuple):
 
 
 _NARROWING = {
-    "snh": _Narrowing(-3.209, 4.075, 0.21, -0.21, 2.38),
+    "snh": _Narrowing(-2.76, 3.673, 0.163, -0.163, 2.49),
     "denoised": _Narrowing(-2.55, 1.631, 0.135, 0.0, 1.15),
 }
 
@@ -101,7 +101,7 @@ def narrowing(
     Examples
     --------
     >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [2.38, 0.88, 0.39]
+    [2.49, 0.89, 0.39]
     """
     b = _NARROWING.get(labels, _NARROWING["snh"])
     scale = math.log(max(n, 1) * epsilon)
