@@ -98,6 +98,22 @@ def test_the_app_is_one_notebook_that_leaves_nothing_behind(monkeypatch):
     assert theirs == "/somewhere"
 
 
+def test_a_class_opens_no_files_and_its_kernels_end_and_are_lean(monkeypatch):
+    seen = {}
+
+    def launched(kind, words):
+        code = nbformat.read(words[0], as_version=4).cells[0].source
+        seen.update(words=words, code=code, arenas=os.environ.get("MALLOC_ARENA_MAX"))
+
+    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(launched))
+    monkeypatch.setattr(os, "environ", dict(os.environ) | {"OMP_NUM_THREADS": "3"})
+    explore_in_voila(browser=False, visitors=True)
+    assert "explore_app(opens_files=False)" in seen["code"]
+    assert "--MappingKernelManager.cull_idle_timeout=300" in seen["words"]
+    assert seen["arenas"] == "2"
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+
+
 FILE = OwnFile("/data/my trips.csv", 37.76, -122.43, 13_000, districts="/data/wards.geojson")
 
 
