@@ -44,6 +44,24 @@ def test_environment_yml_is_pyprojects_equal():
     assert "-e . --no-deps" in pip
 
 
+def test_the_conda_recipe_is_pyprojects_equal():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    text = (ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8")
+    version = re.search(r'{% set version = "(.*)" %}', text)
+    assert version is not None
+    assert version[1] == project["project"]["version"]
+    plain = re.sub(r"{%.*%}", "", text).replace("{{", "").replace("}}", "")
+    needs = {k: _bounds(v) for k, v in yaml.safe_load(plain)["requirements"].items()}
+    python, wanted = project["project"]["requires-python"], project["project"]["dependencies"]
+    assert needs["host"] == {
+        "python": python,
+        "pip": "",
+        **_bounds(project["build-system"]["requires"]),
+    }
+    in_conda = {CONDA.get(name, name): bound for name, bound in _bounds(wanted).items()}
+    assert needs["run"] == {"python": python} | in_conda
+
+
 @pytest.mark.parametrize("notebook", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda p: p.name)
 def test_the_readme_shows_each_notebooks_main_picture(notebook):
     """``python docs/gallery.py`` makes it from the cell tagged "gallery"."""
