@@ -42,10 +42,11 @@ def silent(told: object) -> None:
 
 def by_snhkit(path: str, m: int) -> Any:
     """Count the records in a grid of m by m cells with snhkit, in one pass over the file."""
-    from snhkit.data.counting.counters import counter_of
     from snhkit.data.counting.opening import open_source
-    from snhkit.data.counting.passes import over
     from snhkit.data.counting.streamed import rules_of
+
+    from snhkit.data.counting.counters import counter_of
+    from snhkit.data.counting.passes import over
 
     counter, _ = over(open_source(path, rules_of()).parts, counter_of(Grid(CITY, m)))
     return counter.total
@@ -98,28 +99,27 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
 
     The random choice of the records to keep is seeded, so that all ways of counting agree.
     """
-    from snhkit.data.counting.cluster import ClusterPasses
     from snhkit.data.counting.opening import open_source
-    from snhkit.data.counting.spill import BoundedRecords
-    from snhkit.data.counting.streamed import StreamedRecords, rules_of
+    from snhkit.data.counting.streamed import rules_of
+
     from snhkit.privacy.bounding import kept_records
 
-    passes, cluster = None, None
+    rules = rules_of(user="user", time="time", people="needed") if unit != "record" else rules_of()
+    source, client, cluster = open_source(path, rules), None, None
     if workers:
         from distributed import Client, LocalCluster
 
         cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-        passes = ClusterPasses(Client(cluster))
+        client = Client(cluster)
+    scan = Scan(source, CITY, silent, None if client is None else Cluster(client, source))
     if unit == "record":
-        records: Any = StreamedRecords(open_source(path, rules_of()), CITY, silent, passes)
+        records = scan.all()
     else:
-        rules = rules_of(user="user", time="time", people=True)
         choose = partial(kept_records, most=5, key=KEY)
-        window = 1 if unit == "user-day" else None
-        records = BoundedRecords(open_source(path, rules), CITY, choose, window, passes=passes)
+        records = scan.bounded(choose, window_days=1 if unit == "user-day" else None)
     counts = records.count(Grid(CITY, 500)).counts
-    if passes is not None and cluster is not None:
-        passes.close()
+    if client is not None and cluster is not None:
+        client.close()
         cluster.close()
     return counts
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builder import Builder, refuse_laplace_only
-from snhkit.data.counting.cluster import ClusterPasses
-from snhkit.data.counting.opening import open_source
-from snhkit.data.counting.streamed import Opening, rules_of
-from snhkit.data.reading.report import ReadReport, warn_owner
+from snhkit.data.counting.cluster import Cluster
+from snhkit.data.counting.exact import Scan
+from snhkit.data.sources.columns import rules_of
+from snhkit.data.sources.opening import open_source
+from snhkit.data.sources.report import ReadReport, warn_owner
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, Region
@@ -148,6 +149,10 @@ class PrivateDataset:
         since: Any = None,
         until: Any = None,
         users: Any = None,
+        tz: str | None = None,
+        point: str | int | None = None,
+        degrees: float = 1.0,
+        crs: Any = None,
         report: Callable[[ReadReport], object] = warn_owner,
         spill: str | os.PathLike[str] | None = None,
         client: Any = None,
@@ -161,14 +166,15 @@ class PrivateDataset:
 
         Parameters
         ----------
-        source : str, path, sequence of these, Dataset, Table or DuckDBPyRelation
-            The rows of records, as for ``scan_points``. The rows must not change later.
+        source : path, list of paths, array, frame or table
+            The rows of records, as for ``read_points``. The rows must not change later.
         region : Region
             The region in which the rows are counted.
         budget, unit, max_per_user, n_public, whose, ledger
             The same parameters as those of the class.
-        lat, lon, user, time, since, until, users, report
-            The same parameters as those of ``scan_points``.
+        lat, lon, user, time, since, until, users, tz, point, degrees, crs, report
+            The same parameters as those of ``read_points``; a column of users is read only if it is
+            named or the unit needs it.
         spill : str or path, optional
             For all units but "record", a folder for temporary files with the records that are kept.
             The files are deleted with the dataset. By default, the system's temporary folder.
@@ -201,17 +207,21 @@ class PrivateDataset:
         if budget is None and ledger is None:
             raise InputError(NO_BUDGET)
         people = first.max_per_user is not None
-        rules = rules_of(lat, lon, user, time, since, until, users, people=people)
-        passes = None if client is None else ClusterPasses(client)
-        opened = Opening(open_source(source, rules), region, report, passes)
-        made._ledger = open_ledger(ledger, opened.all, first, budget)
-        made._buy(first, max_per_user, lambda: opened.records_of_people(spill, first.window_days))
+        rules = rules_of(
+            lat=lat, lon=lon, user=user, time=time, since=since, until=until, users=users, tz=tz,
+            point=point, degrees=degrees, crs=crs, people="needed" if people else "named",
+        )  # fmt: skip
+        opened = open_source(source, rules)
+        cluster = None if client is None else Cluster(client, opened)
+        scan = Scan(opened, region, report, cluster)
+        made._ledger = open_ledger(ledger, scan.all, first, budget)
+        made._buy(first, max_per_user, lambda: scan.of_people(spill, first.window_days))
         if not people:
-            made._source = opened.all()
+            made._source = scan.all()
         else:
             most, key = made.unit.sensitivity, SystemEntropy().words(2)
             choose = partial(kept_records, most=most, key=key)
-            made._source = opened.bounded(choose, spill, first.window_days)
+            made._source = scan.bounded(choose, spill, first.window_days)
         return made
 
     def _buy(

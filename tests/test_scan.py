@@ -11,7 +11,7 @@ import pytest
 import shapely
 
 import snhkit as snh
-from snhkit.data.counting.streamed import scan_points
+from snhkit.data import scan_points
 from snhkit.errors import BudgetExceeded, InputError, SnhkitError
 from snhkit.neural import SNH, FeatureGrid, Networks
 from snhkit.privacy import PointSource, SystemEntropy
@@ -160,25 +160,25 @@ def test_points_are_not_scanned_nor_files_points(path, memory):
 
 
 def test_a_lost_scheduler_leaves_no_charge_or_a_failed_one(path, monkeypatch):
-    from snhkit.data.counting.cluster import ClusterPasses
-    from snhkit.data.counting.spill import ThreadPasses
+    from snhkit.data.counting.cluster import Cluster
 
     calls = []
 
     def lost_at(call):
-        def count(self, source, what):
-            calls.append(what)
+        def completed(self, tasks):
+            calls.append(tasks)
             if len(calls) == call:
                 raise SnhkitError("tcp://10.0.0.1:8786: the Dask scheduler was lost")
-            return ThreadPasses().count(source, what)
+            return [task() for task in tasks]
 
-        return count
+        return completed
 
-    monkeypatch.setattr(ClusterPasses, "count", lost_at(1))
+    monkeypatch.setattr(Cluster, "tasks", lambda self: 2)
+    monkeypatch.setattr(Cluster, "completed", lost_at(1))
     with pytest.raises(SnhkitError, match="scheduler was lost"):
         scanned(path, client=object())  # before there is a ledger
     calls.clear()
-    monkeypatch.setattr(ClusterPasses, "count", lost_at(2))
+    monkeypatch.setattr(Cluster, "completed", lost_at(2))
     data = scanned(path, client=object())
     with pytest.raises(SnhkitError, match="scheduler was lost"):
         data.release(snh.Identity(100), epsilon=1)

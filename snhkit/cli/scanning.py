@@ -94,7 +94,7 @@ def _streams(data: Path, options: dict[str, Any]) -> bool:
     """Return whether records are counted as they are read, without being kept in memory."""
     if any(options.values()) or data.is_dir():
         return True
-    from snhkit.data.counting.places import KINDS
+    from snhkit.data.sources.files import KINDS
 
     kind = Path(data.name.lower().removesuffix(".gz")).suffix
     return kind in KINDS and data.stat().st_size >= _LARGE

@@ -1,9 +1,8 @@
 """Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities."""
 
 from snhkit.data.cities import CITIES, City, city
-from snhkit.data.counting.streamed import scan_points
-from snhkit.data.reading.readers import read_points
-from snhkit.data.reading.report import ReadReport, ReadWarning
+from snhkit.data.records import read_points, scan_points
+from snhkit.data.sources.report import ReadReport, ReadWarning
 from snhkit.data.synthetic.synthetic import synthetic_points
 
 __all__ = [

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from snhkit.data.districts import read_districts
-from snhkit.data.reading.quotes import refuse_swallowed_rows
-from snhkit.data.reading.table import parsing
+from snhkit.data.sources.delimited import refuse_swallowed_rows
+from snhkit.data.sources.report import parsing
 from snhkit.errors import InputError
 from snhkit.geometry.queries import are_boxes
 

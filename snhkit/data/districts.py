@@ -13,7 +13,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.data.reading.table import parsing
+from snhkit.data.sources.report import parsing
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
@@ -434,7 +434,7 @@ def _read_frame(path: Path) -> "gpd.GeoDataFrame":
     import geopandas as gpd
     import pyogrio
 
-    from snhkit.data.reading.geofiles import only_layer
+    from snhkit.data.sources.layers import only_layer
 
     suffix = path.suffix.lower()
     if suffix == ".parquet":

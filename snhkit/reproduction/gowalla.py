@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from snhkit.data.cities import City, city
-from snhkit.data.reading.readers import read_points
+from snhkit.data.records import read_points
 from snhkit.errors import InputError
 from snhkit.geometry import Points
 

@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from snhkit.data import read_points
-from snhkit.data.reading import delimited, table
+from snhkit.data.counting import counters
+from snhkit.data.sources import delimited
+from snhkit.data.sources import parquet as parquet_files
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -55,7 +57,7 @@ FILES = {
         "line 2: a quotation mark opens a field and none closes it",
     ),
     "unclosed_header.csv": (b'lat,"lon\n' + ROW, "could not be read as text"),
-    "old_mac.csv": (b"lat,lon\r48.86,2.35\r", "could not be read as text"),
+    "old_mac.csv": (b"lat,lon\r48.86,2.35\r", "its lines end in CR"),
     "ragged.csv": (
         b"lat,lon\n" + b"1\n" * 2_000 + ROW,
         "rows have 1 fields, but the header has 2; 1,000 or more rows.*separated by ','",
@@ -102,7 +104,7 @@ FILES = {
     "elsewhere.geojson": (VRT, "could not be read as GeoJSON"),
     "elsewhere.gpkg": (VRT, "not a GeoPackage"),
     "junk.gpkg": (b"SQLite format 3\0" + bytes(52) + b"GPKG" + bytes(999), "as GPKG"),
-    "a.xlsx": (b"PK", "only files named .npy, .csv"),
+    "a.xlsx": (b"PK", "only files named .parquet, .csv"),
     "none": (b"", "only files named"),
 }
 
@@ -117,7 +119,7 @@ def test_bad_files(tmp_path, name):
 def test_what_is_no_file(tmp_path):
     refused(tmp_path / "missing.csv", "does not exist")
     refused(str(tmp_path / "nul\0byte.csv"), "does not exist|cannot be read")
-    refused("https://example.org/a.csv", "does not exist")
+    refused("https://example.org/a.csv", "need a package: pip install")
     (tmp_path / "folder.csv").mkdir()
     refused(tmp_path / "folder.csv", "is not a file")
     os.mkfifo(tmp_path / "pipe.csv")
@@ -164,7 +166,7 @@ def test_parquet_columns_that_are_no_numbers(tmp_path):
     frame = pd.DataFrame({"lat": [48.86], "lon": [2.35], "user": [[1]]})
     frame.to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", "user ids must be numbers or text")
-    refused(frame, "could not be read as user ids")
+    refused(frame, "user ids must be numbers or text")
     refused(
         pd.DataFrame({"lat": [{}], "lon": [2.35]}),
         "could not be read as numbers|no row can be used",
@@ -186,7 +188,7 @@ def test_a_packed_bomb_is_refused_before_it_has_unpacked(tmp_path, monkeypatch):
 
 
 def test_too_many_rows_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "MAX_ROWS", 50)
+    monkeypatch.setattr(counters, "MAX_ROWS", 50)
     frame = pd.DataFrame({"lat": [48.86] * 51, "lon": 2.35})
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_parquet(tmp_path / "a.parquet")
@@ -199,7 +201,7 @@ def test_too_many_rows_are_refused(tmp_path, monkeypatch):
 
 
 def test_parquet_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(parquet_files, "MAX_BYTES", 1_000)
     frame = pd.DataFrame({"lat": np.linspace(48.85, 48.86, 500), "lon": 2.35})
     frame.to_parquet(tmp_path / "a.parquet")
     refused(tmp_path / "a.parquet", "at most 1,000 are read")

@@ -1,1 +1,1 @@
-"""Counts of records that are read from files block by block, in bounded memory."""
+"""Passes over records, and what counts, collects or sorts the rows of a pass."""

@@ -1,173 +1,127 @@
-"""Counting of all rows of a source in one pass, by several threads."""
+"""A pass: every row of a source is read once, by threads here or by the workers of a cluster.
+
+Threads and cluster are both executors of ``concurrent.futures``. Threads take blocks of rows from
+one queue. A worker of a cluster gets some parts of the source, reads them with one thread, and
+returns what its counter found, never rows.
+"""
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count
-from typing import Any, Generic, Protocol, TypeVar
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
 
-from snhkit.data.counting.chunk import Block, Chunk, Part
-from snhkit.data.reading.defects import FIRST_ROWS, defect
-from snhkit.data.reading.times import NO_TIME
-from snhkit.progress import Advance, steps
+from snhkit.data.sources.chunk import Chunk
+from snhkit.data.sources.report import FIRST_ROWS, Seen, defect, possible
+from snhkit.data.sources.times import NO_TIME
+from snhkit.geometry import Region
+from snhkit.progress import steps
 
-__all__ = ["Counter", "Seen", "in_threads", "over", "thread_count"]
+if TYPE_CHECKING:
+    from snhkit.data.counting.cluster import Cluster
+
+__all__ = ["Counter", "completed", "over", "take_rows", "thread_count"]
 
 _MOST_THREADS = 8
+_SAMPLE = 2**10  # rows of a chunk that are also read with latitude and longitude exchanged
 
 
 class Counter(Protocol):
-    """The interface of a counter of rows; each thread has one, and they are merged at the end."""
+    """What rows are given to; each thread or worker has one, and their results are merged."""
 
     def add(
         self,
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
         person: NDArray[np.int64] | None,
-        time: NDArray[np.int64] | None,
+        day: NDArray[np.int64] | None,
+        order: tuple[int, int],
     ) -> tuple[int, NDArray[np.int64]]:
-        """Count rows; return how many lie in the region, and the indices of unusable rows."""
+        """Take rows; return how many lie in the region, and which are not valid degrees.
+
+        ``order`` has the number of the part and of its first row, in which rows follow each other.
+        """
         ...
 
-    def merge(self, other: Any, /) -> None:
-        """Add the counts of another thread's counter to this one."""
+    def result(self) -> Any:
+        """Return what was found, in a form that can be sent to another process."""
+        ...
+
+    def merge(self, result: Any, /) -> None:
+        """Add the result of another counter."""
         ...
 
 
 C = TypeVar("C", bound=Counter)
-S = TypeVar("S")
 T = TypeVar("T")
-
-
-@dataclass(eq=False)
-class Seen:
-    """Numbers of rows that a pass over a source kept and left out, and the first unusable rows.
-
-    Parameters
-    ----------
-    rows : int
-        The number of rows that passed the filters.
-    inside : int
-        The number of these rows that lie in the region.
-    unusable : int
-        The number of these rows with a missing or invalid value.
-    first : list of (int, int, str)
-        For each of the first unusable rows: the number of its part of the source, its row number,
-        and what is wrong.
-    """
-
-    rows: int = 0
-    inside: int = 0
-    unusable: int = 0
-    first: list[tuple[int, int, str]] = field(default_factory=list)
-
-    def merge(self, other: "Seen") -> None:
-        """Add the numbers and rows that another thread or process found."""
-        self.rows += other.rows
-        self.inside += other.inside
-        self.unusable += other.unusable
-        self.first = sorted(self.first + other.first)[:FIRST_ROWS]
+Take = Callable[[Any, Seen, int, Any], None]
+"""A function of a counter, what it has seen, the number of a part and an item of that part."""
 
 
 def over(
-    parts: Sequence[Part],
+    parts: Sequence[Any],
     make: Callable[[], C],
-    what: str = "Counting",
-    first_part: int = 0,
-    threads: int | None = None,
+    take: Take,
+    what: str = "",
+    cluster: "Cluster | None" = None,
 ) -> tuple[C, Seen]:
-    """Count the rows of some parts of a source, in several threads.
+    """Read all parts once; return a counter with the results of all, and what was seen.
 
     Parameters
     ----------
-    parts : sequence of Part
-        The parts to read.
+    parts : sequence
+        The parts. Their method ``blocks`` yields functions, which yield the items for ``take``.
     make : callable
-        Returns a new counter for a thread.
+        Returns a new counter.
+    take : callable
+        Gives an item to a counter; see ``take_rows``.
     what : str
-        The name of the task, which the progress bar shows.
-    first_part : int
-        The position, in the source, of the first of these parts.
-    threads : int, optional
-        Number of threads; by default one for each available core, at most 8.
-
-    Returns
-    -------
-    counter : Counter
-        One counter, into which the counters of all threads were merged.
-    seen : Seen
-        The numbers of rows kept and left out.
+        The name of the task for a progress bar; without it, there is no bar.
+    cluster : Cluster, optional
+        The cluster whose workers read the parts; by default threads of this process do.
     """
-
-    def take(state: tuple[C, Seen], block: tuple[int, Block]) -> Iterator[None]:
-        for chunk in block[1]():
-            _take(*state, block[0], chunk)
-            yield
-
-    with steps(len(parts), what, "part") as advance:
-        blocks = _numbered(parts, first_part, advance)
-        states = in_threads(blocks, lambda: (make(), Seen()), take, threads)
+    counter: C | None = None
+    seen = Seen()
+    with ExitStack() as stack:
+        # Here and not in a thread, since the filters of warnings belong to all threads.
+        stack.enter_context(warnings.catch_warnings(action="ignore"))
+        advance = stack.enter_context(steps(len(parts), what, "part")) if what else lambda: None
+        if cluster is None:
+            queue = _Shared(_blocks(parts, 0, advance))
+            pool = stack.enter_context(ThreadPoolExecutor(thread_count()))
+            stack.callback(queue.stop)  # runs before the pool waits for its threads
+            for other, others in completed(
+                pool, [partial(_pulled, queue, make, take)] * thread_count()
+            ):
+                seen.merge(others)
+                if counter is None:
+                    counter = other
+                else:
+                    counter.merge(other.result())
+        else:
+            cuts = np.linspace(0, len(parts), min(len(parts), cluster.tasks()) + 1).astype(int)
+            tasks = [partial(_read, parts[a:b], a, make, take) for a, b in pairwise(cuts.tolist())]
+            counter = make()
+            for result, others in cluster.completed(tasks):
+                seen.merge(others)
+                counter.merge(_unpacked(result))
     pyarrow.default_memory_pool().release_unused()  # decoded blocks
-    counter, seen = states.pop()
-    for other, others in states:
-        counter.merge(other)
-        seen.merge(others)
+    assert counter is not None  # noqa: S101
     return counter, seen
 
 
-def in_threads(
-    items: Iterator[T],
-    make: Callable[[], S],
-    take: Callable[[S, T], Iterator[None]],
-    threads: int | None = None,
-) -> list[S]:
-    """Process items in several threads, and return the final state of each thread.
-
-    Parameters
-    ----------
-    items : iterator
-        The items. Threads take the next item one after another.
-    make : callable
-        Returns the initial state of a thread, such as a counter.
-    take : callable
-        A generator function that processes an item, given the state of the thread and the item. It
-        yields after each step, so that the thread can be stopped there.
-    threads : int, optional
-        Number of threads; by default one for each available core, at most 8.
-    """
-    shared, done, failures = _Shared(items), [], []
-
-    def work() -> None:
-        state = make()
-        try:
-            while (item := shared.next()) is not None:
-                for _ in take(state, item):
-                    if shared.stopped:
-                        return
-        except BaseException as failure:  # raised again below, in the calling thread
-            shared.stopped = True
-            failures.append(failure)
-            return
-        done.append(state)
-
-    others = [
-        threading.Thread(target=work, daemon=True) for _ in range((threads or thread_count()) - 1)
-    ]
-    for thread in others:
-        thread.start()
-    try:
-        work()  # in the calling thread, so that progress bars and interruptions work
-    finally:
-        for thread in others:
-            thread.join()
-    if failures:
-        raise failures[0]
-    return done
+def completed(executor: Executor, tasks: Sequence[Callable[[], T]]) -> Iterator[T]:
+    """Yield the results of tasks as they are completed; the first failure is raised."""
+    for future in as_completed([executor.submit(task) for task in tasks]):
+        yield future.result()
 
 
 def thread_count() -> int:
@@ -176,8 +130,30 @@ def thread_count() -> int:
     return min(len(usable(0)) if usable else os.cpu_count() or 1, _MOST_THREADS)
 
 
-def _numbered(parts: Sequence[Part], first: int, advance: Advance) -> Iterator[tuple[int, Block]]:
-    for number, part in zip(count(first), parts, strict=False):
+def _read(parts: Sequence[Any], first: int, make: Callable[[], Any], take: Take) -> Any:
+    """Read parts of a source, the first of which has the number ``first``, on a worker."""
+    counter, seen = _pulled(_Shared(_blocks(parts, first, lambda: None)), make, take)
+    return _packed(counter.result()), seen
+
+
+def _pulled(queue: "_Shared[Any]", make: Callable[[], Any], take: Take) -> tuple[Any, Seen]:
+    counter, seen = make(), Seen()
+    try:
+        while (block := queue.next()) is not None:
+            for item in block[1]():
+                take(counter, seen, block[0], item)
+                if queue.stopped:
+                    break
+    except BaseException:
+        queue.stop()
+        raise
+    return counter, seen
+
+
+def _blocks(
+    parts: Sequence[Any], first: int, advance: Callable[[], object]
+) -> Iterator[tuple[int, Any]]:
+    for number, part in enumerate(parts, first):
         for block in part.blocks():
             yield number, block
         advance()
@@ -194,31 +170,95 @@ class _Shared(Generic[T]):
         with self._lock:
             return None if self.stopped else next(self._items, None)
 
+    def stop(self) -> None:
+        self.stopped = True
 
-def _take(counter: Counter, seen: Seen, part: int, chunk: Chunk) -> None:
-    lat, lon, person, time = chunk.lat, chunk.lon, chunk.person, chunk.time
-    at: NDArray[np.int64] | None = None
-    gaps = None if person is None else person == 0
-    if time is not None:
-        gone = time == NO_TIME
+
+def _packed(result: Any) -> Any:
+    """Return counts without zeros if these take more space; other results as they are."""
+    if isinstance(result, np.ndarray):
+        held = np.count_nonzero(result)
+        if held * (result.itemsize + 4) < result.nbytes:
+            at = np.flatnonzero(result).astype(np.int32)
+            return result.size, at, result[at]
+    return result
+
+
+def _unpacked(result: Any) -> Any:
+    if isinstance(result, tuple):
+        size, at, counts = result
+        result = np.zeros(size, counts.dtype)
+        result[at] = counts
+    return result
+
+
+def take_rows(
+    region: Region, ids_required: bool, counter: Counter, seen: Seen, part: int, chunk: Chunk
+) -> None:
+    """Give the rows of a chunk to a counter, and note which are unusable, and why."""
+    lat, lon, person, day = chunk.lat, chunk.lon, chunk.person, chunk.day
+    gaps: NDArray[np.bool_] | None = None
+    if person is not None:
+        missing = person == 0
+        if ids_required:
+            gaps = missing
+        else:
+            seen.without_id += int(missing.sum())
+        seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
+    if day is not None:
+        gone = day == NO_TIME
         gaps = gone if gaps is None else gaps | gone
+    at: NDArray[np.int64] | None = None
     lost: list[NDArray[np.int64]] = []
     if gaps is not None and gaps.any():
         lost.append(np.flatnonzero(gaps))
         at = np.flatnonzero(~gaps)
         lat, lon = lat[at], lon[at]
         person = None if person is None else person[at]
-        time = None if time is None else time[at]
-    inside, bad = counter.add(lat, lon, person, time)
+        day = None if day is None else day[at]
+    inside, bad = counter.add(lat, lon, person, day, (part, chunk.first))
     lost.append(bad if at is None else at[bad])
     unusable = np.sort(np.concatenate(lost))
     seen.rows += chunk.rows
     seen.inside += inside
     seen.unusable += unusable.size + len(chunk.malformed)
+    if chunk.unit:
+        seen.times.add(chunk.unit)
+    seen.sample = seen.sample + _sample(region, chunk, inside)
+    if unusable.size or chunk.malformed:
+        _note_unusable(seen, part, chunk, unusable, ids_required)
+
+
+def _sample(region: Region, chunk: Chunk, inside: int) -> NDArray[np.int64]:
+    lat, lon = chunk.lat[:_SAMPLE], chunk.lon[:_SAMPLE]
+    if 2 * inside > len(chunk.lat):
+        return np.array([len(lat), len(lat), len(lat), 0, 0])
+    counts = [len(lat)]
+    inside_known = []
+    for one, other in ((lat, lon), (lon, lat)):
+        known = possible(one, other)
+        inside_known += [region.contains(region.to_xy(one[known], other[known])).sum(), known.sum()]
+    return np.array(counts + inside_known)
+
+
+def _note_unusable(
+    seen: Seen, part: int, chunk: Chunk, unusable: NDArray[np.int64], ids_required: bool
+) -> None:
+    placed = possible(chunk.lat[unusable], chunk.lon[unusable])
+    known = np.ones(unusable.size, bool)
+    if ids_required and chunk.person is not None:
+        known = chunk.person[unusable] != 0
+    seen.causes.update(
+        place=int((~placed).sum()),
+        user=int((placed & ~known).sum()),
+        time=int((placed & known).sum()),
+        fields=len(chunk.malformed),
+    )
     told = [(part, number, why) for number, why in list(chunk.malformed.items())[:FIRST_ROWS]]
-    for row in unusable[:FIRST_ROWS].tolist():
-        if len(seen.first) < FIRST_ROWS or (part, chunk.number(row)) < seen.first[-1][:2]:
-            known = chunk.person is None or bool(chunk.person[row] != 0)
-            told.append((part, chunk.number(row), defect(chunk, row, known)))
-    if told:
-        seen.first = sorted(seen.first + told)[:FIRST_ROWS]
+    for row, user_known in zip(unusable[:FIRST_ROWS].tolist(), known.tolist(), strict=False):
+        number = chunk.number(row)
+        if len(seen.first) < FIRST_ROWS or (part, number) < seen.first[-1][:2]:
+            lat, lon = float(chunk.lat[row]), float(chunk.lon[row])
+            why = defect(lat, lon, user_known, partial(chunk.value, row))
+            told.append((part, number, why))
+    seen.first = sorted(seen.first + told)[:FIRST_ROWS]

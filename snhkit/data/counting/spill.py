@@ -3,39 +3,28 @@
 import os
 import shutil
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.data.counting.chunk import Part, Source
-from snhkit.data.counting.counters import PlaceCounter, counter_of
-from snhkit.data.counting.pass_counts import PassCounts
-from snhkit.data.counting.passes import Seen, in_threads, over
-from snhkit.data.reading.times import days_of
+from snhkit.data.counting.cluster import Cluster
+from snhkit.data.counting.counters import Order, PlaceCounter
+from snhkit.data.counting.passes import completed, over, take_rows, thread_count
+from snhkit.data.sources.chunk import Source
+from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
-from snhkit.geometry import RangeQueries, Region
-from snhkit.geometry.histogram import Cells
+from snhkit.geometry import Region
 from snhkit.geometry.windows import windows
 
-__all__ = [
-    "BoundedRecords",
-    "Choice",
-    "Passes",
-    "SpillFolder",
-    "Spilled",
-    "ThreadPasses",
-    "bucket_count",
-    "count_kept",
-    "keep",
-    "spilled",
-]
+__all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep"]
 
 _RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
 _PLACES = 2**18  # places that are read at a time
@@ -65,281 +54,164 @@ def bucket_count(source_bytes: int) -> int:
 
 
 @dataclass(frozen=True)
-class SpillFolder:
-    """The folder and the settings for sorting records into files by person.
+class Spill:
+    """The folder, the region, the number of buckets, and the days of a window, if there are any."""
 
-    Parameters
-    ----------
-    path : Path
-        The folder. On a cluster, all workers must see it.
-    region : Region
-        The region; records outside are dropped.
-    buckets : int
-        The number of files (buckets) into which each call of ``spilled`` sorts records, a power of
-        two.
-    window_days : int, optional
-        The number of days in a window, if the unit of privacy is a person in a window; by default
-        all records of a person are one unit.
-    """
-
-    path: Path
+    folder: Path
     region: Region
     buckets: int
-    window_days: int | None = None
+    window_days: int | None
 
 
-@dataclass(frozen=True)
-class Spilled:
-    """The files that a call of ``spilled`` wrote, and the numbers of rows kept and left out.
+class Spiller(PlaceCounter):
+    """A counter that writes records to files of its own, one for each bucket of people.
 
-    Parameters
-    ----------
-    paths : list of Path
-        The files. A name such as "0003-000012.records" contains the number of the bucket, 3, and
-        the argument ``first`` of the call, 12.
-    seen : Seen
-        The numbers of rows kept and left out.
+    The files of a task that was lost and runs again do no harm, since only results name files.
     """
 
-    paths: list[Path]
-    seen: Seen
-
-
-class Spill(PlaceCounter):
-    """A counter that writes records to files, sorted by person; threads share the files.
-
-    Parameters
-    ----------
-    to : SpillFolder
-        The folder of the files, and the settings.
-    task : int
-        The argument ``first`` of ``spilled``, which is part of the files' names.
-    lock : Lock
-        The lock that is held while files are written.
-    """
-
-    def __init__(self, to: SpillFolder, task: int, lock: Any) -> None:
+    def __init__(self, to: Spill) -> None:
         super().__init__(to.region, 0)
-        self._to, self._task, self._lock = to, task, lock
+        self._to, self._token = to, uuid4().hex
+        self._names: set[str] = set()
 
-    def add(
+    def add_kept(
         self,
-        lat: NDArray[np.float64],
-        lon: NDArray[np.float64],
-        person: NDArray[np.int64] | None = None,
-        time: NDArray[np.int64] | None = None,
-    ) -> tuple[int, NDArray[np.int64]]:
-        """Write records; return how many lie in the region, and the indices of unusable rows."""
-        usable, inside, xy = self.inside(lat, lon)
+        xy: NDArray[np.float64],
+        person: NDArray[np.int64] | None,
+        day: NDArray[np.int64] | None,
+        order: Order,
+    ) -> None:
+        """Write n records."""
         assert person is not None  # noqa: S101
-        group = person[usable][inside].view(np.uint64)
+        group = person.view(np.uint64)
         if self._to.window_days is not None:
-            if time is None:
+            if day is None:
                 raise InputError(
                     "a unit of privacy with windows of days, such as 'user-day', needs the time of "
                     "each record; give time=..., the name of the column of times."
                 )
-            nth = windows(days_of(time[usable][inside]), self._to.window_days)
+            nth = windows(day, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         buckets = self._to.buckets
-        bucket = _spread(group) >> np.uint64(64 - buckets.bit_length() + 1)
-        order = np.argsort(bucket, kind="stable")
-        rows = np.empty(order.size, _RECORD)
-        rows["person"], rows["x"], rows["y"] = group[order].view(np.int64), *xy[order].T
-        ends = np.searchsorted(bucket[order], np.arange(buckets + 1, dtype=np.uint64))
-        with self._lock:
-            for at in np.flatnonzero(np.diff(ends)):
-                with _file(self._to, int(at), self._task).open("ab") as file:
-                    file.write(rows[ends[at] : ends[at + 1]].tobytes())
-        return len(xy), np.flatnonzero(~usable)
+        bucket = (_spread(group) >> np.uint64(64 - buckets.bit_length() + 1)).astype(np.uint16)
+        by_bucket = np.argsort(bucket, kind="stable")
+        rows = np.empty(by_bucket.size, _RECORD)
+        rows["person"], rows["x"], rows["y"] = group[by_bucket].view(np.int64), *xy[by_bucket].T
+        ends = np.searchsorted(bucket[by_bucket], np.arange(buckets + 1))
+        for at in np.flatnonzero(np.diff(ends)):
+            name = f"{at:04}-{self._token}.records"
+            self._names.add(name)
+            with (self._to.folder / name).open("ab") as file:
+                file.write(rows[ends[at] : ends[at + 1]].tobytes())
+
+    def result(self) -> Any:
+        """Return the names of the files."""
+        return self._names
+
+    def merge(self, result: Any) -> None:
+        """Add the files of another counter."""
+        self._names |= result
 
 
-def spilled(
-    parts: Sequence[Part], first: int, to: SpillFolder, threads: int | None = None
-) -> Spilled:
-    """Sort the records in some parts of a source into files by person.
+class Sorted:
+    """The records of a source in temporary files, sorted by person.
 
-    A second call for the same parts replaces the files of the first call.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        The parts to read.
-    first : int
-        The position, in the source, of the first of these parts. The names of the files contain it.
-    to : SpillFolder
-        The folder of the files, and the settings.
-    threads : int, optional
-        Number of threads; by default one for each available core, at most 8.
-    """
-    paths = [_file(to, bucket, first) for bucket in range(to.buckets)]
-    for path in paths:
-        path.unlink(missing_ok=True)
-    lock = threading.Lock()
-    make = partial(Spill, to, first, lock)
-    _, seen = over(parts, make, "Sorting by person", first, threads)
-    return Spilled([path for path in paths if path.exists()], seen)
-
-
-def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> None:
-    """Choose records from several files, and write the chosen coordinates to one file.
-
-    The new file gets its final name only when it is complete.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the files.
-    bucket : str
-        The name of the new file, without the suffix .kept.
-    names : sequence of str
-        The names of the files to read, which together hold all records of some people. They are
-        not deleted, so that the call can be repeated if a worker of a cluster is lost.
-    choose : Choice
-        The function that chooses the records to keep.
-    """
-    rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
-    xy = np.stack([rows["x"], rows["y"]], axis=1)
-    partial_file = folder / f"{bucket}.{os.getpid()}.part"
-    xy[choose(rows["person"], xy)].tofile(partial_file)
-    partial_file.replace(folder / f"{bucket}.kept")
-
-
-class BoundedRecords(PassCounts):
-    """Exact counts of a bounded number of records of each person.
-
-    The records are read once and written to temporary files, sorted by person. The records that
-    ``choose`` selects from each file are then written to another file, and counts read these files.
     Only the account that runs the program can read the files, which are deleted with this object.
-    They need 24 bytes of disk space for each sorted record, and 16 bytes for each selected record.
-
-    Parameters
-    ----------
-    source : Source
-        The rows, with a user id in each.
-    region : Region
-        The region in which records are counted.
-    choose : Choice
-        The function that chooses the records to keep.
-    window_days : int, optional
-        The number of days in a window, if the unit of privacy is a person in a window; by default
-        all records of a person are one unit.
-    spill : str or path, optional
-        The folder in which a folder for the files is made; by default the system's folder of
-        temporary files.
-    passes : Passes, optional
-        Reads the source in threads or on a cluster; by default in threads of this process.
-    told : callable, optional
-        Called with the numbers of rows kept and left out (``Seen``), before anything is counted.
+    They need 24 bytes of disk space for each sorted record, and 16 bytes for each kept record.
+    ``spill`` is the folder in which a folder for the files is made, by default the system's folder
+    of temporary files; the workers of a cluster must see it.
     """
 
     def __init__(
         self,
         source: Source,
         region: Region,
-        choose: Choice,
         window_days: int | None = None,
         spill: Any = None,
-        passes: "Passes | None" = None,
-        told: Callable[[Seen], object] = lambda seen: None,
+        cluster: Cluster | None = None,
     ) -> None:
-        self._passes: Passes = passes or ThreadPasses()
-        folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
-        self._folder = folder
-        self._finalizer = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._cluster = cluster
+        self.parts: list[KeptPart] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        to = Spill(self.folder, region, bucket_count(source.size), window_days)
+        take = partial(take_rows, region, source.rules.ids_required)
         try:
-            to = SpillFolder(folder, region, bucket_count(source.size), window_days)
             source.refuse_changed()
-            seen = self._passes.spill(source, to, choose)
+            spiller, self.seen = over(
+                source.parts, partial(Spiller, to), take, "Sorting by person", cluster
+            )
             source.refuse_changed()
-            told(seen)
-            for path in folder.glob("*.records"):
-                path.unlink()
-            super().__init__(region)
+        except BaseException:
+            self._finalizer()
+            raise
+        self._buckets: dict[str, list[str]] = {}
+        for name in sorted(spiller.result()):
+            self._buckets.setdefault(name.partition("-")[0], []).append(name)
+
+    def keep(self, choose: Choice) -> None:
+        """Keep the records that ``choose`` selects, in new files, and delete the sorted ones."""
+        done = self._each(partial(keep, self.folder, choose=choose))
+        self.parts = [KeptPart(self.folder / name) for name in sorted(done)]
+        for path in self.folder.glob("*.records"):
+            path.unlink()
+
+    def of_people(self) -> NDArray[np.int64]:
+        """Return the number of records of each of p people, or of people in windows, shape (p,)."""
+        return np.concatenate([np.zeros(0, np.int64), *self._each(partial(_tally, self.folder))])
+
+    def _each(self, task: Callable[[str, list[str]], Any]) -> list[Any]:
+        tasks = [partial(task, bucket, names) for bucket, names in self._buckets.items()]
+        try:
+            if self._cluster is not None:
+                return list(self._cluster.completed(tasks))
+            with ThreadPoolExecutor(thread_count()) as pool:
+                return list(completed(pool, tasks))
         except BaseException:
             self._finalizer()
             raise
 
-    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
-        return self._passes.count_kept(sorted(self._folder.glob("*.kept")), what)
+
+def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> str:
+    """Write the chosen records of some files, which hold all records of some people, to a new file.
+
+    The new file gets its final name only when it is complete. The old ones are not deleted, so that
+    the call can be repeated if a worker of a cluster is lost.
+    """
+    person, xy = _read(folder, names)
+    partial_file = folder / f"{bucket}.{os.getpid()}.{uuid4().hex}.part"
+    xy[choose(person, xy)].tofile(partial_file)
+    partial_file.replace(folder / f"{bucket}.kept")
+    return f"{bucket}.kept"
 
 
-class Passes(Protocol):
-    """The interface of objects that read all rows of a source, in threads or on a cluster."""
-
-    def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the number of records in each of c cells or boxes, shape (c,).
-
-        Also return the numbers of rows kept and left out.
-        """
-        ...
-
-    def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files.
-
-        Return the numbers of rows kept and left out.
-        """
-        ...
-
-    def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return how many of the records that ``spill`` wrote are in each cell or box."""
-        ...
+def _tally(folder: Path, bucket: str, names: Sequence[str]) -> NDArray[np.int64]:
+    return np.unique(_read(folder, names)[0], return_counts=True)[1]
 
 
-class ThreadPasses:
-    """An object that reads all rows of a source in several threads of this process."""
-
-    def count(self, source: Source, what: Cells | RangeQueries) -> tuple[NDArray[np.integer], Seen]:
-        """Return the number of records in each of c cells or boxes, shape (c,).
-
-        Also return the numbers of rows kept and left out.
-        """
-        counter, seen = over(source.parts, counter_of(what))
-        return counter.total, seen
-
-    def spill(self, source: Source, to: SpillFolder, choose: Choice) -> Seen:
-        """Write the records that ``choose`` selects to files.
-
-        Return the numbers of rows kept and left out.
-        """
-        done = spilled(source.parts, 0, to)
-        for path in done.paths:
-            keep(to.path, path.name.split("-")[0], [path.name], choose)
-            path.unlink()
-        return done.seen
-
-    def count_kept(self, paths: list[Path], what: Cells | RangeQueries) -> NDArray[np.integer]:
-        """Return how many of the records that ``spill`` wrote are in each cell or box."""
-        return count_kept(paths, what)
+def _read(folder: Path, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
+    return rows["person"], np.stack([rows["x"], rows["y"]], axis=1)
 
 
-def count_kept(
-    paths: list[Path], what: Cells | RangeQueries, threads: int | None = None
-) -> NDArray[np.integer]:
-    """Return how many of the records in files from ``keep`` are in each cell or box."""
+@dataclass(frozen=True)
+class KeptPart:
+    """A file of kept records; its blocks yield their places in metres, shape (n, 2)."""
 
-    def take(counter: Any, read: Callable[[], NDArray[np.float64]]) -> Iterator[None]:
-        counter.add_places(read())
-        yield
+    path: Path
 
-    def blocks() -> Iterator[Callable[[], NDArray[np.float64]]]:
-        for path in paths:
-            for start in range(0, path.stat().st_size // 16, _PLACES):
-                yield partial(_places, path, start)
+    def blocks(self) -> Iterator[Callable[[], Iterator[NDArray[np.float64]]]]:
+        """Yield, for each block of places, a function that reads them."""
+        for start in range(0, self.path.stat().st_size // 16, _PLACES):
+            yield partial(self._places, start)
 
-    states = in_threads(blocks(), counter_of(what), take, threads)
-    counter: Any = states.pop()
-    for other in states:
-        counter.merge(other)
-    return counter.total
+    def _places(self, start: int) -> Iterator[NDArray[np.float64]]:
+        yield np.fromfile(self.path, float, 2 * _PLACES, offset=16 * start).reshape(-1, 2)
 
 
-def _file(to: SpillFolder, bucket: int, task: int) -> Path:
-    return to.path / f"{bucket:04}-{task:06}.records"
-
-
-def _places(path: Path, start: int) -> NDArray[np.float64]:
-    return np.fromfile(path, float, 2 * _PLACES, offset=16 * start).reshape(-1, 2)
+def take_places(counter: Any, seen: Seen, part: int, xy: NDArray[np.float64]) -> None:
+    """Give places in metres to a counter; see ``passes.over``."""
+    counter.add_places(xy)
 
 
 def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -8,11 +8,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from snhkit.data.counting.cluster import ClusterPasses, Totals
-from snhkit.data.counting.opening import open_source
-from snhkit.data.counting.passes import Seen
-from snhkit.data.counting.spill import BoundedRecords
-from snhkit.data.counting.streamed import StreamedRecords, rules_of
+from snhkit.data.counting.cluster import Cluster
+from snhkit.data.counting.exact import Scan
+from snhkit.data.sources.columns import rules_of
+from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError, SnhkitError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 from snhkit.privacy.bounding import kept_records
@@ -59,16 +58,19 @@ def client():
             yield client
 
 
+def scan(path, client, report=lambda told: None, **rules):
+    source = open_source(path, rules_of(**rules))
+    return Scan(source, CITY, report, None if client is None else Cluster(client, source))
+
+
 def streamed(path, report, client=None):
-    passes = None if client is None else ClusterPasses(client)
-    return StreamedRecords(open_source(path, rules_of()), CITY, report, passes)
+    return scan(path, client, report).all()
 
 
 def bounded(path, window_days, client=None):
-    rules = rules_of(user="user", time="time", people=True)
     choose = partial(kept_records, most=4, key=KEY)
-    passes = None if client is None else ClusterPasses(client)
-    return BoundedRecords(open_source(path, rules), CITY, choose, window_days, passes=passes)
+    opened = scan(path, client, user="user", time="time", people="needed")
+    return opened.bounded(choose, window_days=window_days)
 
 
 def finished(client):
@@ -165,7 +167,7 @@ def test_a_lost_scheduler_is_told_in_one_line(path, monkeypatch):
         def scheduler_info(self, n_workers):
             return {"workers": {}}
 
-        def submit(self, *task, **options):
+        def get_executor(self, **options):
             from distributed.client import FutureCancelledError
 
             raise FutureCancelledError("count", "scheduler-connection-lost")
@@ -179,14 +181,3 @@ def test_what_only_this_process_has_is_refused():
     table = pa.table({"lat": [37.76], "lon": [-122.43]})
     with pytest.raises(InputError, match="exists in this process only, so workers cannot read it"):
         streamed(table, lambda told: None, object())
-
-
-def test_totals_travel_in_the_form_that_is_smaller():
-    sparse, dense = np.zeros(1_000, np.int64), np.arange(1_000)
-    sparse[7] = 3
-    one, other = Totals.of(sparse, Seen(rows=1)), Totals.of(dense, Seen(rows=2))
-    assert one.at is not None
-    assert other.at is None
-    both = Totals.merged([one, other, one])
-    assert (both.full() == 2 * sparse + dense).all()
-    assert both.seen.rows == 4

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snhkit.data.counting import grid_counter
-from snhkit.data.counting.grid_counter import GridCounter
+from snhkit.data.counting import counters
+from snhkit.data.counting.counters import GridCounter
 from snhkit.data.counting.projection import approximation
 from snhkit.geometry import Grid, Points, Region
 
@@ -83,12 +83,12 @@ def test_a_grid_too_fine_for_the_polynomial_is_projected_exactly():
 
 
 def test_counts_do_not_overflow(monkeypatch):
-    monkeypatch.setattr(grid_counter, "_FLUSH", 10)
+    monkeypatch.setattr(counters, "_FLUSH", 10)
     grid = Grid(Region.around(0, 0, 100), 2)
     a, b = GridCounter(grid), GridCounter(grid)
     for counter in (a, b, b):
         counter.add(np.zeros(9), np.zeros(9))
-    a.merge(b)
+    a.merge(b.result())
     assert a._large is not None
     assert a.total.dtype == np.int64
     assert a.total.tolist() == [0, 0, 0, 27]

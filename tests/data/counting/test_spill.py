@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from snhkit.data import read_points
-from snhkit.data.counting.opening import open_source
-from snhkit.data.counting.spill import BoundedRecords, bucket_count
-from snhkit.data.counting.streamed import rules_of
+from snhkit.data.counting.exact import Scan
+from snhkit.data.counting.spill import bucket_count
+from snhkit.data.sources.columns import rules_of
+from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
 from snhkit.geometry.windows import windows
@@ -37,9 +38,10 @@ def frame():
 
 
 def bounded(path, most, window_days=None, **options):
-    rules = rules_of(user="user", time="time" if window_days else None, people=True)
+    rules = rules_of(user="user", time="time" if window_days else None, people="needed")
     choose = partial(kept_records, most=most, key=KEY)
-    return BoundedRecords(open_source(path, rules), CITY, choose, window_days, **options)
+    scan = Scan(open_source(path, rules), CITY, lambda told: None)
+    return scan.bounded(choose, window_days=window_days, **options)
 
 
 def expected(frame, most, window_days=None):
@@ -98,18 +100,18 @@ def test_a_failure_leaves_no_files(frame, tmp_path):
     def fail(person, xy):
         raise RuntimeError
 
-    rules = rules_of(user="user", people=True)
+    rules = rules_of(user="user", people="needed")
     with pytest.raises(RuntimeError):
-        BoundedRecords(open_source(tmp_path / "a.csv", rules), CITY, fail, spill=tmp_path)
+        Scan(open_source(tmp_path / "a.csv", rules), CITY, print).bounded(fail, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_windows_need_times(frame, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
-    rules = rules_of(user="user", people=True)
+    rules = rules_of(user="user", people="needed")
     choose = partial(kept_records, most=2, key=KEY)
     with pytest.raises(InputError, match="the time of each record"):
-        BoundedRecords(open_source(tmp_path / "a.csv", rules), CITY, choose, 1)
+        Scan(open_source(tmp_path / "a.csv", rules), CITY, print).bounded(choose, window_days=1)
 
 
 def test_the_number_of_files_suits_the_size():

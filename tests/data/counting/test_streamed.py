@@ -9,11 +9,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from snhkit.data import read_points
-from snhkit.data.counting import texts
-from snhkit.data.counting.opening import open_source
-from snhkit.data.counting.passes import over
-from snhkit.data.counting.streamed import rules_of, scan_points
+from snhkit.data import read_points, scan_points
+from snhkit.data.sources import delimited
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region, exact_counts
 from snhkit.geometry.dyadic import square_of
@@ -85,7 +82,7 @@ def test_a_file_counts_as_in_memory(frame, tmp_path, name):
 @pytest.mark.parametrize("block", [200, 5_000, 2**22])
 @pytest.mark.parametrize("quoted", ["never", "user", "all"])
 def test_bad_rows_are_reported_as_by_read_points(frame, tmp_path, monkeypatch, block, quoted):
-    monkeypatch.setattr(texts, "_BLOCK", block)
+    monkeypatch.setattr(delimited, "_BLOCK", block)
     text = dirty(frame)
     path = csv_of(text, tmp_path / "a.csv", quoting={"never": 0, "user": 0, "all": 1}[quoted])
     lines = path.read_text().splitlines(keepends=True)
@@ -183,18 +180,6 @@ def test_a_row_without_a_time_is_told(frame, tmp_path):
     assert "row 9: time 'noon' is not a time" in str(told[0])
 
 
-def test_threads_and_parts_do_not_change_counts(frame, tmp_path):
-    frame.to_parquet(tmp_path / "a.parquet", row_group_size=100)
-    source = open_source(tmp_path / "a.parquet", rules_of())
-    from snhkit.data.counting.counters import counter_of
-
-    grid = Grid(CITY, 50)
-    one, seen = over(source.parts, counter_of(grid), threads=1)
-    many, others = over(source.parts, counter_of(grid), threads=5)
-    assert (one.total == many.total).all()
-    assert (seen.rows, seen.inside) == (others.rows, others.inside)
-
-
 def test_unions_of_fine_cells_take_no_pass(frame, tmp_path):
     path = tmp_path / "a.parquet"
     frame.to_parquet(path)
@@ -254,8 +239,6 @@ def test_what_cannot_be_read_is_refused(tmp_path, content, message):
 
 
 def test_a_packed_bomb_is_refused(tmp_path, monkeypatch):
-    from snhkit.data.reading import delimited
-
     monkeypatch.setattr(delimited, "_FREE_BYTES", 2**20)
     content = b"lat,lon\n" + b"37.76,-122.43\n" * 2_000_000
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.data import read_points
-from snhkit.data.reading.quotes import refuse_swallowed_rows
+from snhkit.data.sources.delimited import refuse_swallowed_rows
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 
@@ -65,7 +65,7 @@ def test_well_formed_text_is_never_refused(table):
     [
         ("lat,lon\n37.76,-122.43,\n", r"3 fields, but the header has 2 \(rows end in ','"),
         ("lat,lon\n1,37.76,-122.43\n", r"3 fields, but the header has 2 \(if the first field"),
-        ("lat,lon,\n37.76,-122.43\n", r"rows have 2 fields, but the header has 3\."),
+        ("lat,lon,\n37.76,-122.43\n", r"row 2: 2 fields, but the header has 3 \("),
     ],
 )
 def test_trailing_commas_and_row_names_are_told(tmp_path, text, told):

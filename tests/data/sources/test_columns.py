@@ -1,7 +1,12 @@
 import pytest
 
-from snhkit.data.reading.columns import find_columns
+from snhkit.data.sources.columns import Rules, layout_of
 from snhkit.errors import InputError
+
+
+def find_columns(source, names, lat, lon, user, time=None):
+    found = dict(layout_of(source, names, Rules(lat, lon, user, time, people="found")).roles)
+    return tuple(found.get(role) for role in ("lat", "lon", "user", "time"))
 
 
 @pytest.mark.parametrize(

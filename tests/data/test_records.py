@@ -14,7 +14,7 @@ import shapely
 
 from snhkit.builders import Identity
 from snhkit.data import ReadReport, ReadWarning, read_points
-from snhkit.data.reading import delimited
+from snhkit.data.sources import delimited
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
@@ -122,7 +122,7 @@ def test_points_do_not_tell_what_was_left_out():
     [
         ([[0.0, 0.0], [1.0, 1.0]], r"no row lies in the region of 10000 m around \(48.86, 2.35\)"),
         ([[np.nan, 2.35]], "no row can be used"),
-        ([[48.86, 999]], "no row can be used.*decimal point.*CRS"),
+        ([[48.86, 999]], "no row can be used.*decimal point.*crs="),
     ],
 )
 def test_nothing_left_is_an_error(rows, told):
@@ -224,7 +224,7 @@ def test_packed_or_not_is_seen_from_the_content(tmp_path):
 
 
 def test_a_row_may_lie_across_blocks_and_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "MAX_ROW", 100)
+    monkeypatch.setattr(delimited, "_MAX_ROW", 100)
     rows = '48.86,2.35,"some\nlines\nof text"\n' * 50
     points, report = read_csv(tmp_path, f"lat,lon,note\n{rows}x,y,z\n")
     assert len(points) == 50

@@ -1,0 +1,240 @@
+"""Exact counts of records in files; the files are read again if counts in memory do not suffice."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.counting.cluster import Cluster
+from snhkit.data.counting.counters import counter_of
+from snhkit.data.counting.passes import over, take_rows
+from snhkit.data.counting.spill import Choice, Sorted, take_places
+from snhkit.data.sources.chunk import Source
+from snhkit.data.sources.report import ReadReport, Seen, report_of
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Histogram, Partition, RangeQueries, Region
+from snhkit.geometry.dyadic import numbers_at
+from snhkit.geometry.histogram import Cells, is_proven
+from snhkit.geometry.lookup import CellLookup
+
+__all__ = ["FINE_DEPTH", "ExactCounts", "FineCounts", "Scan", "fine_grid"]
+
+FINE_DEPTH = 12
+"""How often the fine grid halves the region along each axis; it has 4,096 by 4,096 cells."""
+
+
+def fine_grid(region: Region) -> Grid:
+    """Return the grid of 4,096 by 4,096 cells over a region."""
+    return Grid(region, 1 << FINE_DEPTH)
+
+
+class FineCounts:
+    """Numbers of records in the cells of the fine grid, whose sums are those of coarser cells.
+
+    The cell in column i from the west and row j from the south has the number i * 4096 + j. Empty
+    cells are not stored if this saves memory.
+    """
+
+    def __init__(self, counts: NDArray[np.integer]) -> None:
+        held = np.count_nonzero(counts)
+        if held * (counts.itemsize + np.dtype(np.int32).itemsize) < counts.nbytes:
+            self._at: NDArray[np.int32] | None = np.flatnonzero(counts).astype(np.int32)
+            self._counts = counts[self._at]
+        else:
+            self._at, self._counts = None, counts
+
+    @property
+    def total(self) -> int:
+        """The number of records."""
+        return int(self._counts.sum(dtype=np.int64))
+
+    def occupied(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the cells that hold records, ascending, and their counts."""
+        if self._at is not None:
+            return self._at.astype(np.int64), self._counts.astype(np.int64)
+        at = np.flatnonzero(self._counts)
+        return at, self._counts[at].astype(np.int64)
+
+    def grid(self, depth: int) -> NDArray[np.int64]:
+        """Return the counts of a grid of 2^depth cells per side, shape (4^depth,), by column."""
+        at, counts = self.occupied()
+        column, row = _coarser(at, depth)
+        total = np.zeros(1 << 2 * depth, np.int64)
+        np.add.at(total, column << depth | row, counts)
+        return total
+
+    def partition(self, cells: Partition) -> NDArray[np.int64]:
+        """Return the counts of c cells, shape (c,), which are unions of cells of the fine grid."""
+        at, counts = self.occupied()
+        edges = fine_grid(cells.region).edges()
+        column, row = _coarser(at, FINE_DEPTH)
+        total = np.zeros(len(cells), np.int64)
+        corners = np.stack([edges[column], edges[row]], axis=1)
+        np.add.at(total, CellLookup(cells).of(corners), counts)
+        return total
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the occupied squares of a quadtree (see ``ExactCounts.squares``)."""
+        at, counts = self.occupied()
+        number, which = np.unique(numbers_at(*_coarser(at, depth)), return_inverse=True)
+        total = np.zeros(number.size, np.int64)
+        np.add.at(total, which, counts)
+        return number, total
+
+
+def _coarser(at: NDArray[np.int64], depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    up = FINE_DEPTH - depth
+    return at >> FINE_DEPTH + up, (at & ((1 << FINE_DEPTH) - 1)) >> up
+
+
+class ExactCounts:
+    """Exact counts of records that stay in files or in a frame, a ``snhkit.privacy.CountSource``.
+
+    ``read`` reads all records and returns their number in each cell or box. The constructor counts
+    them in a fine grid of 4,096 by 4,096 cells, and keeps these counts in memory. If the cells of a
+    grid, partition or quadtree are unions of fine cells, the counts in memory are added. For all
+    other cells, all records are read again.
+    """
+
+    max_depth = FINE_DEPTH
+
+    def __init__(
+        self, region: Region, read: Callable[[Cells | RangeQueries], NDArray[np.integer]]
+    ) -> None:
+        self._region, self._read = region, read
+        self._fine = FineCounts(read(fine_grid(region)))
+
+    @property
+    def region(self) -> Region:
+        """The region in which records are counted."""
+        return self._region
+
+    def n(self) -> int:
+        """Return the number of records."""
+        return self._fine.total
+
+    def count(self, cells: Cells) -> Histogram:
+        """Return the number of records in each cell of a grid or a partition."""
+        if not is_proven(cells):
+            raise InputError(
+                "only cells that are proven not to overlap can be counted: Grid, Partition or "
+                f"PolygonPartition, not a {type(cells).__name__}."
+            )
+        self._refuse_elsewhere("cells", cells.region)
+        if isinstance(cells, Partition) and _of_fine_cells(cells):
+            return Histogram(cells, self._fine.partition(cells))
+        if not isinstance(cells, Grid):
+            return Histogram(cells, self._read(cells).astype(np.int64))
+        depth = cells.m.bit_length() - 1
+        if cells.m == 1 << depth and depth <= FINE_DEPTH:
+            counts = self._fine.grid(depth)
+        else:
+            counts = self._read(cells).astype(np.int64)
+        return Histogram(cells, counts.reshape(cells.m, cells.m))
+
+    def squares(self, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which squares of a quadtree hold records, and the number of records in each.
+
+        The tree divides the region into 2^depth by 2^depth squares. Both arrays have shape (s,).
+        The squares are numbered as by ``snhkit.geometry.dyadic.square_of``, in ascending order.
+        """
+        if not 0 <= depth <= FINE_DEPTH:
+            raise InputError(f"scan: the depth must be from 0 to {FINE_DEPTH}, not {depth}.")
+        return self._fine.squares(depth)
+
+    def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
+        """Return the number of records in each of q boxes, shape (q,); the boxes may overlap."""
+        self._refuse_elsewhere("boxes", queries.region)
+        return self._read(queries).astype(np.int64)
+
+    def _refuse_elsewhere(self, what: str, region: Region) -> None:
+        if region != self._region:
+            raise InputError(
+                f"scan: the records lie in another region than the {what}; make the {what} "
+                "with the region that was given to scan."
+            )
+
+
+def _of_fine_cells(cells: Partition) -> bool:
+    """Return whether all edges of a partition are edges of the fine grid."""
+    edges = fine_grid(cells.region).edges()
+    return all(np.isin(side, edges).all() for side in (cells.x0, cells.y0, cells.x1, cells.y1))
+
+
+class Scan:
+    """A source whose rows are counted in full, or a bounded number of them for each person.
+
+    The rows left out are reported once, after the first pass. Without a cluster, threads of this
+    process read the rows.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        region: Region,
+        report: Callable[[ReadReport], object],
+        cluster: Cluster | None = None,
+    ) -> None:
+        self._source, self._region, self._report = source, region, report
+        self._cluster = cluster
+        self._all: ExactCounts | None = None
+        self._first: Seen | None = None
+
+    def all(self) -> ExactCounts:
+        """Return an object that counts all records."""
+        if self._all is None:
+            self._all = ExactCounts(self._region, self._total)
+        return self._all
+
+    def bounded(
+        self, choose: Choice, spill: Any = None, window_days: int | None = None
+    ) -> ExactCounts:
+        """Return an object that counts the records that ``choose`` selects of each person.
+
+        If ``window_days`` is given, the choice is among those of a person in a window of days. The
+        selected records are in temporary files (see ``spill.Sorted``).
+        """
+        there = self._sorted(spill, window_days)
+        there.keep(choose)
+
+        def total(what: Cells | RangeQueries) -> NDArray[np.integer]:
+            make = partial(counter_of, what)
+            return over(there.parts, make, take_places, "Counting", self._cluster)[0].total
+
+        return ExactCounts(self._region, total)
+
+    def of_people(self, spill: Any = None, window_days: int | None = None) -> NDArray[np.int64]:
+        """Return the number of records of each of p people, shape (p,), or of each in a window."""
+        return self._sorted(spill, window_days).of_people()
+
+    def _sorted(self, spill: Any, window_days: int | None) -> Sorted:
+        found = Sorted(self._source, self._region, window_days, spill, self._cluster)
+        self._told(found.seen)
+        return found
+
+    def _total(self, what: Cells | RangeQueries) -> NDArray[np.integer]:
+        self._source.refuse_changed()
+        counter, seen = over(
+            self._source.parts,
+            partial(counter_of, what),
+            partial(take_rows, self._region, self._source.rules.ids_required),
+            "Counting",
+            self._cluster,
+        )
+        self._source.refuse_changed()
+        self._told(seen)
+        return counter.total
+
+    def _told(self, seen: Seen) -> None:
+        """Report the rows left out by the first pass; raise InputError if later passes differ."""
+        if self._first is None:
+            told = report_of(self._source, self._region, seen)
+            self._first = seen
+            self._report(told)
+        if (seen.rows, seen.inside) != (self._first.rows, self._first.inside):
+            raise InputError(
+                f"{self._source.name}: the rows changed between two passes over the source. A "
+                "budget is valid for unchanged records only; copy the records into a file first."
+            )

@@ -1,1 +1,0 @@
-"""Readers of points and boxes from files and data frames, and reports on rows left out."""

@@ -1,0 +1,1 @@
+"""The door for records: files, folders and frames become Arrow batches, and these ``Chunk``s."""

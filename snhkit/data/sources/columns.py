@@ -1,0 +1,291 @@
+"""The columns to read: which hold latitudes, longitudes, users and times, and the filters."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from snhkit.data.sources.times import instant, zone
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    from snhkit.data.sources.geo import Geometry
+
+__all__ = ["Layout", "Rules", "layout_of", "refuse_other_columns", "rules_of", "said_position"]
+
+# If several names match, those of an earlier group take precedence.
+_USUAL = {
+    "lat": (("lat", "latitude"), ("y",)),
+    "lon": (("lon", "lng", "long", "longitude"), ("x",)),
+    "user": (("user", "user_id", "uid"), ("person", "person_id", "device", "device_id")),
+}
+_POINTS = {
+    "geometry",
+    "geom",
+    "thegeom",
+    "wkb",
+    "wkt",
+    "point",
+    "location",
+    "geolocation",
+    "latlon",
+}
+_MEANING = {"lat": "latitude", "lon": "longitude", "user": "user"}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The columns to read from a source, and the filters of rows; all are public.
+
+    ``lat``, ``lon``, ``user``, ``time`` and ``point`` are columns, by name or position from 0;
+    ``point`` holds texts such as "(37.76, -122.43)". ``degrees`` is the unit of lat and lon in
+    degrees, and ``crs`` their coordinate reference system if they are not degrees. ``tz`` is the
+    zone of times without one, and of days. Rows with ``since`` <= time < ``until``, in
+    microseconds since 1970 in UTC, and of the people ``users`` are read. ``people`` says whether
+    the user of each row is "needed", "found" (read if a column has a usual name) or "named" (read
+    if ``user`` is given).
+    """
+
+    lat: str | int | None = None
+    lon: str | int | None = None
+    user: str | int | None = None
+    time: str | int | None = None
+    since: int | None = None
+    until: int | None = None
+    users: frozenset[str] | None = None
+    people: str = "named"
+    tz: str | None = None
+    degrees: float = 1.0
+    point: str | int | None = None
+    crs: str | None = None
+
+    @property
+    def ids_required(self) -> bool:
+        """Whether rows without a user id are unusable."""
+        return self.people == "needed" or self.user is not None
+
+
+def rules_of(
+    *, since: object = None, until: object = None, users: Iterable[Any] | None = None,
+    tz: str | None = None, degrees: float = 1.0, crs: object = None, **columns: Any,
+) -> Rules:  # fmt: skip
+    """Return the ``Rules`` for arguments of ``read_points`` and ``scan_points``."""
+    wanted = None if users is None else frozenset(str(one) for one in users)
+    if not isinstance(degrees, (int, float)) or not 0 < degrees <= 1:
+        raise InputError(
+            f"degrees must be the size of a unit of lat and lon, such as 1e-6, not {degrees!r}."
+        )
+    there = zone(tz)
+    times = instant("since", since, there), instant("until", until, there)
+    system = None if crs is None else _crs(crs)
+    return Rules(since=times[0], until=times[1], users=wanted, tz=there, degrees=float(degrees),
+                 crs=system, **columns)  # fmt: skip
+
+
+def _crs(given: object) -> str:
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        return CRS.from_user_input(given).to_json()
+    except CRSError:
+        raise InputError(
+            f"crs must be a reference system such as 'EPSG:26971', not {given!r}."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns that were found in a source.
+
+    ``names`` are the names of all columns; ``roles`` pairs of a role ("lat", "lon", "point",
+    "geometry", "user" or "time") and the position of its column. ``geometry`` describes the
+    column of geometries. ``beside`` describes another file whose user ids are numbers, if those of
+    this one are text.
+    """
+
+    names: tuple[str, ...]
+    roles: tuple[tuple[str, int], ...]
+    geometry: "Geometry | None" = None
+    beside: str = ""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The name of each column to read, by role."""
+        return {role: self.names[at] for role, at in self.roles}
+
+    @property
+    def swap(self) -> str:
+        """What to do if latitude and longitude are swapped, as a phrase for messages."""
+        at = dict(self.roles)
+        if "lat" not in at:
+            return "write each point as (longitude, latitude)" if "geometry" in at else (
+                "write each point as (latitude, longitude)"
+            )  # fmt: skip
+        lat, lon = (self.names[at[role]] for role in ("lat", "lon"))
+        if self.names == tuple(map(str, range(len(self.names)))):
+            return f"pass lat={lon}, lon={lat}"
+        return f"pass lat={lon!r}, lon={lat!r}"
+
+
+def layout_of(
+    source: str, names: Sequence[object], rules: Rules, geometry: "Geometry | None" = None
+) -> Layout:
+    """Return where the columns of latitude, longitude, user and time are.
+
+    Columns that the rules do not name are recognised by common names. ``geometry`` is the column of
+    geometries of the source, which is used unless the rules name other columns.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, several columns match, or a filter or the unit of privacy needs a
+        column that was not found.
+
+    Examples
+    --------
+    >>> layout_of("trips.csv", ["UserID", "Latitude", "lng", "y"], Rules(people="found")).roles
+    (('lat', 1), ('lon', 2), ('user', 0))
+    """
+    texts = [str(name) for name in names]
+    roles: dict[str, int] = {}
+    if rules.point is not None:
+        if rules.lat is not None or rules.lon is not None:
+            raise InputError(f"{source}: give either point, or lat and lon.")
+        roles["point"] = _find_said(source, texts, "point", rules.point)
+        geometry = None
+    elif geometry is not None and rules.lat is None and rules.lon is None:
+        roles["geometry"] = texts.index(geometry.column)
+    else:
+        geometry = None
+        for role, said in (("lat", rules.lat), ("lon", rules.lon)):
+            found = _find(source, texts, role, said)
+            if found is None:
+                usual = ", ".join(name for group in _USUAL[role] for name in group)
+                raise InputError(
+                    f"{source}: no column has a common name of a {_MEANING[role]} ({usual}). "
+                    f"{_listing(texts)} Say which it is: {role}=..., by name or position from 0."
+                    f"{_hint(texts)}"
+                )
+            roles[role] = found
+    user = None
+    if rules.user is not None or rules.people != "named":
+        user = _find(source, texts, "user", rules.user)
+    if user is not None:
+        roles["user"] = user
+    if rules.time is not None:
+        roles["time"] = _find_said(source, texts, "time", rules.time)
+    if len(set(roles.values())) < len(roles):
+        raise InputError(f"{source}: lat, lon, user and time must be different columns.")
+    _refuse_unknown_filters(rules, roles)
+    return Layout(tuple(texts), tuple(roles.items()), geometry)
+
+
+def _refuse_unknown_filters(rules: Rules, found: dict[str, int]) -> None:
+    if (rules.since, rules.until) != (None, None) and "time" not in found:
+        raise InputError(
+            "the filters since and until need the column of times; give time=..., the name of "
+            "the column."
+        )
+    if rules.people == "needed" and "user" not in found:
+        raise InputError(
+            "unit='user' needs the user of each record, and no column has a usual "
+            "name for users; name the column with user=..., or protect single "
+            "records only, with unit='record'."
+        )
+    if rules.users is not None and "user" not in found:
+        raise InputError(
+            "the filter users needs the column of user ids; give user=..., the name of the column."
+        )
+
+
+def refuse_other_columns(files: Sequence[tuple[str, Layout]]) -> None:
+    """Raise InputError if files have different columns for latitude, longitude, user or time."""
+    first_file, first = files[0]
+    for file, layout in files[1:]:
+        for role, name in layout.columns.items():
+            known = first.columns.get(role)
+            if known is None or _plain(known) != _plain(name):
+                raise InputError(
+                    f"the column of {role} is {_shown(name)} in {file}, but "
+                    f"{_shown(str(known))} in {first_file}; rename one, or read the files apart."
+                )
+        if lost := first.columns.keys() - layout.columns.keys():
+            role = min(lost)
+            raise InputError(
+                f"{file} has no column of {role}, which is {_shown(first.columns[role])} in "
+                f"{first_file}; add it, or read the files apart."
+            )
+
+
+def said_position(said: str | int | None, names: Sequence[str] = ()) -> int | None:
+    """Return the position that an argument gives, as 3 or as text that is no column's name."""
+    if isinstance(said, str) and said.isdecimal() and len(said) < 6 and said not in names:
+        return int(said)
+    return said if isinstance(said, int) else None
+
+
+def _find(source: str, names: list[str], role: str, said: str | int | None) -> int | None:
+    if said is not None:
+        return _find_said(source, names, role, said)
+    plain = [_plain(name) for name in names]
+    for group in _USUAL[role]:
+        usual = {_plain(name) for name in group}
+        found = [i for i, name in enumerate(plain) if name in usual]
+        if len(found) > 1:
+            both = " or ".join(_shown(names[i]) for i in found[:2])
+            raise InputError(
+                f"{source}: {both} could be the {_MEANING[role]}. "
+                f"Say which it is, by name or position from 0, as in {role}={found[0]}."
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _find_said(source: str, names: list[str], role: str, said: str | int) -> int:
+    position = said_position(said, names)
+    if position is not None:
+        if 0 <= position < len(names):
+            return position
+        raise InputError(
+            f"{source}: {role}={position} is out of range; columns are numbered from 0 to "
+            f"{len(names) - 1}."
+        )
+    for same in (str, _plain):
+        found = [i for i, name in enumerate(names) if same(name) == same(str(said))]
+        if len(found) > 1:
+            raise InputError(
+                f"{source}: {len(found)} columns are called {_shown(str(said))}; "
+                f"give a position from 0 instead: {role}={found[0]}."
+            )
+        if found:
+            return found[0]
+    near = difflib.get_close_matches(str(said), names[:1000], n=1)
+    meant = f" Did you mean {_shown(near[0])}?" if near else ""
+    raise InputError(f"{source}: no column is called {_shown(str(said))}.{meant} {_listing(names)}")
+
+
+def _hint(names: list[str]) -> str:
+    held = [name for name in names if _plain(name) in _POINTS]
+    if not held:
+        return ""
+    return (
+        f" If {_shown(held[0])} holds points, as WKB, WKT or '(latitude, longitude)', give "
+        f"point={_shown(held[0])}."
+    )
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name[:100].casefold()))
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 40 else name[:37] + "...")
+
+
+def _listing(names: list[str]) -> str:
+    if not names:
+        return "It has no columns."
+    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
+    return f"Its columns are {', '.join(map(_shown, names[:20]))}{more}."

@@ -1,0 +1,509 @@
+"""Delimited text, plain or packed, cut into blocks of whole rows that threads decode."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from snhkit.data.sources.chunk import Block, Chunk, chunk_of
+from snhkit.data.sources.columns import Layout, Rules, layout_of, said_position
+from snhkit.data.sources.files import Place
+from snhkit.data.sources.report import parsing
+from snhkit.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["TextPart", "refuse_swallowed_rows", "text_part"]
+
+_MAX_HEADER = 2**20  # bytes in the first row
+_MAX_COLUMNS = 10_000
+_MAX_ROW = 2**22  # bytes in a row; quoted text is also parsed in blocks of this size
+_BLOCK = 2**22  # bytes that are decoded at a time
+_END = "-end-of-file-"  # every field of the row that ``_Watched`` appends to the text
+_FREE_BYTES = 2**26  # every packed file may unpack to this many bytes
+_MAX_RATIO = 200  # unpacked to packed size, above _FREE_BYTES; positions reach about 10
+_MAX_MALFORMED = 1_000
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_SNAP_NAMES = ("user", "time", "lat", "lon", "venue")
+_SNAP_ROW = re.compile(
+    r"\d+\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t-?\d+(\.\d*)?\t-?\d+(\.\d*)?\t[0-9a-f]+"
+)
+_SEP = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n")  # a line that spreadsheets write and read
+
+
+class FirstRow(NamedTuple):
+    """The names of the columns and the delimiter, and in which row the records begin."""
+
+    names: list[str]
+    delimiter: str
+    first_record: int = 2
+    is_record: bool = False
+
+    @property
+    def numbering(self) -> str:
+        """How rows are numbered, as a phrase for messages."""
+        if self.is_record:
+            return "rows count from 1; the file has no header"
+        return f"rows are numbered as in a spreadsheet: the header is row {self.first_record - 1}"
+
+
+def first_row(source: str, lines: list[bytes], rules: Rules) -> FirstRow:
+    """Return what the first two lines of a text file show.
+
+    The first row is a record, and not a header, if latitude and longitude are given by position and
+    it has numbers there, and in the check-ins that the Stanford Network Analysis Project (SNAP)
+    publishes: user, time, latitude, longitude and venue, separated by tabs.
+
+    Raises
+    ------
+    InputError
+        If the line is empty, too long or not in UTF-8, or has only numbers instead of names.
+
+    Examples
+    --------
+    >>> first_row("trips.csv", [b"lat,lon"], Rules())
+    FirstRow(names=['lat', 'lon'], delimiter=',', first_record=2, is_record=False)
+    >>> first_row("taxi.txt", [b"7,2008-02-02,116.5,39.9"], Rules(lat=3, lon=2)).is_record
+    True
+    """
+    line = lines[0] if lines else b""
+    if not line:
+        raise InputError(
+            f"{source}: the file is empty; a header and a row for each record are needed."
+        )
+    declared = _SEP.fullmatch(line)
+    if declared:
+        line = lines[1] if len(lines) > 1 else b""
+    if len(line) > _MAX_HEADER:
+        raise InputError(f"{source}: its first row is longer than {_MAX_HEADER:,} bytes.")
+    try:
+        text = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise _not_utf8(source) from None
+    if "\r" in text:
+        raise InputError(
+            f"{source}: its lines end in CR, as on old Macs; pass pandas.read_csv({source!r}), "
+            "which reads such files."
+        )
+    if _SNAP_ROW.fullmatch(text):
+        return FirstRow(list(_SNAP_NAMES), "\t", 1, is_record=True)
+    delimiter = declared[1].decode("latin-1") if declared else max(",;\t|", key=text.count)
+    with parsing(source, "text"):
+        names = next(csv.reader([text], delimiter=delimiter, strict=True), [])
+    if len(names) > _MAX_COLUMNS:
+        raise InputError(
+            f"{source}: it has {len(names):,} columns; at most {_MAX_COLUMNS:,} are read."
+        )
+    before = 2 if declared else 1
+    at = [said_position(said, names) for said in (rules.lat, rules.lon)]
+    if rules.point is not None:
+        at = [said_position(rules.point, names)]
+    where = [i for i in at if i is not None and 0 <= i < len(names)]
+    looks = _is_number if rules.point is None else _is_point
+    if len(where) == len(at) and all(looks(names[i]) for i in where):
+        return FirstRow([str(i) for i in range(len(names))], delimiter, before, is_record=True)
+    if names and all(_is_number(name) for name in names):
+        raise InputError(
+            f"{source}: its first row has numbers where the names of the columns should be; "
+            "add a first row such as lat,lon, or give columns by position, as in lat=0, lon=1."
+        )
+    return FirstRow(names, delimiter, before + 1)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_point(text: str) -> bool:
+    return len(re.findall(r"-?\d+(?:\.\d+)?", text)) == 2
+
+
+def _not_utf8(source: str) -> InputError:
+    return InputError(f"{source}: its text is not in UTF-8; save it in UTF-8.")
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A file of delimited text, with its first row and the columns to read."""
+
+    place: Place
+    rules: Rules
+    head: FirstRow
+    layout: Layout
+    ids: tuple[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.place.name
+
+    @property
+    def numbering(self) -> str:
+        """How rows are numbered, as a phrase for messages."""
+        return self.head.numbering
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield, for each block of whole rows, a function that decodes the rows.
+
+        Up to the first quotation mark, every line is a row. From there on, a single parser splits
+        the rest of the file into rows, because a quoted field may contain line ends.
+        """
+        with parsing(self.name, "text"), _opened(self.place) as (stream, limit):
+            for _ in range(self.head.first_record - 1):
+                stream.readline(_MAX_HEADER + 1)
+            kept, first, seen = b"", self.head.first_record, 0
+            while read := stream.read(_BLOCK):
+                seen += len(read)
+                if seen > limit:
+                    raise _too_much(self.name, seen)
+                data = kept + read
+                if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
+                    rest = io.BufferedReader(_Chained(data, stream))
+                    yield from self._quoted(rest, first, limit - seen + len(data))
+                    return
+                end = data.rfind(b"\n") + 1
+                kept = data[end:]
+                if len(kept) > _MAX_ROW:
+                    raise InputError(f"{self.name}: a row is longer than {_MAX_ROW:,} bytes.")
+                if end:
+                    yield partial(self._plain, data[:end], first)
+                    first += data.count(b"\n", 0, end)
+            if kept:
+                yield partial(self._plain, kept, first)
+
+    def _plain(self, data: bytes, first: int) -> Iterator[Chunk]:
+        """Yield the rows of a block without quotation marks, in which every line is a row."""
+        import pyarrow as pa
+
+        malformed: dict[int, str] = {}
+        with parsing(self.name, "text"):
+            try:
+                batch = self._parsed(data, first, malformed, pa.float64())
+            except pa.ArrowInvalid:  # a field may not be a number: parse all fields as text
+                malformed.clear()
+                batch = self._parsed(data, first, malformed, pa.string())
+            yield self._chunk(batch, first, malformed, data)
+
+    def _parsed(
+        self, data: bytes, first: int, malformed: dict[int, str], number: "pa.DataType"
+    ) -> "pa.Table":
+        from pyarrow import csv as arrow_csv
+
+        return _parse(
+            self.name,
+            lambda **options: arrow_csv.read_csv(io.BytesIO(data), **options),
+            self.head,
+            {str(at): number if role in ("lat", "lon") else None for role, at in self.layout.roles},
+            malformed,
+            first,
+            block_size=len(data) + 1,
+            newlines_in_values=False,
+        )
+
+    def _chunk(
+        self, table: Any, first: int, malformed: dict[int, str], data: bytes | None
+    ) -> Chunk:
+        def columns(table: Any) -> dict[str, "pa.Array"]:
+            return {role: table.column(str(at)).combine_chunks() for role, at in self.layout.roles}
+
+        def value(row: int, role: str) -> object:  # messages quote the text itself
+            import pyarrow as pa
+
+            text = columns(table if data is None else self._parsed(data, first, {}, pa.string()))
+            return text[role][row].as_py() if role in text else None
+
+        return chunk_of(self.name, columns(table), self.layout, self.rules, first,
+                        _numbers(first, malformed), value, malformed)  # fmt: skip
+
+    def _quoted(self, stream: BinaryIO, first: int, limit: int) -> Iterator[Block]:
+        """Yield the rows of ``stream``, which begins with row ``first``, split by one parser."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        malformed: dict[int, str] = {}
+        width, delimiter = len(self.head.names), self.head.delimiter
+        end = delimiter.join([_END] * width) + "\n"
+        watched = _Watched(self.name, stream, limit, end.encode())
+        reader = _parse(
+            self.name,
+            lambda **options: arrow_csv.open_csv(pa.PythonFile(watched, mode="r"), **options),
+            self.head,
+            {str(at): None for _, at in self.layout.roles},
+            malformed,
+            first,
+            block_size=_MAX_ROW,
+            newlines_in_values=True,
+        )
+        rows, told = 0, 0
+        held: pa.RecordBatch | None = None
+        with _explained(self.name, malformed, delimiter):
+            for batch in reader:
+                if held is not None:
+                    new = dict(list(malformed.items())[told:])
+                    told += len(new)
+                    yield partial(self._told, pa.Table.from_batches([held]), first + rows, new)
+                    rows += held.num_rows + len(new)
+                held = batch
+        closed = held is not None and held.num_rows > 0 and held.column(0)[-1].as_py() == _END
+        last = 0 if held is None else held.num_rows - 1
+        if not closed or watched.lines != rows + last + len(malformed) - told:
+            self._refuse_swallowed(width, delimiter)
+        if held is None or not closed:
+            raise InputError(f"{self.name}: the last row is not complete; the file may be cut off.")
+        new = dict(list(malformed.items())[told:])
+        yield partial(self._told, pa.Table.from_batches([held.slice(0, last)]), first + rows, new)
+
+    def _told(self, table: Any, first: int, malformed: dict[int, str]) -> Iterator[Chunk]:
+        with parsing(self.name, "text"):
+            yield self._chunk(table, first, malformed, None)
+
+    def _refuse_swallowed(self, width: int, delimiter: str) -> None:
+        at = [i for role, i in self.layout.roles if role in ("lat", "lon")]
+
+        def is_row(fields: list[str]) -> bool:
+            return len(fields) == width and all(_is_number(fields[i]) for i in at)
+
+        with _opened(self.place) as (stream, _):
+            lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")
+            refuse_swallowed_rows(
+                self.name, (line.rstrip("\r\n") for line in lines), delimiter, is_row
+            )
+
+
+def text_part(place: Place, rules: Rules) -> TextPart:
+    """Open a text file, and find the columns to read."""
+    with parsing(place.name, "text"), _opened(place) as (stream, _):
+        lines = [stream.readline(_MAX_HEADER + 1) for _ in range(2)]
+    head = first_row(place.name, lines, rules)
+    layout = layout_of(place.name, head.names, rules)
+    ids = ("text", "text") if "user" in layout.columns else None
+    return TextPart(place, rules, head, layout, ids)
+
+
+@contextmanager
+def _opened(place: Place) -> Iterator[tuple[BinaryIO, int]]:
+    """Yield the text of a file as a stream, and the largest number of bytes to read from it."""
+    import pyarrow as pa
+
+    with place.open() as raw:
+        magic = raw.read(4)
+        raw.seek(0)
+        packed = next((name for sign, name in _MAGIC.items() if magic.startswith(sign)), None)
+        limit = place.size if packed is None else max(_FREE_BYTES, _MAX_RATIO * place.size)
+        source = raw if packed is None else pa.CompressedInputStream(raw, packed)
+        yield io.BufferedReader(source, 2**20), limit  # type: ignore[arg-type]
+
+
+def _too_much(source: str, seen: int) -> InputError:
+    return InputError(
+        f"{source}: the text of the file has at least {seen:,} bytes, above the limit for this "
+        "file; split the file, or unpack it if it is compressed and you trust it."
+    )
+
+
+def _parse(
+    source: str, read: Callable[..., Any], head: FirstRow,
+    kinds: "Mapping[str, pa.DataType | None]", malformed: dict[int, str], first: int,
+    *, block_size: int, newlines_in_values: bool,
+) -> Any:  # fmt: skip
+    """Parse delimited text with pyarrow; ``malformed`` gets the defects of rows by their numbers.
+
+    ``read`` calls ``pyarrow.csv.read_csv`` or ``open_csv``. ``kinds`` has the type of each wanted
+    column by its position, None for text. ``first`` is the number of the first row of the text.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    width, delimiter = len(head.names), head.delimiter
+    what = "first row" if head.is_record else "header"
+
+    def put_aside(row: arrow_csv.InvalidRow) -> str:
+        told = f"{row.actual_columns} fields, but the {what} has {width}"
+        if row.actual_columns == width + 1:
+            told += (
+                f" (rows end in {delimiter!r}, the header does not)"
+                if row.text.rstrip().endswith(delimiter)
+                else " (if the first field is the name of the row, give its column a name in the "
+                "header)"
+            )
+        malformed[row.number + first - 1] = told
+        return "skip" if len(malformed) <= _MAX_MALFORMED else "error"
+
+    with _explained(source, malformed, delimiter):
+        return read(
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False,
+                column_names=[str(i) for i in range(width)],
+                block_size=block_size,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=newlines_in_values,
+                ignore_empty_lines=False,
+                invalid_row_handler=put_aside,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=list(kinds),
+                column_types={name: kind or pa.string() for name, kind in kinds.items()},
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+
+
+@contextmanager
+def _explained(source: str, malformed: dict[int, str], delimiter: str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid as failure:
+        if len(malformed) > _MAX_MALFORMED:
+            raise InputError(
+                f"{source}: rows have {next(iter(malformed.values()))}; {_MAX_MALFORMED:,} or "
+                f"more rows have such a defect. Are fields separated by {delimiter!r}?"
+            ) from None
+        if "UTF8" in str(failure):
+            raise _not_utf8(source) from None
+        if "straddl" in str(failure):
+            raise InputError(f"{source}: a row is longer than {_MAX_ROW:,} bytes.") from None
+        raise
+
+
+def _numbers(first: int, malformed: dict[int, str]) -> Callable[[int], int]:
+    """Return a function from the position of a row among well-formed rows to its number."""
+    if not malformed:
+        return lambda row: first + row
+    gone = np.array(sorted(malformed))
+
+    def number(row: int) -> int:
+        found = first + row
+        while (moved := first + row + int(np.searchsorted(gone, found, side="right"))) != found:
+            found = moved
+        return found
+
+    return number
+
+
+class _Watched(io.RawIOBase):
+    """A stream of at most ``limit`` bytes that counts its lines and appends the row ``end``.
+
+    The appended row shows whether the parser has read the text to its end.
+    """
+
+    def __init__(self, source: str, stream: BinaryIO, limit: int, end: bytes) -> None:
+        self._source, self._stream, self._limit = source, stream, limit
+        self._ending: bytes | None = end
+        self._seen = 0
+        self._last = b"\n"
+        self.lines = 0
+
+    def readable(self) -> bool:
+        """Return True, since bytes can be read from the stream."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes; the appended row follows the last bytes of the text."""
+        data = self._stream.read(_MAX_ROW if size < 0 else size)
+        self._seen += len(data)
+        if self._seen > self._limit:
+            raise _too_much(self._source, self._seen)
+        self.lines += data.count(b"\n")
+        if data:
+            self._last = data[-1:]
+        elif self._ending is not None:
+            self.lines += self._last != b"\n"
+            data = self._ending if self._last == b"\n" else b"\n" + self._ending
+            self._ending = None
+        return data
+
+
+class _Chained(io.RawIOBase):
+    """A stream of ``data``, which was read already, followed by the rest of another stream."""
+
+    def __init__(self, data: bytes, stream: BinaryIO) -> None:
+        self._data, self._stream = memoryview(data), stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._data[: len(buffer)] if len(self._data) else self._stream.read(len(buffer))
+        self._data = self._data[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def refuse_swallowed_rows(
+    source: str, lines: Iterable[str], delimiter: str, is_row: Callable[[list[str]], bool]
+) -> None:
+    """Raise InputError if a quoted field contains text that looks like rows, or is never closed.
+
+    A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
+    hides all rows up to the next mark. ``is_row`` returns whether the fields of one line look like
+    a whole row.
+
+    Raises
+    ------
+    InputError
+        If there is such a field; the message names the line on which the field begins.
+
+    Examples
+    --------
+    >>> text = 'note,lat,lon\\n"a,48.8,2.3\\nb,48.8,2.4\\n"c,48.9,2.3\\n'
+    >>> refuse_swallowed_rows("a.csv", text.splitlines(), ",", lambda fields: len(fields) == 3)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: a.csv: line 2: a quotation mark opens a field that is closed only ...
+    """
+    inside, begun, rows = False, 0, 0
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        ends_inside, opened = _scan(line, delimiter, inside)
+        if inside:
+            rows += is_row(line.split(delimiter))
+            if (not ends_inside or opened) and rows > 1:
+                raise InputError(
+                    f"{source}: line {begun}: a quotation mark opens a field that is closed only "
+                    f"on line {number} and takes in the rows between; remove or close the mark."
+                )
+        if ends_inside and (opened or not inside):
+            begun, rows = number, int(is_row(line.split(delimiter)))
+        inside = ends_inside
+    if inside:
+        raise InputError(
+            f"{source}: line {begun}: a quotation mark opens a field and none closes it; the rows "
+            "after it would be lost. Remove or close the mark."
+        )
+
+
+def _scan(line: str, delimiter: str, inside: bool) -> tuple[bool, bool]:
+    """Return whether a line ends inside quotes, and whether the line opens a quoted field."""
+    at, opened = 0, False
+    while True:
+        if inside:
+            at = line.find('"', at)
+            if at < 0:
+                return True, opened
+            if line[at + 1 : at + 2] == '"':
+                at += 2
+                continue
+            inside = False
+        elif line[at : at + 1] == '"':
+            inside, opened, at = True, True, at + 1
+            continue
+        at = line.find(delimiter, at)
+        if at < 0:
+            return False, opened
+        at += 1

@@ -1,0 +1,284 @@
+"""People: one key for each person, whatever the type in which a source has the user id."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas.util
+import pyarrow as pa
+import pyarrow.compute
+from numpy.typing import NDArray
+
+from snhkit.errors import InputError
+
+__all__ = ["Ids", "id_family", "person_keys"]
+
+# The contents of these modules are created at import, so a type checker cannot know them.
+pc: Any = pyarrow.compute
+hash_array: Any = pandas.util.hash_array
+
+_KEY = "snhkit, person i"  # 16 characters, as the hash requires; not a secret
+_MISSING = pa.array(
+    ["", "null", "none", "nan", "na", "n/a", "#n/a", "<na>", "nil", "undefined", "missing", "-"]
+)
+_SPACES = " \t\r\n\v\f\xa0\u200b\ufeff"  # are removed from both ends of an id
+_WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"  # fits into 64 bits, whatever the digits
+_MOST_WHOLE = 10**18
+_EXACT = {16: 2**11, 32: 2**24, 64: 2**53}  # floats of so many bits are exact below
+_SCIENTIFIC = re.compile(r"[+-]?\d(\.\d+)?[eE]\+?\d+")
+# A note names the user with the most records, if these are more than this share of all rows and
+# more than this multiple of the median number of records of a user.
+_CROWDED_SHARE, _CROWDED_RATIO = 0.1, 20
+_BUCKETS = 2**16
+_MOST_TEXTS = 100_000  # different ids that are compared for notes
+
+
+def id_family(kind: pa.DataType) -> str:
+    """Return "number", "text" or "bytes" for a type of user ids; "" if all ids are missing.
+
+    Numbers and text can be the same people, as 42 and "42" are; bytes are never the same as these.
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
+    if pa.types.is_null(kind):
+        return ""
+    if "binary" in str(kind):
+        return "bytes"
+    raise InputError(f"user ids must be numbers or text, not {kind}.")
+
+
+def person_keys(column: pa.Array, beside: str = "") -> tuple[NDArray[np.int64], Mapping[str, int]]:
+    """Return a key for the person of each row, shape (n,), 0 where the id is missing.
+
+    The key is a 64-bit hash of the id in one canonical form: the whole number, if the id is one of
+    any type (42, 42.0, "42", " 42.0"), else the text without surrounding spaces in Unicode's form
+    NFC, else the bytes. With a hundred million people, the probability that two of them have the
+    same key is about 1 in 4,000; the two would count as one person.
+
+    ``beside`` describes a file whose ids are numbers; texts such as "042" are then refused, because
+    42 may be the same person. The mapping has the key of each different text, for notes.
+
+    Examples
+    --------
+    >>> keys, _ = person_keys(pa.array(["42", " 42.0", "NULL", "7"]))
+    >>> bool(keys[0] == keys[1] == person_keys(pa.array([42.0]))[0][0]), int(keys[2])
+    (True, 0)
+    """
+    family = id_family(column.type)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        keys, texts = person_keys(column.dictionary, beside)
+        return _at(keys, column.indices), texts
+    if not family:
+        return np.zeros(len(column), np.int64), {}
+    if pa.types.is_integer(kind):
+        return _of_whole(column), {}
+    if pa.types.is_floating(kind):
+        return _of_floats(column), {}
+    if "view" in str(kind):
+        column = column.cast(pa.large_string() if family == "text" else pa.large_binary())
+    encoded = column.dictionary_encode()
+    values = encoded.dictionary
+    if family == "bytes":
+        ids = np.array([value or b"" for value in values.to_pylist()], object)
+        keys = np.where(ids == b"", 0, _hashed(ids)) if len(ids) else np.zeros(0, np.int64)
+        return _at(keys, encoded.indices), {}
+    if pa.types.is_decimal(kind):
+        texts = pa.array([_written(value) for value in values.to_pylist()], pa.string())
+        return _at(_of_texts(texts, ""), encoded.indices), {}
+    keys = _of_texts(values, beside)
+    return _at(keys, encoded.indices), dict(zip(values.to_pylist(), keys.tolist(), strict=True))
+
+
+def _at(keys: NDArray[np.int64], indices: pa.Array) -> NDArray[np.int64]:
+    if indices.null_count:
+        keys = np.append(keys, 0)
+        indices = indices.cast(pa.int64()).fill_null(len(keys) - 1)
+    return keys[indices.to_numpy(zero_copy_only=False)]
+
+
+def _hashed(ids: NDArray) -> NDArray[np.int64]:
+    found = hash_array(ids, hash_key=_KEY, categorize=False).view(np.int64)
+    return np.where(found == 0, 1, found)
+
+
+def _of_whole(column: pa.Array) -> NDArray[np.int64]:
+    missing = np.asarray(column.is_null()) if column.null_count else None
+    ids = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    large = ids >= _MOST_WHOLE
+    if ids.dtype.kind == "i":
+        large |= ids <= -_MOST_WHOLE
+    keys = _hashed(ids.astype(np.int64))
+    if large.any():
+        keys[large] = _hashed(ids[large].astype(str).astype(object))
+    if missing is not None:
+        keys[missing] = 0
+    return keys
+
+
+def _of_floats(column: pa.Array) -> NDArray[np.int64]:
+    ids = column.to_numpy(zero_copy_only=False)
+    known = np.isfinite(ids)
+    bits = ids.dtype.itemsize * 8
+    if known.any() and np.abs(ids[known]).max() >= _EXACT[bits]:
+        raise InputError(
+            f"user ids are floating-point numbers above 2**{_EXACT[bits].bit_length() - 1}, "
+            "where different ids round to the same number; write the column as text or as whole "
+            "numbers."
+        )
+    keys = np.zeros(ids.size, np.int64)
+    whole = known & (np.floor(ids) == ids)
+    keys[whole] = _hashed(ids[whole].astype(np.int64))
+    rest = ~whole & ~np.isnan(ids)
+    if rest.any():
+        keys[rest] = _hashed(np.array([str(value) for value in ids[rest]], object))
+    return keys
+
+
+def _of_texts(texts: pa.Array, beside: str) -> NDArray[np.int64]:
+    """Return the keys of different texts, shape (n,); 0 for words for a missing value."""
+    if not len(texts):
+        return np.zeros(0, np.int64)
+    whole = pc.match_substring_regex(texts, _WHOLE)
+    if not pc.all(whole, skip_nulls=False).as_py():
+        texts = pc.utf8_trim(pc.utf8_normalize(texts, "NFC"), _SPACES)
+        texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+)\.0+$", r"\1")
+        texts = pc.replace_substring_regex(texts, r"^-0$", "0")
+        none = pc.is_in(pc.utf8_lower(texts), value_set=_MISSING.cast(texts.type))
+        texts = pc.if_else(none, pa.scalar(None, texts.type), texts)
+        whole = pc.match_substring_regex(texts, _WHOLE).fill_null(False)
+    if beside:
+        padded = texts.filter(pc.match_substring_regex(texts, r"^[+-]?0[0-9]+$"))
+        if len(padded):
+            raise InputError(
+                f"user ids are text such as {padded[0].as_py()!r}, but those of {beside} are "
+                "numbers, which have no leading zeros; write the ids of all files as text."
+            )
+    at = whole.to_numpy(zero_copy_only=False)
+    keys = np.zeros(len(texts), np.int64)
+    keys[at] = _hashed(texts.filter(whole).cast(pa.int64()).to_numpy())
+    rest = ~at & ~np.asarray(texts.is_null())
+    if rest.any():
+        keys[rest] = _hashed(np.array(texts.filter(pa.array(rest)).to_pylist(), object))
+    return keys
+
+
+def _written(value: Decimal | None) -> str | None:
+    if value is None or value.is_nan():
+        return None
+    return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+
+
+@dataclass(eq=False)
+class Ids:
+    """What a pass has seen of user ids, for notes to the owner of the records.
+
+    ``texts`` has the key of each different text, None if these are too many; ``load`` the number of
+    rows of the people in each of 65,536 groups, and ``shown`` an id of the largest groups.
+    """
+
+    texts: dict[str, int] | None = field(default_factory=dict)
+    load: NDArray[np.int64] | None = None
+    shown: dict[int, str] = field(default_factory=dict)
+
+    def add(self, texts: Mapping[str, int], person: NDArray[np.int64], value: Any) -> None:
+        """Add the rows of a chunk; ``value`` returns the id of a row as the source has it."""
+        self._add_texts(texts)
+        group = person[person != 0] & (_BUCKETS - 1)
+        load = np.bincount(group, minlength=_BUCKETS)
+        for large in np.flatnonzero(load > _CROWDED_SHARE / 2 * max(person.size, 1)).tolist():
+            row = int(np.argmax((person & (_BUCKETS - 1) == large) & (person != 0)))
+            self._show(large, _shown(value(row)))
+        self.load = load if self.load is None else self.load + load
+
+    def merge(self, other: "Ids") -> None:
+        """Add what another thread or process has seen."""
+        if other.texts is None:
+            self.texts = None
+        else:
+            self._add_texts(other.texts)
+        if other.load is not None:
+            self.load = other.load if self.load is None else self.load + other.load
+        for group, text in other.shown.items():
+            self._show(group, text)
+
+    def _show(self, group: int, text: str) -> None:
+        self.shown[group] = min(text, self.shown.get(group, text))
+
+    def _add_texts(self, texts: Mapping[str, int]) -> None:
+        if self.texts is not None and texts:
+            self.texts.update(texts)
+            if len(self.texts) > _MOST_TEXTS:
+                self.texts = None
+
+    def notes(self, rows: int) -> Iterable[str]:
+        """Yield notes on ids that look wrong; they quote ids."""
+        spelt: dict[int, list[str]] = {}
+        for text, key in sorted((self.texts or {}).items(), key=lambda pair: (pair[1], pair[0])):
+            if key:
+                spelt.setdefault(key, []).append(text)
+        several = sorted(texts for texts in spelt.values() if len(texts) > 1)
+        if several:
+            others = sum(len(texts) - 1 for texts in several)
+            yield (
+                f"{_ids(others)} {'was' if others == 1 else 'were'} written in several ways, such "
+                f"as {several[0][0]!r} and {several[0][1]!r}, and "
+                f"{'counts as one person' if others == 1 else 'count as one person each'}"
+            )
+        people = sorted(texts[0].strip(_SPACES) for texts in spelt.values())
+        similar: dict[str, str] = {}
+        pairs = [
+            (other, text)
+            for text in people
+            if (other := similar.setdefault(_bare(text), text)) is not text
+        ]
+        if pairs:
+            yield (
+                f"{_ids(len(pairs))} differ{'s' if len(pairs) == 1 else ''} from another only in "
+                f"case, punctuation or leading zeros, such as {pairs[0][0]!r} and {pairs[0][1]!r}; "
+                "make these equal if they are one person"
+            )
+        rounded = [text for text in people if _SCIENTIFIC.fullmatch(text)]
+        if rounded:
+            yield (
+                f"{_ids(len(rounded))} look{'s' if len(rounded) == 1 else ''} rounded by a "
+                f"spreadsheet, such as {rounded[0]!r}; rounding merges different people"
+            )
+        yield from self._crowded(rows)
+
+    def _crowded(self, rows: int) -> Iterable[str]:
+        held = np.zeros(0) if self.load is None else self.load[self.load > 0]
+        if self.load is None or held.size < 3:
+            return
+        group, most = int(self.load.argmax()), int(held.max())
+        if most > max(_CROWDED_SHARE * rows, _CROWDED_RATIO * float(np.median(held))):
+            yield (
+                f"the user id {self.shown[group]} has {most:,} of {rows:,} records; does it stand "
+                "for several people?"
+            )
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold()).lstrip("0")
+
+
+def _ids(count: int) -> str:
+    return "1 user id" if count == 1 else f"{count:,} user ids"
+
+
+def _shown(value: object) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 40 else text[:37] + "..."

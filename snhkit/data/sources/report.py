@@ -1,0 +1,261 @@
+"""What a pass over records has seen, and the report on it for the owner of the records."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.data.sources.people import Ids
+from snhkit.errors import InputError
+from snhkit.geometry import Region
+
+__all__ = [
+    "FIRST_ROWS", "OWNER_ONLY", "ReadReport", "ReadWarning", "Seen", "defect", "parsing",
+    "possible", "report_of", "warn_owner",
+]  # fmt: skip
+
+OWNER_ONLY = "For the eyes of the records' owner only."
+FIRST_ROWS = 5
+"""The number of unusable rows that a report describes."""
+
+_LONGEST = 40  # characters of a value in a message
+_WHY = {
+    "place": "Positions must be in degrees with a decimal point, such as 42.36. Projected metres "
+    "are read with crs=..., microdegrees with degrees=1e-6.",
+    "user": "No row has a user id; name another column with user=..., or leave it out.",
+    "time": "No row has a time that can be read: times are timestamps, ISO 8601 text such as "
+    "2026-11-01T09:30:00Z, or seconds since 1970.",
+    "fields": "Rows do not have as many fields as the first row.",
+}
+
+
+class ReadWarning(UserWarning):
+    """Warning that rows were left out or user ids look wrong; for the owner of the records only."""
+
+
+@dataclass(frozen=True, repr=False)
+class ReadReport:
+    """How many rows were kept and left out, and why; only the owner of the records may see it.
+
+    The numbers and examples come from the records and are not protected by any noise.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, or "the frame", "the array" or "the dataset".
+    rows : int
+        Number of rows that passed the filters, without a header.
+    kept : int
+        Number of rows that can be used and lie in the region.
+    outside : int
+        Number of rows with a valid position outside the region.
+    unusable : int
+        Number of rows whose position is missing or impossible, whose user id or time is missing
+        although its column was named, or that do not have as many fields as the header.
+    unusable_rows : tuple of int
+        Numbers of the first few unusable rows.
+    numbering : str
+        How rows are numbered, as a phrase, such as "rows count from 0".
+    reasons : tuple of str
+        What is wrong with each of ``unusable_rows``.
+    notes : tuple of str
+        Notes on files that were not read, and on user ids that look wrong.
+
+    Examples
+    --------
+    >>> print(ReadReport("a.csv", 3, 2, 0, 1, (4,), "the header is row 1", ("lat is missing",)))
+    a.csv: 2 of 3 rows kept; 1 unusable: row 4: lat is missing (the header is row 1). For the eyes
+    of the records' owner only.
+    """
+
+    source: str
+    rows: int
+    kept: int
+    outside: int
+    unusable: int
+    unusable_rows: tuple[int, ...]
+    numbering: str
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        text = f"{self.source}: {self.kept:,} of {self.rows:,} rows kept"
+        if self.outside:
+            text += f"; {self.outside:,} outside the region"
+        if self.unusable:
+            first = zip(self.unusable_rows, self.reasons, strict=True)
+            text += f"; {self.unusable:,} unusable: "
+            text += "; ".join(f"row {row}: {reason}" for row, reason in first)
+            more = self.unusable - len(self.unusable_rows)
+            text += f"{f'; and {more:,} more' if more else ''} ({self.numbering})"
+        notes = "".join(f" Note: {note}." for note in self.notes)
+        return f"{text}.{notes} {OWNER_ONLY}"
+
+    __repr__ = __str__
+
+
+def warn_owner(report: ReadReport) -> None:
+    """Warn the caller of ``read_points`` if rows were left out or user ids look wrong."""
+    if report.kept < report.rows or report.notes:
+        warnings.warn(str(report), ReadWarning, stacklevel=3)
+
+
+@dataclass(eq=False)
+class Seen:
+    """What a pass has seen; those of several threads and processes are merged, in any order.
+
+    ``first`` has the number of the part, the row and the defect of the first unusable rows,
+    ``causes`` the number of unusable rows by cause, ``without_id`` the number of rows that are
+    kept though they have no user id, ``times`` the units of numbers that are times, and
+    ``sample`` says of some rows how many there are, lie in the region and have possible degrees,
+    and how many would if latitude and longitude were exchanged.
+    """
+
+    rows: int = 0
+    inside: int = 0
+    unusable: int = 0
+    without_id: int = 0
+    first: list[tuple[int, int, str]] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+    times: set[str] = field(default_factory=set)
+    sample: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, np.int64))
+    ids: Ids = field(default_factory=Ids)
+
+    def merge(self, other: "Seen") -> None:
+        """Add what another thread or process has seen."""
+        self.rows += other.rows
+        self.inside += other.inside
+        self.unusable += other.unusable
+        self.without_id += other.without_id
+        self.first = sorted(self.first + other.first)[:FIRST_ROWS]
+        self.causes.update(other.causes)
+        self.times |= other.times
+        self.sample = self.sample + other.sample
+        self.ids.merge(other.ids)
+
+
+class Told(Protocol):
+    """What a report says about the source that was read (see ``sources.chunk.Source``)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def numbering(self) -> str: ...
+    @property
+    def swap(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    def part_name(self, part: int) -> str | None: ...
+
+
+def report_of(source: Told, region: Region, seen: Seen, people: str | None = None) -> ReadReport:
+    """Return the report on a pass; ``people`` is a column of users that nobody named.
+
+    Raises
+    ------
+    InputError
+        If no row passes the filters, latitude and longitude look swapped, numbers are times in
+        several units, no row can be used, or none lies in the region.
+    """
+    if not seen.rows:
+        raise InputError(
+            f"{source.name}: there are no rows, or no row passes the filters (since=, until=, "
+            "users=); at least one record is needed."
+        )
+    if len(seen.times) > 1:
+        raise InputError(
+            f"{source.name}: times are numbers of {' and of '.join(sorted(seen.times))}; write all "
+            "of them in one unit."
+        )
+    _refuse_swapped(source, region, seen.sample)
+    notes = [*source.notes, *seen.ids.notes(seen.rows)]
+    if people and seen.without_id:
+        notes = [
+            *source.notes,
+            f"the column {people!r} looks like user ids, but {seen.without_id:,} rows have none, "
+            f"so the records are read without users; user={people!r} leaves these rows out instead",
+        ]
+    told = ReadReport(
+        source=source.name,
+        rows=seen.rows,
+        kept=seen.inside,
+        outside=seen.rows - seen.inside - seen.unusable,
+        unusable=seen.unusable,
+        unusable_rows=tuple(row for _, row, _ in seen.first),
+        numbering=source.numbering,
+        reasons=tuple(
+            why if (file := source.part_name(part)) is None else f"{why} ({file})"
+            for part, _, why in seen.first
+        ),
+        notes=tuple(notes),
+    )
+    if seen.unusable == seen.rows:
+        why = _WHY[seen.causes.most_common(1)[0][0]]
+        raise InputError(f"no row can be used. {why} {told}")
+    if not seen.inside:
+        raise InputError(
+            f"no row lies in the region of {region.side_m:g} m around "
+            f"({region.lat:g}, {region.lon:g}); are its centre and side right, and are latitude "
+            f"and longitude exchanged (if so, {source.swap})? {told}"
+        )
+    return told
+
+
+def _refuse_swapped(source: Told, region: Region, sample: NDArray[np.int64]) -> None:
+    rows, inside, known, inside_exchanged, known_exchanged = sample.tolist()
+    half = rows / 2
+    if inside <= half and (inside_exchanged > half or known < half < known_exchanged):
+        raise InputError(
+            f"{source.name}: latitude and longitude look swapped: most rows make sense only when "
+            f"they are exchanged. Is the region's centre ({region.lat:g}, {region.lon:g}) given as "
+            f"(latitude, longitude)? If it is, {source.swap}. {OWNER_ONLY}"
+        )
+
+
+def possible(lat: NDArray[np.float64], lon: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each latitude and longitude is within its range in degrees, shape (n,)."""
+    return (np.abs(lat) <= 90) & (lon >= -180) & (lon <= 360)
+
+
+def defect(lat: float, lon: float, user_known: bool, value: Callable[[str], object]) -> str:
+    """Return a row's first defect; ``value`` returns what the source has for a role, "lat"."""
+    for role, what, number, largest in (
+        ("lat", "latitude", lat, 90),
+        ("lon", "longitude", lon, 360),
+    ):
+        if np.isnan(number):
+            return _fault(what, value(role), "is not a number")
+        if not (-180 if role == "lon" else -90) <= number <= largest:
+            return f"{what} {number:g} is out of range"
+    if user_known:
+        return _fault("time", value("time"), "is not a time")
+    return _fault("user", value("user"), "is not an id")
+
+
+def _fault(what: str, value: object, wrong: str) -> str:
+    import pandas as pd
+
+    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # pyright: ignore
+    if missing or not str(value).strip():
+        return f"{what} is missing"
+    text = repr(value)
+    return f"{what} {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'} {wrong}"
+
+
+@contextmanager
+def parsing(source: str, kind: str) -> Iterator[None]:
+    """Turn every exception of a parser into an InputError, because input is untrusted."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as failure:
+        reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
+        raise InputError(
+            f"{source}: could not be read as {kind} ({reason}). Is the file complete?"
+        ) from None
