@@ -42,13 +42,13 @@ def silent(told: object) -> None:
 
 def by_snhkit(path: str, m: int) -> Any:
     """Count the records in a grid of m by m cells with snhkit, in one pass over the file."""
-    from snhkit.data.counting.opening import open_source
-    from snhkit.data.counting.streamed import rules_of
-
     from snhkit.data.counting.counters import counter_of
-    from snhkit.data.counting.passes import over
+    from snhkit.data.counting.passes import over, take_rows
+    from snhkit.data.sources.columns import rules_of
+    from snhkit.data.sources.opening import open_source
 
-    counter, _ = over(open_source(path, rules_of()).parts, counter_of(Grid(CITY, m)))
+    parts = open_source(path, rules_of()).parts
+    counter, _ = over(parts, partial(counter_of, Grid(CITY, m)), partial(take_rows, CITY, False))
     return counter.total
 
 
@@ -99,9 +99,10 @@ def opened(path: str, unit: str, workers: int = 0) -> Any:
 
     The random choice of the records to keep is seeded, so that all ways of counting agree.
     """
-    from snhkit.data.counting.opening import open_source
-    from snhkit.data.counting.streamed import rules_of
-
+    from snhkit.data.counting.cluster import Cluster
+    from snhkit.data.counting.exact import Scan
+    from snhkit.data.sources.columns import rules_of
+    from snhkit.data.sources.opening import open_source
     from snhkit.privacy.bounding import kept_records
 
     rules = rules_of(user="user", time="time", people="needed") if unit != "record" else rules_of()

@@ -121,7 +121,7 @@ def test_what_is_no_file(tmp_path):
     refused(str(tmp_path / "nul\0byte.csv"), "does not exist|cannot be read")
     refused("https://example.org/a.csv", "need a package: pip install")
     (tmp_path / "folder.csv").mkdir()
-    refused(tmp_path / "folder.csv", "is not a file")
+    refused(tmp_path / "folder.csv", "no file was found")
     os.mkfifo(tmp_path / "pipe.csv")
     refused(tmp_path / "pipe.csv", "is not a file")
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")

@@ -32,6 +32,38 @@ TOOLS = {
 }  # fmt: skip
 SIGNING = {"openssl", "ssh-keygen"}
 """Programs whose blocks run as they are, if they are installed."""
+LAYOUTS = {
+    "bikes/1.csv": "ride_id,started_at,start_lat,start_lng\n"
+    "A,2026-11-01 08:00:00,37.76,-122.43\nB,2026-11-01 09:00:00,37.77,-122.42\n",
+    "bikes/2.csv": "ride_id,started_at,start_lat,start_lng\n"
+    "C,2026-11-02 08:00:00,37.76,-122.43\nD,2026-11-02 09:00:00,37.77,-122.42\n",
+    "movebank.csv": "event-id,timestamp,location-long,location-lat,individual-local-identifier\n"
+    "1,2026-11-01 08:00:00.000,-122.43,37.76,Ada\n2,2026-11-01 09:00:00.000,-122.43,37.76,Ada\n"
+    "3,2026-11-01 08:00:00.000,-122.43,37.76,Bo\n",
+    "taxis/1.txt": "1,2008-02-02 15:36:08,-122.43,37.76\n" * 3,
+    "taxis/2.txt": "2,2008-02-02 15:36:08,-122.42,37.77\n" * 3,
+    "geolife/000/a.plt": "x\n" * 6 + "37.76,-122.43,0,492,39744.1,2008-10-23,02:53:04\n" * 2,
+    "geolife/001/b.plt": "x\n" * 6 + "37.77,-122.43,0,492,39744.1,2008-10-23,02:53:04\n",
+    "police.csv": 'id,Location\n1,"(37.76, -122.43)"\n2,"(37.77, -122.42)"\n',
+    "postgis.csv": "id,geom\n1,POINT (-122.43 37.76)\n2,POINT (-122.42 37.77)\n",
+    "phones.csv": "lat_e6,lon_e6\n37760000,-122430000\n37770000,-122420000\n",
+    "metres.csv": "x,y\n550000,4179500\n551000,4180000\n",
+    "free_bike_status.json": '{"data": {"bikes": [{"lat": 37.76, "lon": -122.43}, '
+    '{"lat": 37.77, "lon": -122.42}]}}',
+    "mds_trips.json": '{"trips": [{"end_location": {"lat": 37.76, "lng": -122.43}}, '
+    '{"end_location": {"lat": 37.77, "lng": -122.42}}]}',
+    "walk.gpx": '<gpx xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>'
+    '<trkpt lat="37.76" lon="-122.43"/><trkpt lat="37.77" lon="-122.42"/></trkseg></trk></gpx>',
+    "places.kml": '<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark><Point><coordinates>'
+    "-122.43,37.76,0</coordinates></Point></Placemark></kml>",
+    "Records.json": '{"locations": [{"latitudeE7": 377600000, "longitudeE7": -1224300000, '
+    '"timestamp": "2020-11-01T08:00:00Z"}, {"latitudeE7": 377700000, "longitudeE7": -1224200000, '
+    '"timestamp": "2020-11-01T09:00:00.5Z"}]}',
+    "Timeline.json": '{"semanticSegments": [{"visit": {}}, {"timelinePath": ['
+    '{"point": "37.76\u00b0, -122.43\u00b0", "time": "2026-11-01T08:00:00.000-07:00"}, '
+    '{"point": "37.77\u00b0, -122.42\u00b0", "time": "2026-11-01T09:00:00.000-07:00"}]}]}',
+}
+"""Small files of the layouts of docs/howto/layouts.md."""
 MADE = {".venv/bin/activate", "docs/_build/html", "dist", "dist/*", "."}
 """Paths in commands that the commands make."""
 
@@ -89,6 +121,12 @@ def files(tmp_path_factory) -> Path:
     shapes = shapely.box(west.ravel(), south.ravel(), west.ravel() + 0.02, south.ravel() + 0.02)
     frame = gpd.GeoDataFrame({"name": list("ABCDEF")}, geometry=shapes, crs=4326)
     frame.to_file(folder / "districts.geojson", driver="GeoJSON")
+    for name, text in LAYOUTS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    lat, lon = [37.76, 37.77], [-122.43, -122.42]
+    trips = pd.DataFrame({"pickup_latitude": lat, "pickup_longitude": lon})
+    trips.to_parquet(folder / "yellow.parquet")
     return folder
 
 

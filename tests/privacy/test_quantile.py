@@ -245,10 +245,3 @@ class TestScan:
             user="user", time="t", report=lambda report: None,
         )  # fmt: skip
         assert data.bought.people.tolist() == people
-
-    def test_a_cluster_cannot(self, table):
-        with pytest.raises(InputError, match="cannot be bought on a cluster"):
-            snh.PrivateDataset.scan(
-                table, CITY, 1, unit="user", max_per_user=NoisyQuantile(0.9, "0.1"),
-                user="user", client=object(),
-            )  # fmt: skip

@@ -1,0 +1,307 @@
+"""The contract of all readers: whatever records are in, however they are read, they count alike.
+
+Each source is read in memory, in a scan and, if it is a file, by a worker of Dask. The counts are
+those that numpy computes from the same records, and the three reports are equal.
+"""
+
+import gzip
+import uuid
+import warnings
+from functools import partial
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from snhkit.data import read_points
+from snhkit.data.counting.cluster import Cluster
+from snhkit.data.counting.exact import Scan
+from snhkit.data.sources.columns import rules_of
+from snhkit.data.sources.opening import open_source
+from snhkit.geometry import Grid, Points, Region
+from snhkit.geometry.windows import windows
+from snhkit.privacy.bounding import kept_records
+
+distributed = pytest.importorskip("distributed")
+duckdb = pytest.importorskip("duckdb")
+
+CITY = Region.around(lat=41.88, lon=-87.63, side_m=10_000)
+GRID = Grid(CITY, 9)
+KEY = np.array([5, 11], np.uint64)
+N, MOST = 300, 3
+RNG = np.random.default_rng(0)
+LAT, LON = CITY.to_latlon(RNG.random((N, 2)) * 12_000 - 1_000)
+LAT[[4, 77]] = np.nan
+ID = RNG.integers(1_000, 1_030, N)
+DEGREES = [(None if np.isnan(a) else a, o) for a, o in zip(LAT.tolist(), LON.tolist(), strict=True)]
+SECONDS = 1_793_491_200 + RNG.integers(0, 5 * 86_400, N)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+WHOLE = pa.array(ID)
+IDS = {
+    "int64": WHOLE,
+    "int16": WHOLE.cast(pa.int16()),
+    "uint64": WHOLE.cast(pa.uint64()),
+    "float64": WHOLE.cast(pa.float64()),
+    "float32": WHOLE.cast(pa.float32()),
+    "decimal": WHOLE.cast(pa.decimal128(30, 2)),
+    "text": WHOLE.cast(pa.string()),
+    "large text": WHOLE.cast(pa.large_string()),
+    "dictionary": WHOLE.cast(pa.string()).dictionary_encode(),
+    "bytes": WHOLE.cast(pa.string()).cast(pa.binary()),
+    "fixed bytes": pa.array([uuid.UUID(int=int(i)).bytes for i in ID], pa.binary(16)),
+}
+STAMPS = pa.array(SECONDS * 1_000_000, pa.timestamp("us"))
+TIMES = {
+    "timestamp[us]": STAMPS,
+    "timestamp[ns]": STAMPS.cast(pa.timestamp("ns")),
+    "timestamp with zone": STAMPS.cast(pa.timestamp("us", "UTC")),
+    "text": STAMPS.cast(pa.string()),
+    "text with Z": pa.array([f"{t}Z" for t in STAMPS.cast(pa.string()).to_pylist()]),
+    "text with UTC": pa.array([f"{str(t)[:19]} UTC" for t in STAMPS.to_pylist()]),
+    "seconds": pa.array(SECONDS),
+    "seconds as floats": pa.array(SECONDS.astype(float)),
+    "milliseconds": pa.array(SECONDS * 1_000),
+    "microseconds": pa.array(SECONDS * 1_000_000),
+    "nanoseconds": pa.array(SECONDS * 1_000_000_000),
+}
+PLACES = {
+    "float64": {"lat": pa.array(LAT, from_pandas=True), "lon": pa.array(LON)},
+    "text": {
+        "lat": pa.array([None if np.isnan(x) else repr(float(x)) for x in LAT]),
+        "lon": pa.array([repr(float(x)) for x in LON]),
+    },
+    "microdegrees": {
+        "lat": pa.array(np.round(LAT * 1e6), from_pandas=True),
+        "lon": pa.array(np.round(LON * 1e6)),
+    },
+    "(lat, lon)": {"point": pa.array([a and f"({a}, {o})" for a, o in DEGREES])},
+    "WKT": {"point": pa.array([a and f"POINT ({o} {a})" for a, o in DEGREES])},
+    "metres": dict(
+        zip(
+            ("lon", "lat"),
+            (pa.array(axis, from_pandas=True) for axis in np.where(
+                np.isnan(LAT), np.nan, CITY.to_xy(LAT, LON).T)),
+            strict=True,
+        )
+    ),
+}  # fmt: skip
+SAID = {
+    "microdegrees": {"degrees": 1e-6},
+    "(lat, lon)": {"point": "point"},
+    "WKT": {"point": "point"},
+}
+
+
+class Stream:
+    """An object that has nothing but Arrow's C stream interface."""
+
+    def __init__(self, table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def packed(kind):
+    def save(table, folder):
+        path = folder / f"a.csv.{kind}"
+        with pa.CompressedOutputStream(
+            str(path), {"gz": "gzip", "zst": "zstd"}.get(kind, kind)
+        ) as out:
+            pa.csv.write_csv(table, out)
+        return path
+
+    return save
+
+
+def csv(table, folder, **options):
+    pa.csv.write_csv(table, folder / "a.csv", pa.csv.WriteOptions(**options))
+    return folder / "a.csv"
+
+
+def two_files(table, folder):
+    """The second file has other types: text instead of numbers."""
+    pq.write_table(table.slice(0, 100), folder / "1.parquet")
+    at = table.schema.get_field_index("user")
+    user = table.column(at)
+    if pa.types.is_integer(user.type):
+        user = user.cast(pa.string())
+    pq.write_table(table.set_column(at, "user", user).slice(100), folder / "2.parquet")
+    return folder
+
+
+def geoframe(table):
+    frame = table.to_pandas()
+    points = gpd.points_from_xy(frame.pop("lon"), frame.pop("lat"), crs=4326)
+    return gpd.GeoDataFrame(frame, geometry=points)
+
+
+def saved_geo(write, name):
+    def save(table, folder):
+        write(geoframe(table), folder / name)
+        return folder / name
+
+    return save
+
+
+def structured(table):
+    frame = table.to_pandas()
+    frame["user"] = frame["user"].to_numpy("U9" if frame["user"].dtype == object else None)
+    return frame.to_records(index=False)
+
+
+def npy(table, folder):
+    records = structured(table)
+    plain = [
+        (name, "U9" if kind[0].kind == "O" else kind[0])
+        for name, kind in records.dtype.fields.items()
+    ]
+    np.save(folder / "a.npy", np.array(records.tolist(), plain))
+    return folder / "a.npy"
+
+
+FORMS = {
+    "csv": csv,
+    "csv, quoted": partial(csv, quoting_style="all_valid"),
+    "tsv": lambda t, f: csv(t, f, delimiter="\t"),
+    "gz": packed("gz"),
+    "zst": packed("zst"),
+    "bz2": packed("bz2"),
+    "parquet": lambda t, f: (
+        pq.write_table(t, f / "a.parquet", row_group_size=64) or f / "a.parquet"
+    ),
+    "two files": two_files,
+    "table": lambda t, f: t,
+    "dataset": lambda t, f: ds.dataset(t),
+    "stream": lambda t, f: Stream(t),
+    "pandas": lambda t, f: t.to_pandas(),
+    "pandas, Arrow": lambda t, f: t.to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": lambda t, f: pl.from_arrow(t),
+    "DuckDB": lambda t, f: duckdb.connect().from_arrow(t),
+}
+TEXT_FORMS = ("csv", "csv, quoted", "tsv", "gz", "zst", "bz2")
+PLAIN_FORMS = {
+    "npy": npy,
+    "geopandas": lambda t, f: geoframe(t).to_crs(26971),
+    "geoparquet": saved_geo(lambda g, p: g.to_parquet(p), "a.parquet"),
+    "geoparquet, points": saved_geo(
+        lambda g, p: g.to_parquet(p, geometry_encoding="geoarrow"), "a.parquet"
+    ),
+    "geoarrow": lambda t, f: Stream(pa.table(geoframe(t).to_arrow(index=False))),
+    "geojson": saved_geo(lambda g, p: g.to_file(p), "a.geojson"),
+    "gpkg": saved_geo(lambda g, p: g.to_crs(26971).to_file(p), "a.gpkg"),
+}
+LOOSE = ("microdegrees", "metres", "geopandas", "gpkg")  # are not exact to the last bit
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with (
+            distributed.LocalCluster(
+                n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None,
+                silence_logs=50,
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):  # fmt: skip
+            yield client
+
+
+def table_of(ids="int64", times="timestamp[us]", places="float64"):
+    return pa.table({"user": IDS[ids], **PLACES[places], "time": TIMES[times]})
+
+
+def expected(exact):
+    """The counts of the records that are kept of each person and day, and of all records."""
+    usable = ~np.isnan(LAT)
+    xy = CITY.to_xy(LAT[usable], LON[usable])
+    inside = CITY.contains(xy)
+    person = ID[usable][inside] * 1_000 + windows(SECONDS[usable][inside] // 86_400, 1) % 1_000
+    kept = kept_records(person, xy[inside], MOST, KEY)
+    counts = GRID.count(Points(CITY, xy[inside][kept])).counts
+    return (counts if exact else counts.sum()), GRID.count(Points(CITY, xy[inside])).counts
+
+
+def check(source, client=None, exact=True, **said):
+    said = {"user": "user", "time": "time"} | said
+    bounded, everything = expected(exact)
+    told = []
+    points = read_points(source, CITY, report=told.append, **said)
+    kept = kept_records(points.user * 1_000 + windows(points.day, 1) % 1_000, points.xy, MOST, KEY)
+    counts = GRID.count(Points(CITY, points.xy[kept])).counts
+    assert np.array_equal(counts if exact else counts.sum(), bounded)
+    assert (GRID.count(points).counts == everything).all()
+    choose = partial(kept_records, most=MOST, key=KEY)
+    for there in (None, client) if client is not None else (None,):
+        opened = open_source(source, rules_of(**said, people="needed"))
+        cluster = None if there is None else Cluster(there, opened)
+        scan = Scan(opened, CITY, told.append, cluster)
+        counts = scan.bounded(choose, window_days=1).count(GRID).counts
+        assert np.array_equal(counts if exact else counts.sum(), bounded)
+        assert (scan.all().count(GRID).counts == everything).all()
+    assert len({str(one) for one in told}) == 1
+    assert (told[0].rows, told[0].unusable) == (N, 2)
+    return told[0]
+
+
+@pytest.mark.parametrize("form", [*FORMS, *PLAIN_FORMS])
+def test_every_form_counts_alike(form, tmp_path, client):
+    source = (FORMS | PLAIN_FORMS)[form](table_of(), tmp_path)
+    on_dask = client if hasattr(source, "exists") else None
+    report = check(source, on_dask, exact=form not in LOOSE)
+    if form not in ("two files", "geoarrow", *PLAIN_FORMS):
+        first = 6 if form in TEXT_FORMS else 4
+        assert report.unusable_rows == (first, first + 73)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ids", [kind for kind in IDS if kind != "int64"])
+def test_every_type_of_id_counts_alike(form, ids, tmp_path):
+    if "bytes" in ids and form in TEXT_FORMS:
+        pytest.skip("text files have no bytes")
+    check(FORMS[form](table_of(ids=ids), tmp_path))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("times", [kind for kind in TIMES if kind != "timestamp[us]"])
+def test_every_type_of_time_counts_alike(form, times, tmp_path):
+    check(FORMS[form](table_of(times=times), tmp_path))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("places", [kind for kind in PLACES if kind != "float64"])
+def test_every_type_of_position_counts_alike(form, places, tmp_path):
+    said = SAID.get(places, {})
+    if places == "metres":
+        said = {"crs": shifted_crs()}
+    check(FORMS[form](table_of(places=places), tmp_path), exact=places not in LOOSE, **said)
+
+
+def shifted_crs():
+    """The reference system of the city's region, whose origin is the lower-left corner."""
+    half = CITY.side_m / 2
+    return CITY.crs.to_proj4() + f" +x_0={half} +y_0={half}"
+
+
+def test_a_header_that_is_missing_costs_no_record(tmp_path, client):
+    for at, part in enumerate((slice(0, 90), slice(90, N))):
+        frame = table_of().to_pandas()[part]
+        data = frame.to_csv(index=False, header=False).encode()
+        (tmp_path / f"{at}.csv.gz").write_bytes(gzip.compress(data))
+    said = {"user": 0, "lat": 1, "lon": 2, "time": 3}
+    report = check(tmp_path, client, **said)
+    assert report.unusable_rows == (5, 78)
+    assert check(tmp_path, **{name: str(at) for name, at in said.items()}) is not None
