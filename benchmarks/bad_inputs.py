@@ -109,7 +109,7 @@ IN_PYTHON: dict[str, Callable[[], Any]] = {
         districts(shapely.MultiPoint([(-122.43, 37.76), (-122.44, 37.77)])), CITY
     ),
     # Ids of users.
-    "ids 1001 and '1001'": lambda: snh.read_points(frame(user=[1001, "1001", "1001"]), CITY),
+    "ids 1001 and True": lambda: snh.read_points(frame(user=[1001, True, 1001]), CITY),
     "ids '42', '42.0' and '042'": lambda: snh.read_points(frame(user=["42", "42.0", "042"]), CITY),
     "ids 'NULL' and blank": lambda: csv(ROWS.replace(",b\n", ",NULL\n", 3), user="user"),
     "unit user without users": lambda: snh.PrivateDataset(

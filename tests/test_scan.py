@@ -140,7 +140,7 @@ def test_a_unit_of_users_needs_users(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n": "some"}, "n must be 'public' or 'private'"),
+        ({"n": "some"}, "n is now n_public"),
         ({"budget": None}, "budget is missing"),
         ({"unit": "city"}, "unit must be"),
         ({"since": "2026-11-01"}, "filters since and until need the column of times"),

@@ -18,8 +18,10 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyproj import Transformer
 
 from snhkit.data import read_points
+from snhkit.data.counting import exact
 from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.exact import Scan
 from snhkit.data.sources.columns import rules_of
@@ -40,6 +42,8 @@ LAT, LON = CITY.to_latlon(RNG.random((N, 2)) * 12_000 - 1_000)
 LAT[[4, 77]] = np.nan
 ID = RNG.integers(1_000, 1_030, N)
 DEGREES = [(None if np.isnan(a) else a, o) for a, o in zip(LAT.tolist(), LON.tolist(), strict=True)]
+METRES = Transformer.from_crs(4326, 26971, always_xy=True).transform(LON, LAT)
+METRES = [np.where(np.isfinite(axis), axis, np.nan) for axis in METRES]
 SECONDS = 1_793_491_200 + RNG.integers(0, 5 * 86_400, N)
 
 pytestmark = [
@@ -88,19 +92,13 @@ PLACES = {
     },
     "(lat, lon)": {"point": pa.array([a and f"({a}, {o})" for a, o in DEGREES])},
     "WKT": {"point": pa.array([a and f"POINT ({o} {a})" for a, o in DEGREES])},
-    "metres": dict(
-        zip(
-            ("lon", "lat"),
-            (pa.array(axis, from_pandas=True) for axis in np.where(
-                np.isnan(LAT), np.nan, CITY.to_xy(LAT, LON).T)),
-            strict=True,
-        )
-    ),
-}  # fmt: skip
+    "metres": {"lon": pa.array(METRES[0], from_pandas=True), "lat": pa.array(METRES[1])},
+}
 SAID = {
     "microdegrees": {"degrees": 1e-6},
     "(lat, lon)": {"point": "point"},
     "WKT": {"point": "point"},
+    "metres": {"crs": "EPSG:26971"},
 }
 
 
@@ -206,6 +204,12 @@ PLAIN_FORMS = {
 LOOSE = ("microdegrees", "metres", "geopandas", "gpkg")  # are not exact to the last bit
 
 
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """A fine grid of 64 by 64 cells, which is counted quickly."""
+    monkeypatch.setattr(exact, "FINE_DEPTH", 6)
+
+
 @pytest.fixture(scope="module")
 def client():
     with warnings.catch_warnings():
@@ -224,7 +228,7 @@ def table_of(ids="int64", times="timestamp[us]", places="float64"):
     return pa.table({"user": IDS[ids], **PLACES[places], "time": TIMES[times]})
 
 
-def expected(exact):
+def expected(to_the_bit):
     """The counts of the records that are kept of each person and day, and of all records."""
     usable = ~np.isnan(LAT)
     xy = CITY.to_xy(LAT[usable], LON[usable])
@@ -232,17 +236,17 @@ def expected(exact):
     person = ID[usable][inside] * 1_000 + windows(SECONDS[usable][inside] // 86_400, 1) % 1_000
     kept = kept_records(person, xy[inside], MOST, KEY)
     counts = GRID.count(Points(CITY, xy[inside][kept])).counts
-    return (counts if exact else counts.sum()), GRID.count(Points(CITY, xy[inside])).counts
+    return (counts if to_the_bit else counts.sum()), GRID.count(Points(CITY, xy[inside])).counts
 
 
-def check(source, client=None, exact=True, **said):
+def check(source, client=None, to_the_bit=True, **said):
     said = {"user": "user", "time": "time"} | said
-    bounded, everything = expected(exact)
+    bounded, everything = expected(to_the_bit)
     told = []
     points = read_points(source, CITY, report=told.append, **said)
     kept = kept_records(points.user * 1_000 + windows(points.day, 1) % 1_000, points.xy, MOST, KEY)
     counts = GRID.count(Points(CITY, points.xy[kept])).counts
-    assert np.array_equal(counts if exact else counts.sum(), bounded)
+    assert np.array_equal(counts if to_the_bit else counts.sum(), bounded)
     assert (GRID.count(points).counts == everything).all()
     choose = partial(kept_records, most=MOST, key=KEY)
     for there in (None, client) if client is not None else (None,):
@@ -250,7 +254,7 @@ def check(source, client=None, exact=True, **said):
         cluster = None if there is None else Cluster(there, opened)
         scan = Scan(opened, CITY, told.append, cluster)
         counts = scan.bounded(choose, window_days=1).count(GRID).counts
-        assert np.array_equal(counts if exact else counts.sum(), bounded)
+        assert np.array_equal(counts if to_the_bit else counts.sum(), bounded)
         assert (scan.all().count(GRID).counts == everything).all()
     assert len({str(one) for one in told}) == 1
     assert (told[0].rows, told[0].unusable) == (N, 2)
@@ -261,7 +265,7 @@ def check(source, client=None, exact=True, **said):
 def test_every_form_counts_alike(form, tmp_path, client):
     source = (FORMS | PLAIN_FORMS)[form](table_of(), tmp_path)
     on_dask = client if hasattr(source, "exists") else None
-    report = check(source, on_dask, exact=form not in LOOSE)
+    report = check(source, on_dask, to_the_bit=form not in LOOSE)
     if form not in ("two files", "geoarrow", *PLAIN_FORMS):
         first = 6 if form in TEXT_FORMS else 4
         assert report.unusable_rows == (first, first + 73)
@@ -285,15 +289,7 @@ def test_every_type_of_time_counts_alike(form, times, tmp_path):
 @pytest.mark.parametrize("places", [kind for kind in PLACES if kind != "float64"])
 def test_every_type_of_position_counts_alike(form, places, tmp_path):
     said = SAID.get(places, {})
-    if places == "metres":
-        said = {"crs": shifted_crs()}
-    check(FORMS[form](table_of(places=places), tmp_path), exact=places not in LOOSE, **said)
-
-
-def shifted_crs():
-    """The reference system of the city's region, whose origin is the lower-left corner."""
-    half = CITY.side_m / 2
-    return CITY.crs.to_proj4() + f" +x_0={half} +y_0={half}"
+    check(FORMS[form](table_of(places=places), tmp_path), to_the_bit=places not in LOOSE, **said)
 
 
 def test_a_header_that_is_missing_costs_no_record(tmp_path, client):
