@@ -274,7 +274,7 @@ class PrivateDataset:
 
     def release(
         self,
-        builder: Builder,
+        builder: Builder | str,
         *,
         epsilon: Epsilon,
         delta: Epsilon = 0,
@@ -285,8 +285,10 @@ class PrivateDataset:
 
         Parameters
         ----------
-        builder : Builder
-            The method with its hyperparameters. A delta of the builder is charged as well.
+        builder : Builder or str
+            The method with its hyperparameters, or the short name of a method, such as
+            ``"denoised"``, for its default hyperparameters. A delta of the builder is charged as
+            well.
         epsilon : int, float, str, Decimal or Fraction
             The cost, taken from the budget before any noise is drawn; 0.1 means exactly 1/10.
         delta : int, float, str, Decimal or Fraction
@@ -309,7 +311,11 @@ class PrivateDataset:
             If the arguments are invalid or the builder cannot make this release; nothing is spent
             in this case. After an error during the build, epsilon stays charged.
         """
-        if isinstance(builder, (str, type)):
+        if isinstance(builder, str):
+            from snhkit.methods import builder_of
+
+            builder = builder_of(builder)
+        if isinstance(builder, type):
             raise InputError(f"builder must be a builder such as UniformGrid(), not {builder!r}.")
         price, given = exact(epsilon), exact_delta(delta)
         if given:
@@ -428,7 +434,10 @@ class PrivateDataset:
         self._foreign.add(public)
 
     def __repr__(self) -> str:
-        return f"PrivateDataset(region={self.region!r}, unit={self.unit.sentence!r})"
+        return (
+            f"PrivateDataset(region={self.region!r}, unit={self.unit.sentence!r}, "
+            f"left={written(self.ledger.remaining)} of {written(self.ledger.total)})"
+        )
 
     def _repr_html_(self) -> str:
         return self.ledger._repr_html_()

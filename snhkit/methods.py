@@ -25,7 +25,7 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.neural import DPSGD, SNH, DenoisedGrid
 
-__all__ = ["METHODS", "Method", "method", "title"]
+__all__ = ["METHODS", "Method", "builder_of", "method", "name_of", "title"]
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,25 @@ def method(name: str) -> Method:
             f"there is no method {name!r}; the methods are {', '.join(METHODS)}.{hint}"
         )
     return METHODS[name]
+
+
+def builder_of(given: str | Builder) -> Builder:
+    """Return a builder that is given itself or by the short name of its method."""
+    return method(given).builder() if isinstance(given, str) else given
+
+
+def name_of(given: str | Builder) -> str:
+    """Return the short name of a method that is given by it, or by a builder with its defaults."""
+    if isinstance(given, str):
+        method(given)
+        return given
+    for name, known in METHODS.items():
+        if known.builder() == given:
+            return name
+    raise InputError(
+        f"{given!r} is no method with its usual settings, of which errors are known; the methods "
+        f"are {', '.join(METHODS)}."
+    )
 
 
 def title(name: str) -> str:

@@ -414,3 +414,12 @@ class TestGaussianNoise:
 
         with pytest.raises(InputError, match="splits: works with Laplace noise only"):
             self.approximate(records).release(Splits(), epsilon="0.5", delta="1e-6")
+
+
+def test_a_method_may_be_given_by_its_short_name(records):
+    data = dataset(records, n_public=True)
+    assert data.release("identity", epsilon="0.5").hyperparameters == {"cell_m": None}
+    assert repr(data).endswith("left=0.5 of 1)")
+    with pytest.raises(InputError, match=r"there is no method 'identty'.* Did you mean identity"):
+        data.release("identty", epsilon="0.5")
+    assert data.ledger.remaining == Fraction(1, 2)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -81,6 +82,80 @@ class Region:
     def around(cls, lat: float, lon: float, side_m: float) -> "Region":
         """Return the square of side ``side_m`` metres around (``lat``, ``lon``) in degrees."""
         return cls(lat=lat, lon=lon, side_m=side_m)
+
+    @classmethod
+    def from_bounds(cls, west: float, south: float, east: float, north: float) -> "Region":
+        """Return the smallest square that holds a box of degrees, in the order of ``frame.bounds``.
+
+        Parameters
+        ----------
+        west, south, east, north : float
+            The sides in degrees. If west is above east, the box crosses the antimeridian.
+
+        Raises
+        ------
+        InputError
+            If south is not below north, or the square is too large or too close to a pole.
+
+        Examples
+        --------
+        >>> Region.from_bounds(-122.52, 37.70, -122.35, 37.83)
+        Region(lat=37.765, lon=-122.435, side_m=14994.0)
+        """
+        if not south < north:
+            raise InputError(
+                f"Region: south = {south:g} must be below north = {north:g}; the order is west, "
+                "south, east, north."
+            )
+        width = (east - west) % 360 or 360.0
+        lat, lon = (south + north) / 2, (west + width / 2 + 180) % 360 - 180
+        lat, lon = round(lat, 9), round(lon, 9)
+        at = cls(lat=lat, lon=lon, side_m=1.0)
+        share = np.linspace(0, 1, 33)
+        x, y = west + width * share, south + (north - south) * share
+        edges = [(y, x[:1] + 0 * y), (y, x[-1:] + 0 * y), (y[:1] + 0 * x, x), (y[-1:] + 0 * x, x)]
+        reach = max(np.abs(at.to_xy(*edge) - 0.5).max() for edge in edges)
+        return cls(lat=lat, lon=lon, side_m=2 * math.ceil(reach))
+
+    @classmethod
+    def covering(cls, polygons: Any) -> "Region":
+        """Return the smallest square that holds public polygons, such as a city's border.
+
+        The polygons must be public: a square that fits private records reveals where these are.
+
+        Parameters
+        ----------
+        polygons : GeoDataFrame, GeoSeries or shapely geometry
+            Polygons in any CRS; a shapely geometry is in degrees.
+
+        Raises
+        ------
+        InputError
+            If a frame has no CRS, the shapes are points, or the square is too large.
+
+        Examples
+        --------
+        >>> import shapely
+        >>> Region.covering(shapely.box(-122.52, 37.70, -122.35, 37.83)).side_m
+        14994.0
+        """
+        if hasattr(polygons, "geom_type") and hasattr(polygons, "to_crs"):
+            if polygons.crs is None:
+                raise InputError(
+                    "Region.covering: the frame has no CRS; if its coordinates are degrees, set "
+                    "the CRS with set_crs(4326)."
+                )
+            kinds, bounds = set(polygons.geom_type), polygons.to_crs(4326).total_bounds
+        else:
+            kinds, bounds = {getattr(polygons, "geom_type", "nothing")}, ()
+            bounds = getattr(polygons, "bounds", bounds)
+        if not kinds <= {"Polygon", "MultiPolygon"} or len(bounds) != 4:
+            raise InputError(
+                "Region.covering: give public polygons, such as the border of a city, not "
+                f"{', '.join(sorted(map(str, kinds)))}. A square that fits records reveals where "
+                "they are."
+            )
+        return cls.from_bounds(*map(float, bounds))
 
     @property
     def crs(self) -> CRS:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from snhkit.builder import Builder
 from snhkit.checks import positive, two_numbers
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
-from snhkit.methods import method
+from snhkit.methods import method, name_of
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.planning.table import PLANNED, Situation, plan_table
 from snhkit.privacy import Epsilon, exact, written
@@ -24,7 +25,7 @@ _STEPS = 160  # values of epsilon that are tried in the search
 
 
 def expected_error(
-    methods: str | Sequence[str],
+    methods: str | Builder | Sequence[str | Builder],
     *,
     n: int,
     epsilon: Epsilon,
@@ -41,8 +42,8 @@ def expected_error(
 
     Parameters
     ----------
-    methods : str or sequence of str
-        Short names of methods.
+    methods : str, Builder, or sequence of these
+        Methods by short names, or builders with their default settings.
     n : int
         The number of records that are kept; a rough number is enough.
     epsilon : int, float, str, Decimal or Fraction
@@ -103,7 +104,8 @@ def expected_error(
     and in the results of ``crowding`` and ``sparsity``. The ratio of another method's error to it
     has four coefficients, and is monotone in n times epsilon.
     """
-    names = [methods] if isinstance(methods, str) else list(methods)
+    several = isinstance(methods, Sequence) and not isinstance(methods, str)
+    names = [name_of(one) for one in (methods if several else [methods])]  # pyright: ignore
     place = Situation.of(n, public, region, unit, max_per_user)
     table = known_errors(names, place, epsilon, sizes_m)
     for name in names:
@@ -144,7 +146,7 @@ def known_errors(
 
 
 def epsilon_for(
-    name: str,
+    name: str | Builder,
     wanted: float,
     *,
     n: int,
@@ -200,6 +202,7 @@ def epsilon_for(
     np.True_
     """
     positive("wanted", wanted)
+    name = name_of(name)
     if measure not in PLANNED:
         raise InputError(f"measure must be one of {', '.join(PLANNED)}, not {measure!r}.")
     place, band = Situation.of(n, public, region, unit, max_per_user), _sizes(sizes_m)

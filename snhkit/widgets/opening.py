@@ -21,7 +21,7 @@ from snhkit.defaults import (
 )
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
-from snhkit.methods import method
+from snhkit.methods import method, name_of
 from snhkit.privacy import Epsilon, PrivacyUnit, exact
 from snhkit.viz.maps.maps import base_map
 from snhkit.widgets.controls import Controls
@@ -30,6 +30,8 @@ from snhkit.widgets.session import Session, owned, synthetic
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from snhkit.builder import Builder
 
 __all__ = ["explore"]
 
@@ -49,7 +51,7 @@ def explore(
     city: str = "san_francisco",
     n: int = 100_000,
     epsilon: float = DEFAULT_EPSILON,
-    methods: Sequence[str] | None = None,
+    methods: "Sequence[str | Builder] | None" = None,
     sizes_m: tuple[float, float] = DEFAULT_SIZES_M,
     districts: DistrictsLike | None = None,
     label: str | None = None,
@@ -132,6 +134,8 @@ def explore(
     tells = methods is None and districts is None  # else a person knows what to build
     if methods is None:
         methods = DEFAULT_METHODS if points is None else DEFAULT_OWN_METHODS
+    if isinstance(methods, Sequence) and not isinstance(methods, str):
+        methods = [name_of(one) for one in methods]
     _refuse_mistakes(points=points, region=region, public=public, methods=methods, sizes_m=sizes_m)
     if districts is not None:
         districts = Districts.of(districts, label)

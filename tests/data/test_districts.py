@@ -1,12 +1,15 @@
 """Declared polygons: what they keep of a frame, and what is refused with a remedy that works."""
 
+import pathlib
 import pickle
+import re
 
 import geopandas as gpd
 import pandas as pd
 import pytest
 import shapely
 
+import snhkit
 from snhkit.data.districts import Districts, read_districts
 from snhkit.errors import InputError
 
@@ -153,3 +156,32 @@ def test_what_a_file_holds_is_named_with_the_file(tmp_path):
     gpd.GeoSeries([shapely.Point(0, 0)], crs=4326).to_file(path)
     with pytest.raises(InputError, match=r"^points.geojson: row 0 .* is a Point"):
         read_districts(path)
+
+
+def test_files_of_polygons_have_one_reader():
+    """Another one would open what a hostile file says, such as a VRT in wards.geojson."""
+    package = pathlib.Path(snhkit.__file__).parent
+    opens = re.compile(r"gpd\.read_file|gpd\.read_parquet|pyogrio\.(read_|open_)")
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if opens.search(path.read_text(encoding="utf-8"))
+    }
+    records = {
+        name
+        for name in found
+        if name.startswith(("data/reading/", "data/sources/", "data/counting/"))
+    }
+    own = {"viz/maps/land.py"}  # coasts, a file of the package
+    assert found - records - own == {"data/districts.py"}
+
+
+def test_a_hostile_file_opens_no_other(tmp_path):
+    FRAME.to_file(tmp_path / "other.gpkg")
+    path = tmp_path / "wards.geojson"
+    source = f"<SrcDataSource>{tmp_path / 'other.gpkg'}</SrcDataSource>"
+    path.write_text(
+        f'<OGRVRTDataSource><OGRVRTLayer name="other">{source}</OGRVRTLayer></OGRVRTDataSource>'
+    )
+    with pytest.raises(InputError, match="could not be read as GeoJSON"):
+        Districts.of(path)

@@ -1,5 +1,8 @@
+from typing import ClassVar
+
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 from hypothesis import given
@@ -220,3 +223,38 @@ class TestGeoDataFrame:
         shapes = [box(-122.44, 37.76, -122.43, 37.77), triangle]
         with pytest.raises(InputError, match=r"row 1 .counted from 0.: the .* is not a rect"):
             RangeQueries.of(CITY, gpd.GeoDataFrame(geometry=shapes, crs=4326))
+
+
+class TestAsPeopleHaveThem:
+    """The same two boxes as a frame, bounds, tuples and shapely boxes."""
+
+    PLACE = Region.around(lat=37.76, lon=-122.43, side_m=2_000)
+    BOUNDS: ClassVar = [(-122.43, 37.76, -122.429, 37.761), (-122.432, 37.758, -122.43, 37.76)]
+
+    @pytest.mark.parametrize("kind", ["sides", "bounds", "tuples", "array", "shapes", "geo frame"])
+    def test_all_are_the_same(self, kind):
+        shapes = [shapely.box(*bounds) for bounds in self.BOUNDS]
+        bounds = pd.DataFrame(self.BOUNDS, columns=["minx", "miny", "maxx", "maxy"])
+        given = {
+            "sides": pd.DataFrame(self.BOUNDS, columns=[" West", "south", "EAST", "north"]),
+            "bounds": bounds,
+            "tuples": self.BOUNDS,
+            "array": np.array(self.BOUNDS),
+            "shapes": shapes,
+            "geo frame": gpd.GeoSeries(shapes, crs=4326),
+        }[kind]
+        found = RangeQueries.of(self.PLACE, given)
+        w, s, e, n = np.array(self.BOUNDS).T
+        wanted = RangeQueries.from_degrees(self.PLACE, s, w, n, e)
+        for name in ("x", "y", "width", "height"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+    def test_one_box_is_enough(self):
+        assert len(RangeQueries.of(self.PLACE, self.BOUNDS[0])) == 1
+        assert len(RangeQueries.of(self.PLACE, shapely.box(*self.BOUNDS[0]))) == 1
+
+    def test_others_are_refused(self):
+        with pytest.raises(InputError, match=r"tuples \(west, south, east, north\)"):
+            RangeQueries.of(self.PLACE, [1, 2])
+        with pytest.raises(InputError, match="no column north; it has south, west, east"):
+            RangeQueries.of(self.PLACE, pd.DataFrame({"south": [], "west": [], "east": []}))

@@ -1,5 +1,7 @@
+import geopandas as gpd
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Geod
@@ -109,3 +111,45 @@ def test_the_ring_is_closed_and_anticlockwise():
 def test_to_dict_makes_the_same_region():
     region = Region.around(lat=1, lon=2, side_m=3)
     assert Region(**region.to_dict()) == region
+
+
+class TestFromPublicPlaces:
+    BOUNDS = (-122.52, 37.70, -122.35, 37.83)
+
+    def test_the_square_holds_the_box_and_is_the_smallest(self):
+        region = Region.from_bounds(*self.BOUNDS)
+        west, south, east, north = self.BOUNDS
+        x, y = np.meshgrid(np.linspace(west, east, 50), np.linspace(south, north, 50))
+        xy = region.to_xy(y, x)
+        assert ((xy >= 0) & (xy <= region.side_m)).all()
+        slack = np.min([xy.min(), region.side_m - xy.max()])
+        assert 0 <= slack < 2
+
+    def test_a_box_may_cross_the_antimeridian(self):
+        fiji = Region.from_bounds(179.9, -17, -179.9, -16.8)
+        assert fiji.lon == pytest.approx(-180)
+        assert fiji.side_m == pytest.approx(22_200, rel=0.01)
+
+    def test_a_border_is_covered_in_any_crs(self):
+        border = gpd.GeoSeries([shapely.box(*self.BOUNDS)], crs=4326)
+        wanted = Region.from_bounds(*self.BOUNDS)
+        assert Region.covering(border) == Region.covering(border[0]) == wanted
+        projected = Region.covering(border.to_crs(26910))
+        assert projected.side_m == pytest.approx(wanted.side_m, rel=0.02)
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            (gpd.GeoSeries([shapely.Point(0, 0)], crs=4326), "public polygons.* not Point"),
+            (gpd.GeoSeries([shapely.box(0, 0, 1, 1)]), r"set_crs\(4326\)"),
+            ([1, 2], "not nothing"),
+            (shapely.box(0, 0, 9, 9), "side_m must lie in"),
+        ],
+    )
+    def test_what_is_no_public_polygon_is_refused(self, given, told):
+        with pytest.raises(InputError, match=told):
+            Region.covering(given)
+
+    def test_bounds_out_of_order_are_refused(self):
+        with pytest.raises(InputError, match="the order is west, south, east, north"):
+            Region.from_bounds(37.83, -122.35, 37.7, -122.52)

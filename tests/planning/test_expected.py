@@ -228,3 +228,12 @@ def test_the_table_tells_where_it_comes_from():
     assert set(plan_table()["fits"]) <= set(METHODS)
     assert len({place["place"] for place in plan_table()["places"]}) == told["places"]
     assert len({place["family"] for place in plan_table()["places"]}) >= 5
+
+
+def test_a_builder_with_its_defaults_is_its_short_name():
+    by_name = snh.expected_error("identity", n=200_000, epsilon=0.2)
+    assert snh.expected_error(snh.Identity(), n=200_000, epsilon=0.2).equals(by_name)
+    wanted = snh.epsilon_for("ug", 0.5, n=200_000)
+    assert snh.epsilon_for(snh.UniformGrid(), 0.5, n=200_000) == wanted
+    with pytest.raises(InputError, match=r"Identity\(cell_m=30\) is no method with its usual"):
+        snh.expected_error(snh.Identity(cell_m=30), n=200_000, epsilon=0.2)
