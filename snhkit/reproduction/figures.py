@@ -25,8 +25,8 @@ from snhkit.reproduction.verdicts import (
     PAPERS_NETWORK,
     cheap,
     deeper_helps,
-    falls,
     falls_and_snh_least,
+    more_networks_help,
     no_matter_at_large_k,
     paramselect_wins,
     rises,
@@ -268,7 +268,7 @@ FIGURES: dict[str, PaperFigure] = {
         _uniformity, no_matter_at_large_k),
     "k": PaperFigure(
         "Impact of k", "k", "At a large epsilon more networks reduce the error substantially.",
-        _impact_of_k, falls),
+        _impact_of_k, more_networks_help),
     "paramselect": PaperFigure(
         "ParamSelect against UG's rule", "epsilon",
         "SNH has a much smaller error with ParamSelect's cell width than with UG's.",
