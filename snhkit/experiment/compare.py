@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snhkit.experiment.evaluation import Asked, SizeBand, adds_up, anywhere, bands_in
-from snhkit.geometry import Points, RangeQueries
+from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, bands_in
+from snhkit.geometry import Asked, Points, RangeQueries
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.release import Release
 

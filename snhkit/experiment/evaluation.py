@@ -1,19 +1,17 @@
-"""Boxes with their true counts, on which the errors of releases are measured."""
+"""Squares of several sizes, around records and anywhere, on which errors are measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from snhkit.errors import InputError
-from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.metrics import SIZE_BANDS_M, relative_errors
+from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
+from snhkit.metrics import SIZE_BANDS_M
 from snhkit.release import Release
 
 __all__ = [
     "TILE_M",
-    "Asked",
     "SizeBand",
     "adds_up",
     "anywhere",
@@ -24,48 +22,6 @@ TILE_M = 100.0
 """The approximate side, in metres, of the squares for which ``adds_up`` sums the answers."""
 
 _CHUNK = 65_536  # tiles that are answered at a time
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Asked:
-    """Boxes with their true counts, with which the answers of releases are compared.
-
-    Parameters
-    ----------
-    boxes : RangeQueries
-        q boxes.
-    counts : ndarray of int, shape (q,)
-        The true count of each box, which only the owner of the records may see.
-    n : int
-        The total number of records.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> records = Points(city, [[10.0, 10.0], [60.0, 60.0]])
-    >>> Asked.of(records, RangeQueries(city, [0, 50], [0, 0], [50, 50], [50, 50])).counts
-    array([1, 0])
-    """
-
-    boxes: RangeQueries
-    counts: NDArray[np.int64]
-    n: int
-
-    @classmethod
-    def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
-        """Return boxes with the number of records of ``truth`` in each box."""
-        return cls(boxes, exact_counts(truth, boxes), len(truth))
-
-    def relative_error(self, answers: NDArray[np.float64]) -> float:
-        """Return the mean relative error of answers, shape (q,), with the smoothing of the paper.
-
-        An error is divided by the true count, or by 0.1 % of ``n`` if the count is smaller.
-        """
-        return _mean(relative_errors(answers, self.counts, self.n))
-
-    def absolute_error(self, answers: NDArray[np.float64]) -> float:
-        """Return the mean absolute error of answers, shape (q,), in records."""
-        return _mean(np.abs(answers - self.counts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +145,3 @@ def bands_in(
     [(25.0, 100.0), (100.0, 300.0)]
     """
     return [band for band in bands_m if band[1] <= region.side_m]
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if len(values) else float("nan")

@@ -1,5 +1,6 @@
 """Regions, points, boxes, grids and partitions, in metres in the projection of a region."""
 
+from snhkit.geometry.asked import Asked
 from snhkit.geometry.counts import exact_counts
 from snhkit.geometry.grid import Grid, SummedArea
 from snhkit.geometry.histogram import Histogram
@@ -9,6 +10,7 @@ from snhkit.geometry.queries import RangeQueries
 from snhkit.geometry.region import Region
 
 __all__ = [
+    "Asked",
     "Grid",
     "Histogram",
     "Partition",

@@ -15,9 +15,8 @@ from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.places import Place, thinned
-from snhkit.geometry import RangeQueries, exact_counts
+from snhkit.geometry import Asked, RangeQueries
 from snhkit.methods import METHODS, title
-from snhkit.metrics import relative_errors
 from snhkit.neural import MLP, SNH, Networks
 from snhkit.reproduction.effort import Effort
 from snhkit.reproduction.jobs import Job, finished
@@ -94,8 +93,7 @@ def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked
         release = data.release(builder, epsilon=epsilon, public=place.public, seed=seed)
         sizes_m = asked.get("sizes_m", _SIZES_M)
         boxes = RangeQueries.sample(records, effort.queries, sizes_m, seed)
-        truth = exact_counts(records, boxes)
-        found.append(float(relative_errors(release.answer(boxes), truth, n).mean()))
+        found.append(Asked.of(records, boxes).relative_error(release.answer(boxes)))
     return float(np.mean(found))
 
 

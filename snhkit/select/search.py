@@ -11,13 +11,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.errors import InputError
-from snhkit.geometry import Points, RangeQueries, exact_counts
-from snhkit.metrics import relative_errors
+from snhkit.geometry import Asked, Points, RangeQueries
 from snhkit.privacy import (
     Measurements,
     PointSource,
@@ -102,17 +100,16 @@ def _replaced(thing: Any, name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """A public data set, and q boxes with their true counts, to measure the errors of releases."""
+    """A public data set, and boxes with their true counts, to measure the errors of releases."""
 
     points: Points
-    boxes: RangeQueries
-    truth: NDArray[np.int64]
+    asked: Asked
 
     @classmethod
     def on(cls, points: Points, search: Search) -> "Exam":
         """Return the exam of a data set: squares around its points, with their true counts."""
         boxes = RangeQueries.sample(points, search.queries, search.sizes_m, search.seed)
-        return cls(points, boxes, exact_counts(points, boxes))
+        return cls(points, Asked.of(points, boxes))
 
     def terms(self, experiment: Experiment) -> Terms:
         """Return the terms of an experiment's release: its epsilon, unit, n and public points.
@@ -132,8 +129,8 @@ class Exam:
         name = json.dumps([seed, *experiment]).encode()
         noise = ReplayableEntropy(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         private = Measurements(PointSource(self.points), self.terms(experiment), noise)
-        answers = builder.build(private).answer(self.boxes)
-        error = float(relative_errors(answers, self.truth, len(self.points)).mean())
+        answers = builder.build(private).answer(self.asked.boxes)
+        error = self.asked.relative_error(answers)
         if not np.isfinite(error):
             raise InputError(f"fit: {builder!r} gave answers that are not finite numbers.")
         return error

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.experiment.evaluation import Asked, SizeBand, adds_up, anywhere, bands_in
-from snhkit.geometry import Points, RangeQueries, Region, exact_counts
+from snhkit.experiment.evaluation import SizeBand, adds_up, anywhere, bands_in
+from snhkit.geometry import Asked, Points, RangeQueries, Region, exact_counts
 from snhkit.metrics import SIZE_BANDS_M, band_name
 
 CITY = Region.around(lat=45, lon=7, side_m=400)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from snhkit.data import city as city_of
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
-from snhkit.experiment.evaluation import Asked, anywhere, bands_in
-from snhkit.geometry import Grid, Points, RangeQueries, Region
+from snhkit.experiment.evaluation import anywhere, bands_in
+from snhkit.geometry import Asked, Grid, Points, RangeQueries, Region
 from snhkit.methods import METHODS
 from snhkit.metrics import SIZE_BANDS_M, band_name
 from snhkit.progress import steps
