@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -21,6 +22,7 @@ __all__ = ["copy_notebooks", "explore_in_jupyter", "explore_in_voila"]
 
 _HERE = Path(__file__).parent
 _ONLY_HERE = "127.0.0.1"
+_FOLDER = "snhkit-app-"  # and the id of the process
 # A kernel then needs a quarter less memory; memory of large arrays is returned at once.
 _LEAN = {
     "MALLOC_ARENA_MAX": "2",
@@ -74,7 +76,8 @@ def explore_in_voila(
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
     from snhkit.cli.voila_app import ExplorerApp
 
-    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
+    _remove_left_behind()
+    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-") as folder:
         notebook = Path(folder) / "snhkit.ipynb"
         content = _notebook([_app(file, visitors=visitors)])
         notebook.write_text(json.dumps(content), encoding="utf-8")
@@ -85,6 +88,16 @@ def explore_in_voila(
             words += _LEAVERS
             os.environ.update(_LEAN | os.environ)
         ExplorerApp.launch_instance(words if browser else [*words, "--no-browser"])
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of apps that were killed, which name the files that the apps opened."""
+    import psutil  # which Jupyter's kernels need as well
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        pid = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require(module: str) -> None:

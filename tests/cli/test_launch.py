@@ -3,6 +3,8 @@
 import importlib.util
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -112,6 +114,19 @@ def test_a_class_opens_no_files_and_its_kernels_end_and_are_lean(monkeypatch):
     assert "--MappingKernelManager.cull_idle_timeout=300" in seen["words"]
     assert seen["arenas"] == "2"
     assert os.environ["OMP_NUM_THREADS"] == "3"
+
+
+def test_the_folder_of_a_killed_app_is_removed_at_the_next_start(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("voila.app.Voila.launch_instance", classmethod(lambda kind, words: None))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for name in (f"app-{ended.pid}-a", f"app-{os.getpid()}-b", "app-x-c", "other"):
+        (tmp_path / f"snhkit-{name}").mkdir()
+        (tmp_path / f"snhkit-{name}" / "snhkit.ipynb").write_text("/data/trips.csv")
+    explore_in_voila(browser=False)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [f"snhkit-app-{os.getpid()}-b", "snhkit-app-x-c", "snhkit-other"]
 
 
 FILE = OwnFile("/data/my trips.csv", 37.76, -122.43, 13_000, districts="/data/wards.geojson")
