@@ -133,12 +133,6 @@ class BuildDesk(w.VBox):
         epsilon, sizes_m = float(self._controls.epsilon.value), self._controls.sizes_m
         session = self._session()
         order = Order(session, chosen, epsilon, sizes_m)
-        price, left = exact(epsilon) * len(chosen), session.dataset.ledger.remaining
-        if price > left:
-            raise BudgetExceeded(
-                f"These {len(chosen)} builds would spend ε = {written(price)}, and {written(left)} "
-                "is left. Nothing was spent: choose fewer methods or a smaller epsilon."
-            )
         repeated = {} if again else session.repeated(chosen, epsilon, sizes_m)
         if repeated:
             price = written(exact(epsilon) * len(repeated))
@@ -146,6 +140,12 @@ class BuildDesk(w.VBox):
                 f"{_listed(list(repeated.values()))} {'is' if len(repeated) == 1 else 'are'} built "
                 f"already. A second build draws new noise and spends another ε = {price}. Nothing "
                 'was spent yet. To spend it, press "Build again", or call build(..., again=True).'
+            )
+        price, left = exact(epsilon) * len(chosen), session.dataset.ledger.remaining
+        if price > left:
+            raise BudgetExceeded(
+                f"These {len(chosen)} builds would spend ε = {written(price)}, and {written(left)} "
+                "is left. Nothing was spent: choose fewer methods or a smaller epsilon."
             )
         return order
 

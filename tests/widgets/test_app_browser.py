@@ -154,6 +154,11 @@ class Visit:
         self.attach()
 
     def attach(self) -> None:
+        self.explorer.get_by_role("button", name="Play with a budget").click(timeout=90_000)
+        self.explorer.locator(".snhkit-body").wait_for()
+        self.hold()
+
+    def hold(self) -> None:
         frame = self.explorer.locator("iframe").element_handle().content_frame()
         frame.wait_for_selector(".leaflet-draw-draw-rectangle", state="attached")
         self.frame = frame
@@ -209,7 +214,7 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     explorer = visit.explorer
     explorer.get_by_label("City").select_option(label="Fargo")
     explorer.get_by_role("heading", name="Fargo").wait_for(timeout=30_000)
-    visit.attach()
+    visit.hold()
     slider = explorer.get_by_role("slider").first
     slider.focus()
     slider.press("ArrowRight")  # from 0.2 to 0.3
@@ -244,8 +249,12 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
     for k, name in enumerate(methods):
         shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
         assert shown == pytest.approx(counts[f"{name}, ε = 0.3"], abs=0.51)
+    explorer.get_by_role("button", name="Page", exact=True).press("Enter")
+    assert explorer.get_by_label("Title").input_value() == "Fargo, synthetic"
+    explorer.get_by_label("Published by").fill("City office")
     page = visit.saved("Page", tmp_path).read_text(encoding="utf-8")
-    assert "What was not measured" in page
+    assert "What you may and may not conclude" in page
+    assert "City office" in page
     report = visit.saved("Report", tmp_path).read_text(encoding="utf-8")
     assert "<h1>Fargo" in report
     explorer.get_by_role("button", name="Copy code").press("Enter")
@@ -264,7 +273,6 @@ def test_a_reload_offers_to_go_on(app, window):
     before = visit.rows(12)
 
     window.reload(timeout=90_000)
-    visit.attach()
     explorer.get_by_text("with 1 release and 12 boxes").wait_for(timeout=40_000)
     assert explorer.locator(".snhkit-built").count() == 0
     explorer.get_by_role("button", name="Go on").click()
@@ -276,7 +284,7 @@ def test_a_reload_offers_to_go_on(app, window):
     explorer.get_by_role("button", name="Start over").click(timeout=40_000)
     window.wait_for_function("() => !Object.keys(localStorage).some((k) => /snhkit/.test(k))")
     window.reload(timeout=90_000)
-    explorer.get_by_role("button", name="Build", exact=True).wait_for(timeout=40_000)
+    explorer.get_by_role("button", name="Play with a budget").wait_for(timeout=40_000)
     assert not explorer.get_by_role("button", name="Go on").is_visible()
 
 

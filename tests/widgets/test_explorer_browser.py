@@ -287,8 +287,8 @@ def test_the_story_of_a_user(notebook, ask):
     refusal.wait_for(timeout=20_000)
     assert "are built already" in refusal.inner_text()
     page.button("Build again").press("Enter")
-    page.explorer.get_by_text("UniformGrid: asked 0.3, left 0.1, short by 0.2").wait_for()
-    assert page.explorer.get_by_text("would be refused").is_visible()
+    page.explorer.get_by_text("would spend ε = 0.9, and 0.1 is left. Nothing was spent").wait_for()
+    assert page.explorer.get_by_text("refused as a whole").is_visible()
     assert page.button("Build").is_enabled()
     assert agrees(page, ask)["spent"] == "9/10"
 

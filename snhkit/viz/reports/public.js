@@ -1,4 +1,5 @@
 // The map of a public page: counts as colours, and a box that the page counts itself.
+// biome-ignore lint/correctness/noUnusedVariables: the page calls it.
 async function snhkitPublic(base64) {
   const { header, arrays } = await snhkitCounts.read(base64);
   const { side, top, layer: fields } = header;

@@ -1,4 +1,5 @@
 // The story of epsilon: the truth beside a release, one slider, a switch of methods, and one box.
+// biome-ignore lint/correctness/noUnusedVariables: the page calls it.
 async function snhkitStory(base64) {
   const { header: story, arrays } = await snhkitCounts.read(base64);
   const { side, stops, methods } = story;
