@@ -42,7 +42,7 @@ class BoxEntry(w.VBox):
             placeholder="south, west, north, east",
             description="Type a box",
             tooltip="South, west, north and east of a box, in degrees",
-            layout={"flex": "1 1 0", "min_width": "0", "width": "auto"},
+            layout={"flex": "1 1 260px", "min_width": "0", "width": "auto"},
             style={"description_width": "auto"},
         )
         self.message = w.HTML()
@@ -60,7 +60,9 @@ class BoxEntry(w.VBox):
         }
         for name, action in buttons.items():
             self.buttons[name].on_click(action)
-        super().__init__([w.HBox([self.text, *self.buttons.values()]), self.message])
+        line = w.HBox([self.text, *self.buttons.values()])
+        line.add_class("snhkit-entry")
+        super().__init__([line, self.message])
 
     def say(self, text: str) -> None:
         """Show a message, such as why a box was refused; an empty text removes the message."""

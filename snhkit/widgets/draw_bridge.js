@@ -16,10 +16,11 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
   const rectangles = () => drawn.getLayers().filter((layer) => layer.getBounds);
   const show = () => panes.mirror(rectangles().map((layer) => layer.getBounds()), boxStyle);
   const tell = () => {
+    own = true;
     show();
     say("boxes", rectangles().map(boxOf));
   };
-  let declared = null;
+  let declared = null, own = false;  // own: a person has just changed the boxes
   const hear = {
     boxes(value) {
       drawn.clearLayers();
@@ -31,6 +32,10 @@ function drawBridge(map, drawn, token, boxStyle, legend) {
     layers(value) {
       panes.layers(value);
       show();
+    },
+    cards(value) {
+      snhkitCards(rectangles(), value, own);
+      own = false;
     },
     fit([south, west, north, east]) {
       map.snhkitFit([[south, west], [north, east]]);

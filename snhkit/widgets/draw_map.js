@@ -19,6 +19,7 @@ function render({ model, el }) {
       send("boxes", model.get("boxes"));
     },
     layers: () => send("layers", model.get("layers")),
+    cards: () => send("cards", model.get("cards")),
     declared: () => send("declared", model.get("declared")),
     view: () => { if (model.get("view").length) send("fit", model.get("view")); },
   };
@@ -43,6 +44,7 @@ function render({ model, el }) {
       shown = "[]";
       push.boxes();
       push.layers();
+      push.cards();
       push.declared();
       if (view) send("view", view);
       else push.view();

@@ -31,7 +31,7 @@ class _Bridge(MacroElement):
 
     def __init__(self, fmap: folium.Map, group: folium.FeatureGroup, token: str) -> None:
         super().__init__()
-        parts = ("panes.js", "keyboard.js", "draw_bridge.js")
+        parts = ("panes.js", "keyboard.js", "cards.js", "draw_bridge.js")
         self.js = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
         self.map_name, self.group_name = fmap.get_name(), group.get_name()
         self.token, self.style = token, BOX_STYLE
@@ -59,6 +59,9 @@ class DrawMap(anywidget.AnyWidget):
         ``snhkit.viz.maps.districts.district_overlay``. Each layer gets a map of its own, side by
         side; without layers, there is one map. The maps move together, and the leftmost map has the
         drawing tools.
+    cards : list of dict
+        For each rectangle the card that the map shows at it, while a pointer is over it or after
+        it was drawn; made by ``snhkit.widgets.tables.cards``.
     view : list of float
         South, west, north and east of the area to show, in degrees; setting the list moves the
         map.
@@ -79,6 +82,7 @@ class DrawMap(anywidget.AnyWidget):
     _esm = _HERE / "draw_map.js"
     boxes = traitlets.List(traitlets.List(traitlets.Float(), minlen=4, maxlen=4)).tag(sync=True)
     layers = traitlets.List(traitlets.Dict()).tag(sync=True)
+    cards = traitlets.List(traitlets.Dict()).tag(sync=True)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     declared = traitlets.List(traitlets.Float()).tag(sync=True)
     height = traitlets.Int(380).tag(sync=True)
@@ -93,7 +97,8 @@ class DrawMap(anywidget.AnyWidget):
         """Replace the map by another map, and remove all boxes and layers."""
         token = secrets.token_hex(16)  # so that late messages from the old page are not accepted
         with self.hold_sync():
-            self.boxes, self.layers, self.view, self.declared = [], [], [], []
+            self.boxes, self.layers, self.cards = [], [], []
+            self.view, self.declared = [], []
             self._token = token
             self._html = _page(fmap, token)
 

@@ -27,7 +27,7 @@ from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
 from snhkit.widgets.story_panel import SHIPPED, StoryPanel
-from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
+from snhkit.widgets.tables import answers_table, cards, districts_table, ledger_panel
 from snhkit.widgets.verdict import best_first, built_line, verdict
 from snhkit.widgets.wording import message
 
@@ -364,6 +364,7 @@ class Explorer(w.VBox):
             if self._teaching:
                 truth = np.zeros(0, int) if boxes is None else self._session.truth(boxes)
             answers = {} if boxes is None else self._session.answers(boxes)
+            self.map.cards = cards(boxes, answers, truth)
             self._said["table"].value = answers_table(
                 boxes,
                 answers,

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
+from snhkit.viz.figures.style import method_styles
 
-__all__ = ["answers_table", "districts_table", "ledger_panel"]
+__all__ = ["answers_table", "cards", "districts_table", "ledger_panel"]
 
 _SLACK = 0.02  # tolerance as a share of a size, since a box in degrees is not exactly a rectangle
 _CAPTION = "Released counts of each {}: {}"
@@ -45,6 +47,55 @@ def answers_table(
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
     table = _table(["Box", "Size in metres"], heads, columns, unit, truth, empty)
     return f'<div class="snhkit-rows" role="region" aria-label="Counts" tabindex="0">{table}</div>'
+
+
+def cards(
+    boxes: RangeQueries | None,
+    columns: Mapping[str, pd.DataFrame],
+    truth: NDArray | None = None,
+) -> list[dict[str, Any]]:
+    """Return the card of each box, which the map shows at the box, as JSON values.
+
+    Parameters
+    ----------
+    boxes : RangeQueries, optional
+        The q boxes; None if there is no box.
+    columns : mapping of str to DataFrame
+        The estimates of each release (``Release.estimate``), by its name.
+    truth : ndarray of int, shape (q,), optional
+        True counts, for teaching with invented records only.
+
+    Returns
+    -------
+    list of dict, length q
+        ``size`` (a text), ``rows`` (for each release its name, count and interval as texts, its
+        colour, and the places of count and interval on the common scale, from 0 to 1) and, if
+        given, ``truth`` (a text) and ``true`` (its place).
+    """
+    if boxes is None or not columns:
+        return []
+    styles, made = method_styles(columns), []
+    each = {name: frame[["count", "low", "high"]].to_numpy() for name, frame in columns.items()}
+    for k in range(len(boxes)):
+        true = 0.0 if truth is None else float(truth[k])
+        top = max(true, 1.0, *(float(np.nanmax(numbers[k])) for numbers in each.values()))
+        rows = []
+        for name, numbers in each.items():
+            count, low, high = numbers[k]
+            known = bool(np.isfinite(low))
+            ends = (low, high) if known else (count, count)
+            text = f"{low:,.0f} to {high:,.0f}" if known else ""
+            places = np.clip(np.array([count, *ends]) / top, 0, 1).round(4).tolist()
+            shown = f"{np.round(count) + 0:,.0f}"
+            rows.append([name, shown, text, styles[name].colour, *places])
+        card: dict[str, Any] = {
+            "size": f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f} m",
+            "rows": rows,
+        }
+        if truth is not None:
+            card |= {"truth": f"{truth[k]:,}", "true": round(true / top, 4)}
+        made.append(card)
+    return made
 
 
 def districts_table(

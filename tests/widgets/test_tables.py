@@ -2,10 +2,11 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from snhkit.geometry import RangeQueries, Region
 from snhkit.privacy import Ledger, PrivacyUnit
-from snhkit.widgets.tables import answers_table, districts_table, ledger_panel
+from snhkit.widgets.tables import answers_table, cards, districts_table, ledger_panel
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 BOXES = RangeQueries(CITY, [0, 9_500], [0, 100], [1_000, 1_000], [2_500, 50])
@@ -99,3 +100,17 @@ def test_a_bound_on_a_persons_records_is_said_beside_the_counts():
         assert "records, at most 5 of one person" in table
         assert "how many were left out was not measured" in table
     assert "at most" not in answers_table(BOXES, {"UG": UG}, unit=UNIT)
+
+
+def test_a_card_has_all_counts_of_its_box_on_one_scale():
+    first, second = cards(BOXES, {"UG": UG, "SNH": SNH}, TRUE)
+    assert (first["size"], first["truth"]) == ("1,000 × 2,500 m", "1,240")
+    name, count, interval, _, at, low, high = first["rows"][0]
+    assert (name, count, interval) == ("UG", "1,235", "1,220 to 1,250")
+    top = 1_250.26  # the largest of counts, intervals and the truth
+    assert [at, low, high] == pytest.approx([1234.56 / top, 1220.04 / top, 1], abs=1e-4)
+    assert first["true"] == pytest.approx(1240 / top, abs=1e-4)
+    assert second["rows"][0][1:3] == ["0", "0 to 4"]
+    assert first["rows"][1][2] == ""  # an interval that is not known
+    assert "truth" not in cards(BOXES, {"UG": UG})[0]
+    assert cards(None, {"UG": UG}) == cards(BOXES, {}) == []

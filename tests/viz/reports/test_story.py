@@ -69,8 +69,15 @@ def test_the_best_of_the_story_is_the_best_by_python():
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs Chromium")
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844), (1024, 768)])
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [
+        ((1280, 800), "light"),
+        ((1920, 1080), "dark"),
+        ((390, 844), "dark"),
+        ((1024, 768), "light"),
+    ],
+)
 def test_a_reader_sees_the_numbers_of_python(chromium, page, size, theme):
     context = chromium.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme

@@ -1,0 +1,32 @@
+// The card of a box: its counts by each release as bars with their intervals, and the truth if given.
+// It shows while a pointer is over the box, and at the newest box after a person has changed the boxes.
+// biome-ignore lint/correctness/noUnusedVariables: draw_bridge.js calls it.
+function snhkitCards(layers, cards, changed) {
+  const part = (parent, className, text = "") => {
+    const element = L.DomUtil.create("div", className, parent);
+    element.textContent = text;  // never as HTML
+    return element;
+  };
+  const content = (card) => {
+    const box = document.createElement("div");
+    part(box, "snhkit-card-size", card.size);
+    const rows = card.truth === undefined ? card.rows : [["Truth", card.truth, "", "#808080", card.true, card.true, card.true], ...card.rows];
+    for (const [name, count, interval, colour, at, low, high] of rows) {
+      const row = part(box, "snhkit-card-row");
+      part(row, "", name);
+      const bar = part(row, "snhkit-card-bar");
+      part(bar, "snhkit-card-count").style.cssText = `width:${100 * at}%;background:${colour}`;
+      part(bar, "snhkit-card-range").style.cssText = `left:${100 * low}%;width:${100 * (high - low)}%`;
+      if (card.truth !== undefined) part(bar, "snhkit-card-true").style.left = `${100 * card.true}%`;
+      part(row, "snhkit-card-number", count).title = interval;
+      part(row, "snhkit-card-interval", interval);
+    }
+    return box;
+  };
+  layers.forEach((layer, k) => {
+    layer.unbindTooltip();
+    if (!cards[k]) return;
+    layer.bindTooltip(content(cards[k]), { className: "snhkit-card", direction: "auto", opacity: 1, offset: [8, 0] });
+    if (changed && k === layers.length - 1) layer.openTooltip();
+  });
+}
