@@ -13,7 +13,7 @@ from snhkit.methods import method
 from snhkit.privacy import exact, written
 from snhkit.widgets.building import Building, Order
 from snhkit.widgets.controls import Controls
-from snhkit.widgets.session import Built, Session
+from snhkit.widgets.session import DISTRICTS, Built, Session
 from snhkit.widgets.wording import message
 
 __all__ = ["BuildDesk"]
@@ -213,6 +213,6 @@ def _listed(names: list[str]) -> str:
 
 def _known(key: str) -> str:
     """Return the name of a method; raise InputError if it is unknown or a package is missing."""
-    if extra := method(key).lacks:
+    if key != DISTRICTS and (extra := method(key).lacks):
         extra.require()
     return key

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from snhkit.errors import InputError, SnhkitError
-from snhkit.methods import METHODS
 from snhkit.privacy import written
 from snhkit.progress import Step, watched
 from snhkit.widgets import teaching
@@ -152,7 +151,7 @@ class Building:
 
     def _one(self, order: Order, k: int, say: Say, stop: threading.Event) -> Built:
         key, total = order.methods[k], len(order.methods)
-        title, ledger = METHODS[key].title, order.session.dataset.ledger
+        title, ledger = order.session.method(key).title, order.session.dataset.ledger
         which = f"{title} ({k + 1} of {total})" if total > 1 else title
         if stop.is_set():
             raise Cancelled(f"The build of {title} was cancelled before it spent epsilon.")
@@ -187,7 +186,8 @@ def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
     ``k`` is the index of the method whose build was cancelled, and ``entries`` is the number of
     ledger entries before that build.
     """
-    title, ledger = METHODS[order.methods[k]].title, order.session.dataset.ledger
+    session = order.session
+    title, ledger = session.method(order.methods[k]).title, session.dataset.ledger
     if len(ledger.entries) == entries:
         return Cancelled(f"The build of {title} was cancelled before it spent epsilon.")
     price = written(ledger.entries[-1].epsilon)

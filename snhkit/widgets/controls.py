@@ -10,7 +10,7 @@ from snhkit.defaults import DEFAULT_OWN_METHODS
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
 from snhkit.widgets.epsilon_slider import EpsilonSlider
-from snhkit.widgets.session import Session
+from snhkit.widgets.session import DISTRICTS, Session
 from snhkit.widgets.wording import epsilon_in_words
 
 __all__ = ["Controls"]
@@ -82,6 +82,14 @@ class Controls(w.VBox):
         self.high = _side("to", "Largest side, in metres, of boxes to be counted", high)
         self.sides_wrong = w.HTML()
         self.ticks = {key: _tick(method, ticked=key in methods) for key, method in METHODS.items()}
+        self.ticks[DISTRICTS] = w.Checkbox(
+            description="Districts directly (Tessellation)",
+            tooltip="One noisy count of each district: the least noise, but boxes only by area",
+            indent=False,
+            layout={"width": "auto", "display": "none"},
+        )
+        self.ticks[DISTRICTS].add_class("snhkit-long")
+        self._proposed = False
         self.teaching = w.Checkbox(
             description="Teaching mode: show the truth",
             tooltip="Show true counts and errors; possible for invented records only",
@@ -127,7 +135,7 @@ class Controls(w.VBox):
     def withhold_slow(self) -> None:
         """Disable the methods whose builds take many minutes, since other visitors would wait."""
         for key, tick in self.ticks.items():
-            if METHODS[key].slow:
+            if key != DISTRICTS and METHODS[key].slow:
                 tick.disabled, tick.value = True, False
                 tick.description = f"{METHODS[key].title}: not on a shared server"
 
@@ -184,10 +192,22 @@ class Controls(w.VBox):
         self.most.disabled = self.unit.disabled
         texts = html.escape(f"{_why_settled(session)} {unit.counting}".strip())
         self.settled.value = f'<p class="snhkit-soft">{texts}</p>'
+        self._propose(session)
         for choice in (self.city, self.n):
             choice.disabled = busy
         for invented in (self.n, self.teaching):  # not used for real records
             invented.layout.display = "" if session.invented else "none"
+
+    def _propose(self, session: Session) -> None:
+        """Offer to count the districts directly, and tick this for private records at first."""
+        tick = self.ticks[DISTRICTS]
+        tick.layout.display = "none" if session.districts is None else ""
+        if session.districts is None:
+            tick.value = False
+        elif not (self._proposed or session.invented or session.built):
+            self._proposed = True
+            for name, other in self.ticks.items():
+                other.value = name == DISTRICTS
 
 
 def _why_settled(session: Session) -> str:

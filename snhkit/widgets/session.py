@@ -13,13 +13,14 @@ import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
+from snhkit.builders import Tessellation
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.data.districts import LocalDistricts
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
-from snhkit.methods import METHODS
+from snhkit.methods import METHODS, Method
 from snhkit.neural import Networks
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
@@ -27,7 +28,10 @@ from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.release_folder import ReleaseFolder
 
-__all__ = ["UNTITLED", "Built", "Session", "owned", "synthetic", "title_of"]
+__all__ = ["DISTRICTS", "UNTITLED", "Built", "Session", "owned", "synthetic", "title_of"]
+
+DISTRICTS = "districts"
+"""The key of the method that counts each of the session's districts directly, ``Tessellation``."""
 
 UNTITLED = "Counts of private records"
 """The title of private records on screen and in exports, until a person gives another."""
@@ -160,16 +164,25 @@ class Session:
         )
         return replace(self, dataset=dataset)
 
+    def method(self, key: str) -> Method:
+        """Return the method with a key: one of ``METHODS``, or ``DISTRICTS`` if there are any."""
+        if key != DISTRICTS:
+            return METHODS[key]
+        if self.districts is None:
+            raise InputError("There are no districts to count; give districts=... first.")
+        frame = self.districts.frame
+        return Method("Tessellation", lambda sizes_m, cell_m: Tessellation(frame))
+
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
         """Build a release by the method ``key``, which spends epsilon.
 
         The release is not added to the session; ``keep`` does so.
         """
         started = time.perf_counter()
-        builder = METHODS[key].builder(sizes_m)
+        builder = self.method(key).builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
         seconds = time.perf_counter() - started
-        return self.shown(release, METHODS[key].title, seconds)
+        return self.shown(release, self.method(key).title, seconds)
 
     def shown(self, release: Release, title: str, seconds: float | None = None) -> Built:
         """Return a release as ``Built``, with the counts that the maps and tables show."""
@@ -216,11 +229,12 @@ class Session:
         """
         found = {}
         for key in methods:
-            asked = json.dumps(hyperparameters(METHODS[key].builder(sizes_m)), sort_keys=True)
+            title, builder = self.method(key).title, self.method(key).builder(sizes_m)
+            asked = json.dumps(hyperparameters(builder), sort_keys=True)
             for name, one in self.built.items():
                 told = json.dumps(dict(one.release.hyperparameters), sort_keys=True)
                 if (one.title, one.release.epsilon, told) == (
-                    METHODS[key].title,
+                    title,
                     exact(epsilon),
                     asked,
                 ):
