@@ -206,6 +206,8 @@ class Controls(w.VBox):
             tick.value = False
         elif not (self._proposed or session.invented or session.built):
             self._proposed = True
+            if tuple(self.chosen) != DEFAULT_OWN_METHODS:  # a person has chosen already
+                return
             for name, other in self.ticks.items():
                 other.value = name == DISTRICTS
 

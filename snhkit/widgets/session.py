@@ -170,8 +170,8 @@ class Session:
             return METHODS[key]
         if self.districts is None:
             raise InputError("There are no districts to count; give districts=... first.")
-        frame = self.districts.frame
-        return Method("Tessellation", lambda sizes_m, cell_m: Tessellation(frame))
+        districts = self.districts.districts
+        return Method("Tessellation", lambda sizes_m, cell_m: Tessellation(districts))
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
         """Build a release by the method ``key``, which spends epsilon.
@@ -229,17 +229,17 @@ class Session:
         """
         found = {}
         for key in methods:
-            title, builder = self.method(key).title, self.method(key).builder(sizes_m)
-            asked = json.dumps(hyperparameters(builder), sort_keys=True)
+            asked = (self.method(key).title, exact(epsilon), self._settings(key, sizes_m))
             for name, one in self.built.items():
-                told = json.dumps(dict(one.release.hyperparameters), sort_keys=True)
-                if (one.title, one.release.epsilon, told) == (
-                    title,
-                    exact(epsilon),
-                    asked,
-                ):
+                told = {} if key == DISTRICTS else dict(one.release.hyperparameters)
+                if (one.title, one.release.epsilon, json.dumps(told, sort_keys=True)) == asked:
                     found[key] = name
         return found
+
+    def _settings(self, key: str, sizes_m: tuple[float, float]) -> str:
+        """Return the hyperparameters of a method as text; a session has one set of districts."""
+        told = {} if key == DISTRICTS else hyperparameters(self.method(key).builder(sizes_m))
+        return json.dumps(told, sort_keys=True)
 
     def answers(self, boxes: RangeQueries) -> dict[str, pd.DataFrame]:
         """Return the estimates for boxes by each release, under the release's name."""
