@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import publish, sizes
-from snhkit.builders.inference.binary_tree import fitted_leaves
-from snhkit.builders.inference.level_shares import box_energies, level_shares
+from snhkit.builders.inference.binary_tree import box_energies, fitted_leaves, level_shares
 from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.checks import positive, whole
 from snhkit.defaults import DEFAULT_SIZES_M
