@@ -66,7 +66,7 @@ METHODS: dict[str, Any] = {
 }
 DELTA = Fraction(1, 100)
 """The delta of the methods with Gaussian noise; large, so that few runs can reveal a fault."""
-SLOW = {"Denoised": 20, "SNH": 20, "DP-SGD": 10, "PGM": 4, "DAWA, 64 cells": 2, "HDMM": 2}
+SLOW = {"DP-SGD": 10, "PGM": 4, "DAWA, 64 cells": 2, "HDMM": 2}
 """The factor by which the number of runs is divided for slow methods."""
 
 
@@ -131,8 +131,10 @@ def published(name: str, epsilon: Any, said: dict[str, Any], records: snh.Points
     return np.array(numbers, float)
 
 
-def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0) -> Audit:
-    """Return the audit of a method on all pairs of neighbours.
+def audits(
+    name: str, said: Terms, epsilon: float, runs: int, built_for: float = 0, only: str = ""
+) -> Audit:
+    """Return the audit of a method on all pairs of neighbours, or on those that contain ``only``.
 
     ``built_for`` is the epsilon of the builds, if it is not the claimed ``epsilon``.
     """
@@ -142,7 +144,8 @@ def audits(name: str, said: Terms, epsilon: float, runs: int, built_for: float =
         rho = said.factor * snh.Budget(epsilon, DELTA).rho
         promised, delta = float(epsilon_of(rho, DELTA)), float(DELTA)
     runs = max(runs // SLOW.get(name, 1), 20)
-    return audit_mechanism(mechanism, said.pairs, promised, runs, delta=delta)
+    pairs = {name: pair for name, pair in said.pairs.items() if only in name}
+    return audit_mechanism(mechanism, pairs, promised, runs, delta=delta)
 
 
 def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
@@ -157,14 +160,16 @@ def attacks(name: str, epsilon: float, runs: int) -> tuple[float, float]:
     return membership_accuracy(mechanism, three, target, max(runs // SLOW.get(name, 1), 20))
 
 
-def print_audits(methods: list[str], epsilon: float, runs: int) -> None:
+def print_audits(methods: list[str], epsilon: float, runs: int, only: str) -> None:
     """Print the guaranteed epsilon of methods, and the lower bounds from their releases."""
     print(
         "| method | unit, n | promised | at least shown | pair | runs |\n|---|---|---|---|---|---|"
     )
     for name in methods:
         for unit, said in terms().items():
-            found = audits(name, said, epsilon, runs)
+            if not any(only in pair for pair in said.pairs):
+                continue
+            found = audits(name, said, epsilon, runs, only=only)
             pair = max(found.shown, key=lambda pair: found.shown[pair])
             print(
                 f"| {name} | {unit} | {found.promised:.3g} | {found.largest:.2f} | {pair} | "
@@ -173,8 +178,8 @@ def print_audits(methods: list[str], epsilon: float, runs: int) -> None:
             )
 
 
-def print_attacks(methods: list[str], epsilon: float, runs: int) -> None:
-    """Print how often an attacker is right, and how often epsilon allows this."""
+def print_attacks(methods: list[str], epsilon: float, runs: int, only: str) -> None:
+    """Print how often an attacker is right, and how often epsilon allows this; no pair is used."""
     allowed = largest_accuracy(epsilon)
     print("\n| method | attacker is right | at least | epsilon allows |\n|---|---|---|---|")
     for name in methods:
@@ -189,12 +194,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epsilon", type=float, default=0.5)
     parser.add_argument("--runs", type=int, default=4_000)
+    parser.add_argument("--pair", default="", help="a part of the name of the pairs to audit")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     tables = {"audits": print_audits, "attacks": print_attacks}
     parser.add_argument("--tables", nargs="+", choices=tables, default=list(tables))
     given = parser.parse_args()
     for table in given.tables:
-        tables[table](given.methods, given.epsilon, given.runs)
+        tables[table](given.methods, given.epsilon, given.runs, given.pair)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import signal
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 
 from tqdm.auto import tqdm, trange
 
-from snhkit.errors import BudgetExceeded
+from snhkit.errors import BudgetExceeded, LedgerWarning
 from snhkit.geometry import Points, Region
 from snhkit.privacy import PointSource, PrivacyUnit, StoredLedger, read_ledger
 
@@ -83,8 +84,8 @@ def checked(path: Path, reported: int) -> str:
     return "lost" if ours.spent < reported else ""
 
 
-def random_kills(runs: int, draw: random.Random) -> dict[str, int]:
-    """Kill processes that use one ledger after random times, and return counts of outcomes."""
+def random_kills(runs: int, seconds: float, draw: random.Random) -> dict[str, int]:
+    """Kill processes that use one ledger within ``seconds``, and return counts of outcomes."""
     found = {"kills": 0, "charges": 0, "lost": 0, "doubled": 0}
     with tempfile.TemporaryDirectory() as folder:
         path, total = Path(folder) / "random.ledger", 0
@@ -92,7 +93,9 @@ def random_kills(runs: int, draw: random.Random) -> dict[str, int]:
             if number % 20 == 0:
                 # A new ledger from time to time, so that its creation is interrupted too.
                 path, total = Path(folder) / f"{number}.ledger", 0
-            reported, ended = killed(path, draw.uniform(0, 0.1), lambda out, p=path: spends(p, out))
+            reported, ended = killed(
+                path, draw.uniform(0, seconds), lambda out, p=path: spends(p, out)
+            )
             wrong = checked(path, total + reported)
             found["kills"] += ended
             found["charges"] += reported
@@ -206,13 +209,17 @@ def main() -> None:
     """Read the options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="kills at random instants")
+    parser.add_argument(
+        "--seconds", type=float, default=0.1, help="kill a process within this time"
+    )
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--threads", type=int, default=16)
     parser.add_argument("--charges", type=int, default=4, help="charges requested by each thread")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    warnings.simplefilter("ignore", LedgerWarning)  # of lines that a kill has cut
     printed({
-        "at random instants": random_kills(given.kills, random.Random(given.seed)),  # noqa: S311
+        "at random instants": random_kills(given.kills, given.seconds, random.Random(given.seed)),  # noqa: S311
         "at each system call": kills_at_every_call(),
     })  # fmt: skip
     print()

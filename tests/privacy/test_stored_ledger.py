@@ -1,5 +1,6 @@
 """A ledger in a file has one budget for all processes and threads, and survives a kill."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -65,6 +66,7 @@ class TestOneBudget:
         assert one.ledger.spent == other.ledger.spent == Fraction(3, 4)
         assert repr(one.ledger) == repr(other.ledger) == repr(read_ledger(path))
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
     def test_charges_of_a_forked_child_count_in_the_parent(self, path):
         """Runs in a new process, because a fork of this one would copy its threads' locks."""
         command = [sys.executable, "-c", FORKED, str(path)]
@@ -203,6 +205,7 @@ def test_the_file_reveals_nothing_about_the_records(records, path, tmp_path):
     assert str(len(records)) not in one.partition("unit")[2]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_kills_threads_and_processes_neither_lose_nor_double_a_spend():
     """The small version of what benchmarks/ledger.py tries at length."""
     command = [sys.executable, str(BENCHMARK), "--kills", "10", "--processes", "2"]
