@@ -126,7 +126,9 @@ def release(
             "--ledger cannot be standard output, because later commands read the "
             "ledger; give the name of a file."
         )
-    ledger = ledger or data.with_name(data.name + ".ledger")
+    from snhkit.privacy.open_ledger import ledger_of
+
+    ledger = ledger or ledger_of(data)
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
     from snhkit.methods import METHODS

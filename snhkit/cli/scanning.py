@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["opened", "scan_options"]
 
-_LARGE = 2**28  # bytes; larger files are not read into memory
 _TIMEOUT_S = 10  # seconds to wait for a scheduler's answer
 _NAMES = ("time", "since", "until", "spill", "scheduler", "workers")
 
@@ -67,6 +66,7 @@ def opened(
     Folders and large files are not read into memory: their rows are counted as they are read. The
     same holds for every file if an option of ``scan_options`` is given.
     """
+    from snhkit.data.sources.files import is_large
     from snhkit.dataset import PrivateDataset
 
     scan = {name: options[name] for name in _NAMES}
@@ -75,7 +75,7 @@ def opened(
         raise click.UsageError(
             "give either --workers, which starts a cluster, or --scheduler, which joins one."
         )
-    if not _streams(data, scan):
+    if not any(scan.values()) and not is_large(data):
         records, public = read(data, user=user, **where)
         yield PrivateDataset(records, **terms), public
         return
@@ -88,16 +88,6 @@ def opened(
                 data, region, **terms, **columns, **scan, report=tell, client=client
             )
         yield dataset, public
-
-
-def _streams(data: Path, options: dict[str, Any]) -> bool:
-    """Return whether records are counted as they are read, without being kept in memory."""
-    if any(options.values()) or data.is_dir():
-        return True
-    from snhkit.data.sources.files import KINDS
-
-    kind = Path(data.name.lower().removesuffix(".gz")).suffix
-    return kind in KINDS and data.stat().st_size >= _LARGE
 
 
 @contextmanager

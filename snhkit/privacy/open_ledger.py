@@ -3,6 +3,7 @@
 import os
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points
@@ -12,9 +13,32 @@ from snhkit.privacy.ledger import Ledger
 from snhkit.privacy.stored_ledger import StoredLedger
 from snhkit.privacy.unit import PrivacyUnit
 
-__all__ = ["NO_BUDGET", "held", "open_ledger"]
+__all__ = ["NO_BUDGET", "held", "ledger_of", "open_ledger"]
 
 NO_BUDGET = "budget is missing; give the largest epsilon that all releases together may spend."
+
+
+def ledger_of(data: str | os.PathLike[str]) -> Path:
+    """Return the path of the ledger that belongs to a file or folder of records.
+
+    The ledger lies beside the records, with ".ledger" added to their name. If the name is a link
+    and has no ledger beside it, the ledger beside the file that the link leads to is used.
+
+    Raises
+    ------
+    InputError
+        If there are two ledgers, one beside the link and one beside the file.
+    """
+    given = Path(data) if Path(data).name else Path(data).resolve()
+    beside, there = (path.with_name(path.name + ".ledger") for path in (given, given.resolve()))
+    if not there.exists():
+        return beside
+    if beside.exists() and not beside.samefile(there):
+        raise InputError(
+            f"{given} leads to {given.resolve()}, and both have a ledger, {beside} and {there}. "
+            "The epsilons of both add up; name one of them as the ledger."
+        )
+    return beside if beside.exists() else there
 
 
 def held(points: Points) -> Callable[[], PointSource | None]:

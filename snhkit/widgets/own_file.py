@@ -9,10 +9,12 @@ from typing import Any, Self
 
 from snhkit.data import read_points
 from snhkit.data.districts import Districts
+from snhkit.data.sources.files import is_large
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import PrivacyUnit, exact
+from snhkit.privacy.open_ledger import ledger_of
 from snhkit.widgets.release_folder import ReleaseFolder
 from snhkit.widgets.session import UNTITLED, Session, title_of
 
@@ -112,7 +114,7 @@ class OwnFile:
                 raise InputError(f"There is no file {text}. Check the spelling of the path.")
         lat, lon, side_m = declared(values["center"], values["side_km"])
         full = {
-            name: str(Path(values[name].strip()).expanduser().resolve())
+            name: str(Path(values[name].strip()).expanduser().absolute())
             for name in ("path", "public", "districts")
             if values[name].strip()
         }
@@ -144,7 +146,7 @@ class OwnFile:
     @property
     def account(self) -> Path:
         """The path of the ledger."""
-        return Path(self.ledger) if self.ledger else Path(self.path + ".ledger")
+        return Path(self.ledger) if self.ledger else ledger_of(self.path)
 
     @property
     def region(self) -> Region:
@@ -189,15 +191,14 @@ class OwnFile:
                 "that may ever be spent on these records."
             )
         budget: Fraction | None = None if self.budget is None else exact(self.budget)
-        records = read_points(self.path, self.region, **dict(self.columns), **report)  # pyright: ignore
-        return PrivateDataset(
-            records,
-            budget,
-            unit=self.unit.kind,
-            max_per_user=self.unit.max_per_user,
-            n_public=self.n_public,
-            ledger=self.account,
-        )
+        terms: dict[str, Any] = {
+            "unit": self.unit.kind, "max_per_user": self.unit.max_per_user,
+            "n_public": self.n_public, "ledger": self.account,
+        }  # fmt: skip
+        read: dict[str, Any] = dict(self.columns) | report
+        if is_large(self.path):
+            return PrivateDataset.scan(self.path, self.region, budget, **terms, **read)
+        return PrivateDataset(read_points(self.path, self.region, **read), budget, **terms)
 
     def session(self, **report: Callable[[Any], object]) -> Session:
         """Return a session of the records with the releases that earlier sessions saved.

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from snhkit import Region, load
-from snhkit.cli import scanning
 from snhkit.cli.main import app
+from snhkit.data.sources import files
 
 CITY = Region.around(lat=37.76, lon=-122.43, side_m=10_000)
 WHERE = ["--center", "37.76,-122.43", "--side-km", "10", "--method", "ug", "--epsilon", "0.5"]
@@ -56,7 +56,7 @@ def test_a_large_file_is_counted_in_place_and_a_small_one_is_not(frame, tmp_path
     monkeypatch.setattr(PrivateDataset, "scan", watched)
     assert release(tmp_path / "a.csv", tmp_path).n == 2_000
     assert not calls
-    monkeypatch.setattr(scanning, "_LARGE", 1_000)
+    monkeypatch.setattr(files, "_LARGE", 1_000)
     assert release(tmp_path / "a.csv", tmp_path, "--force").n == 2_000
     assert len(calls) == 1
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.fs as pafs
 
-__all__ = ["KINDS", "Place", "find_files"]
+__all__ = ["KINDS", "Place", "find_files", "is_large"]
 
 TEXT = (".csv", ".tsv", ".txt")
 KINDS = (".parquet", *TEXT, ".npy", ".geojson", ".gpkg")
@@ -24,6 +24,7 @@ KINDS = (".parquet", *TEXT, ".npy", ".geojson", ".gpkg")
 PACKED = (".gz", ".zst", ".bz2")
 """The suffixes of packed text, after those of text."""
 
+_LARGE = 2**28  # bytes
 _MOST_NAMED = 3  # files that a report names
 _CHANGED = (
     "the file changed after it was opened, and a budget is valid for unchanged records only. "
@@ -76,6 +77,15 @@ class Place:
             now = None
         if now is None or (now.size, now.changed_ns) != (self.size, self.changed_ns):
             raise InputError(f"{self.name}: {_CHANGED}")
+
+
+def is_large(path: str | os.PathLike[str]) -> bool:
+    """Return whether records are to be counted as they are read, and not read into memory.
+
+    This holds for folders and for files of at least 256 MB.
+    """
+    there = Path(path).expanduser()
+    return there.is_dir() or (there.is_file() and there.stat().st_size >= _LARGE)
 
 
 def find_files(
@@ -246,7 +256,7 @@ def _found_there(address: str) -> tuple[list[tuple[object, Place]], list[str], b
         return _found_here(path)
     info = system.get_file_info(path)
     if info.type == pafs.FileType.File:
-        return [((address, path), _placed(address, info))], [], True
+        return [(_identity_there(address, path), _placed(address, info))], [], True
     base, pattern = path, None
     if info.type == pafs.FileType.NotFound and glob.has_magic(path):
         pattern = re.compile(_translated(path))
@@ -263,7 +273,15 @@ def _found_there(address: str) -> tuple[list[tuple[object, Place]], list[str], b
     ]
     read = sorted((one for one in infos if _kind(one.path) in KINDS), key=lambda one: one.path)
     others = [one.base_name for one in infos if _kind(one.path) not in KINDS]
-    return [((address, one.path), _placed(address, one)) for one in read], others, False
+    found = [(_identity_there(address, one.path), _placed(address, one)) for one in read]
+    return found, others, False
+
+
+def _identity_there(address: str, path: str) -> tuple[str, str, str]:
+    """Return the system and the path of a file; most paths contain the host or bucket."""
+    system, _, rest = address.partition("://")
+    host = rest.partition("/")[0]
+    return system, "" if path.lstrip("/").startswith(host) else host, path.lstrip("/")
 
 
 def _translated(pattern: str) -> str:
