@@ -8,6 +8,8 @@ import pytest
 import shapely
 
 import snhkit as snh
+from snhkit.cli.main import app
+from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.release.estimates import ADDED
 
 
@@ -133,3 +135,8 @@ def test_json_is_for_pipes_and_answers_say_the_noise(run, released, tmp_path):
     assert json.loads(out)["entries"][0]["state"] == "settled"
     _, out, _ = run("cities", "--json")
     assert json.loads(out)[0]["key"] == "fargo"
+
+
+def test_the_help_names_the_level_of_the_intervals():
+    text = " ".join((app.commands["answer"].help or "").split())
+    assert f"about {100 * DEFAULT_LEVEL:g} % of cases" in text
