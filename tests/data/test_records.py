@@ -299,55 +299,6 @@ def test_nullable_and_dictionary_columns(dtype, tmp_path):
         assert reports[0].unusable_rows == (1, 2)
 
 
-FORMS = [
-    "csv", "csv.gz", "parquet", "pandas", "dates", "seconds", "category", "polars", "arrow",
-    "array", "npy", "geopandas", "geojson", "gpkg", "geoparquet",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_days_of_a_column_of_times_in_every_form(form, tmp_path):
-    """The time of the third row, shortly before midnight in a zone, is on the next day in UTC."""
-    when = ["2026-11-28T09:00:00", "2026-11-28 23:59:59.5", "2026-11-28T23:30:00-02:00", None]
-    text = pd.DataFrame({"lat": 48.86, "lon": 2.35, "who": list("abaa"), "when": when})
-    times = pd.to_datetime(text["when"], utc=True, format="ISO8601")
-    frame = text.assign(when=times)
-    geometry = gpd.points_from_xy(frame["lon"], frame["lat"])
-    geo = gpd.GeoDataFrame(frame[["who", "when"]], geometry=geometry, crs=4326)
-    path = tmp_path / f"a.{'parquet' if form == 'geoparquet' else form}"
-    source = {
-        "pandas": frame,
-        "dates": frame.assign(when=times.dt.date),
-        "seconds": frame.assign(when=(times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()),
-        "category": text.astype({"when": "category"}),
-        "polars": pl.from_pandas(text),
-        "arrow": pa.Table.from_pandas(frame),
-        "geopandas": geo,
-    }.get(form, path)
-    if form.startswith("csv"):
-        text.to_csv(path, index=False)
-    elif form == "parquet":
-        frame.to_parquet(path)
-    elif form == "geoparquet":
-        geo.to_parquet(path)
-    elif form in ("geojson", "gpkg"):
-        geo.to_file(path)
-    elif form in ("array", "npy"):
-        source = np.zeros(4, "f8,f8,U1,M8[us]")
-        source.dtype.names = ("lat", "lon", "who", "when")
-        for name in ("lat", "lon", "who"):
-            source[name] = text[name]
-        source["when"] = times.dt.tz_localize(None)
-        if form == "npy":
-            np.save(path, source)
-            source = path
-    reports: list[ReadReport] = []
-    points = read_points(source, PARIS, user="who", time="when", report=reports.append)
-    assert points.day.tolist() == [20_785, 20_785, 20_786]
-    assert points.user.tolist() == [0, 1, 0]
-    assert reports[0].reasons == ("time is missing",)
-
-
 def test_rows_without_a_time_are_unusable(tmp_path):
     rows = "lat,lon,when\n48.86,2.35,2026-11-28\n48.86,2.35,noon\n48.86,,noon\n48.86,2.35,\n"
     points, report = read_csv(tmp_path, rows, time="when")

@@ -66,19 +66,6 @@ def equal(streamed, points):
     assert (streamed.boxes(boxes) == exact_counts(points, boxes)).all()
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.parquet"])
-def test_a_file_counts_as_in_memory(frame, tmp_path, name):
-    path = tmp_path / name
-    if name.endswith(".parquet"):
-        frame.to_parquet(path, row_group_size=700)
-    else:
-        csv_of(frame, path, sep="\t" if ".tsv" in name else ",")
-    told, expected = [], []
-    points = read_points(path, CITY, report=expected.append)
-    equal(scan_points(path, CITY, report=told.append), points)
-    assert [str(one) for one in told] == [str(one) for one in expected]
-
-
 @pytest.mark.parametrize("block", [200, 5_000, 2**22])
 @pytest.mark.parametrize("quoted", ["never", "user", "all"])
 def test_bad_rows_are_reported_as_by_read_points(frame, tmp_path, monkeypatch, block, quoted):
@@ -123,31 +110,6 @@ def test_addresses_of_fsspec_are_read(frame):
         frame.to_parquet(file)
     points = read_points(frame, CITY, report=lambda told: None)
     equal(scan_points("memory://trips/a.parquet", CITY, report=lambda told: None), points)
-
-
-def test_relations_of_duckdb_are_read(frame):
-    duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    connection.register("trips", pa.Table.from_pandas(frame))
-    points = read_points(frame, CITY, report=lambda told: None)
-    equal(scan_points(connection.table("trips"), CITY, report=lambda told: None), points)
-
-
-@pytest.mark.parametrize("encoding", ["WKB", "geoarrow"])
-@pytest.mark.parametrize("crs", [4326, 32610])
-def test_geoparquet_is_read_in_its_crs(frame, tmp_path, encoding, crs):
-    import geopandas as gpd
-
-    points = gpd.points_from_xy(frame.lon, frame.lat, crs=4326)
-    frame = gpd.GeoDataFrame(frame[["user"]], geometry=points).to_crs(crs)
-    frame.loc[5, "geometry"] = None
-    frame.to_parquet(tmp_path / "a.parquet", geometry_encoding=encoding)
-    told, expected = [], []
-    points = read_points(tmp_path / "a.parquet", CITY, report=expected.append)
-    equal(scan_points(tmp_path / "a.parquet", CITY, report=told.append), points)
-    assert str(told[0]).replace("rows count from 0,", "") == str(expected[0]).replace(
-        "rows count from 0, as by iloc", "rows count from 0"
-    )
 
 
 def test_filters_keep_the_rows_of_a_time_and_of_users(frame, tmp_path):
