@@ -10,16 +10,18 @@ function snhkitCards(layers, cards, changed) {
   const content = (card) => {
     const box = document.createElement("div");
     part(box, "snhkit-card-size", card.size);
+    const ends = new Set(card.rows.map(([name]) => name.split(", ε = ")[1]));
+    const short = (name) => (ends.size === 1 ? name.split(", ε = ")[0] : name);
     const rows = card.truth === undefined ? card.rows : [["Truth", card.truth, "", "#808080", card.true, card.true, card.true], ...card.rows];
     for (const [name, count, interval, colour, at, low, high] of rows) {
       const row = part(box, "snhkit-card-row");
-      part(row, "", name);
+      part(row, "", short(name));
       const bar = part(row, "snhkit-card-bar");
       part(bar, "snhkit-card-count").style.cssText = `width:${100 * at}%;background:${colour}`;
       part(bar, "snhkit-card-range").style.cssText = `left:${100 * low}%;width:${100 * (high - low)}%`;
       if (card.truth !== undefined) part(bar, "snhkit-card-true").style.left = `${100 * card.true}%`;
-      part(row, "snhkit-card-number", count).title = interval;
-      part(row, "snhkit-card-interval", interval);
+      part(row, "snhkit-card-number", count);
+      if (interval) part(row, "snhkit-card-interval", interval);
     }
     return box;
   };
