@@ -25,10 +25,19 @@ function snhkitCards(layers, cards, changed) {
     }
     return box;
   };
+  const intoView = ({ tooltip, target }) => {  // a card must not be cut off by the edge of the map
+    const card = tooltip.getElement(), map = target._map.getContainer().getBoundingClientRect();
+    card.style.marginLeft = card.style.marginTop = "0";
+    const { left, right, top, bottom } = card.getBoundingClientRect();
+    const inside = (low, high, from, to) => (low < from + 4 ? from + 4 - low : Math.min(0, to - 4 - high));
+    card.style.marginLeft = `${inside(left, right, map.left, map.right)}px`;
+    card.style.marginTop = `${inside(top, bottom, map.top, map.bottom)}px`;
+  };
   layers.forEach((layer, k) => {
     layer.unbindTooltip();
     if (!cards[k]) return;
     layer.bindTooltip(content(cards[k]), { className: "snhkit-card", direction: "auto", opacity: 1, offset: [8, 0] });
+    layer.off("tooltipopen").on("tooltipopen", intoView);
     if (changed && k === layers.length - 1) layer.openTooltip();
   });
 }
