@@ -40,6 +40,9 @@ from .data import (
     city as city,
 )
 from .data import (
+    districts as districts,
+)
+from .data import (
     read_boxes as read_boxes,
 )
 from .data import (

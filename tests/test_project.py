@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "snhkit"
-CONDA = {"matplotlib": "matplotlib-base"}
+CONDA = {"h3": "h3-py", "matplotlib": "matplotlib-base"}
 """Names on PyPI to names on conda-forge, where they differ."""
 
 pytestmark = pytest.mark.skipif(

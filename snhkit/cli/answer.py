@@ -17,7 +17,6 @@ __all__ = ["answer"]
 @click.option(
     "--boxes",
     type=INPUT_FILE,
-    required=True,
     help="CSV with columns south,west,north,east in degrees, or polygons: .geojson, .gpkg or "
     ".parquet.",
 )
@@ -30,7 +29,13 @@ __all__ = ["answer"]
     is_flag=True,
     help="Write JSON: a list with one object for each row of --boxes.",
 )
-def answer(file, boxes, out, as_json) -> None:
+@click.option(
+    "--raster",
+    type=OutputFile(),
+    help="GeoTIFF to write with the counts of all cells of the region; needs the extra raster.",
+)
+@click.option("--cell-m", type=float, help="With --raster: width of the cells in metres.")
+def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     """Estimate the counts of boxes or polygons from a release, at no cost in privacy.
 
     The output has the rows of --boxes with five more columns: count, the estimate; standard_error,
@@ -42,13 +47,32 @@ def answer(file, boxes, out, as_json) -> None:
     \b
     Example:
       snhkit answer trips.snh --boxes boxes.csv --out counts.csv
+      snhkit answer trips.snh --raster counts.tif --cell-m 100
     """
-    refuse_same_file(file=file, boxes=boxes, out=out)
+    refuse_same_file(file=file, boxes=boxes, out=out, raster=raster)
+    if boxes is None and raster is None:
+        raise click.UsageError("Give --boxes, --raster or both.")
+    if cell_m is not None and raster is None:
+        raise click.UsageError("--cell-m needs --raster.")
     from snhkit.data.boxes import estimates_text, read_boxes
     from snhkit.loading import load
     from snhkit.release.estimates import ADDED, Estimates
 
     made = load(file)
+    if raster is not None:
+        from snhkit.files import write_whole
+
+        layers = made.to_xarray(cell_m)
+        try:
+            import rioxarray  # noqa: F401 - adds .rio
+            from rasterio.io import MemoryFile
+        except ImportError:
+            raise click.ClickException("--raster needs: pip install 'snhkit[raster]'") from None
+        with MemoryFile() as memory:
+            layers["count"].rio.to_raster(memory.name, driver="GTiff")
+            write_whole(raster, memory.read())
+    if boxes is None:
+        return
     with warnings.catch_warnings(record=True) as outside:
         warnings.simplefilter("always", OutsideWarning)
         try:

@@ -1,5 +1,6 @@
 """Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities."""
 
+from snhkit.data import districts
 from snhkit.data.boxes import read_boxes
 from snhkit.data.cities import CITIES, City, city
 from snhkit.data.records import read_points, scan_points
@@ -12,6 +13,7 @@ __all__ = [
     "ReadReport",
     "ReadWarning",
     "city",
+    "districts",
     "read_boxes",
     "read_points",
     "scan_points",

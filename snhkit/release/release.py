@@ -28,10 +28,14 @@ from snhkit.release.card_lines import card_lines
 if TYPE_CHECKING:
     import geopandas as gpd
     import pandas as pd
+    import xarray
 
+    from snhkit.data.districts import DistrictsLike
     from snhkit.release.estimates import Estimates, Queries
 
 __all__ = ["Release"]
+
+_SHOWN = 128  # cells per side that ``plot`` and ``explore`` show of a release with more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,6 +253,118 @@ class Release:
         return gpd.GeoDataFrame(
             {"count": self.answer(boxes)}, geometry=shapely.polygons(rings), crs="EPSG:4326"
         )
+
+    def to_xarray(self, cell_m: float | None = None) -> "xarray.Dataset":
+        """Return the counts, and standard errors where known, as a raster of the region.
+
+        Parameters
+        ----------
+        cell_m : float, optional
+            Width of the cells in metres; by default the method's own grid, if it has one.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``count`` and ``standard_error`` with the axes y (from north) and x, in metres of the
+            region's projection, which ``spatial_ref`` describes as GDAL and rioxarray expect.
+            ``dataset.rio.to_raster("counts.tif")`` writes a GeoTIFF.
+
+        Raises
+        ------
+        InputError
+            If the extra ``raster`` is not installed.
+        """
+        from snhkit.release.exchange import to_xarray
+
+        return to_xarray(self, cell_m)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the cells and their counts as an Arrow stream with GeoArrow polygons."""
+        cells = self.cells().to_arrow(index=False, geometry_encoding="geoarrow")
+        return cells.__arrow_c_stream__(requested_schema)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """The cells and their counts as a GeoJSON FeatureCollection."""
+        return self.cells().__geo_interface__
+
+    def plot(self, **options: Any) -> Any:
+        """Plot the counts as ``GeoDataFrame.plot`` does, which takes the options; return the axes.
+
+        A release with many cells is shown in wider ones.
+        """
+        given: dict[str, Any] = {"column": "count", "legend": True} | options
+        return self._shown().plot(**given)
+
+    def explore(self, **options: Any) -> Any:
+        """Show the counts as ``GeoDataFrame.explore`` does, which takes the options.
+
+        Its default tiles come from a server, which sees where one looks; ``tiles=None`` avoids
+        this. It needs mapclassify, which the extra ``lab`` installs. The result is a folium map.
+        ``snhkit.explore`` opens the explorer instead.
+        """
+        given: dict[str, Any] = {"column": "count"} | options
+        return self._shown().explore(**given)
+
+    def _shown(self) -> "gpd.GeoDataFrame":
+        from snhkit.release.exchange import grid_of
+
+        cells = self.model.cells()
+        many = cells.m**2 if isinstance(cells, Grid) else len(cells)
+        return self.cells(grid_of(self, most=_SHOWN).cell_m if many > _SHOWN**2 else None)
+
+    def constrained(
+        self,
+        *,
+        mask: "DistrictsLike | None" = None,
+        totals: "gpd.GeoDataFrame | None" = None,
+    ) -> "Release":
+        """Return the nearest release that obeys public facts, at no cost in privacy.
+
+        Counts are not negative afterwards. Their noise is no longer known from theory.
+
+        Parameters
+        ----------
+        mask : GeoDataFrame, GeoSeries, path or Districts, optional
+            Public polygons, such as land, outside which there are no records. Cells that a polygon
+            touches keep a count.
+        totals : GeoDataFrame, optional
+            Public polygons with a column ``total``, such as a census: the answers to these polygons
+            become the totals. By default, the sum of all counts is kept.
+
+        Raises
+        ------
+        InputError
+            If neither is given, no polygon lies in the region, or the totals cannot hold together.
+
+        Examples
+        --------
+        >>> import shapely, geopandas as gpd, snhkit as snh
+        >>> records = snh.synthetic_points("fargo", 1_000)
+        >>> data = snh.PrivateDataset(records, budget=1, unit="record")
+        >>> release = data.release(snh.Identity(1_000), epsilon=1)
+        >>> west = gpd.GeoSeries([shapely.box(-97, 46, -96.8, 47.5)], crs=4326)
+        >>> bool(release.constrained(mask=west).cells()["count"].min() >= 0)
+        True
+        """
+        from snhkit.release.exchange import constrained
+
+        return constrained(self, mask, totals)
+
+    def sample_points(self, seed: int) -> "gpd.GeoDataFrame":
+        """Return invented points, as many as the release counts and uniform in its cells.
+
+        The points are for tools that take points only. No point is a record, and the points carry
+        the promise of the release, as ``frame.attrs["about"]`` says.
+
+        Parameters
+        ----------
+        seed : int
+            A public seed; the same seed draws the same points.
+        """
+        from snhkit.release.exchange import sample_points
+
+        return sample_points(self, seed)
 
     def description(self) -> dict[str, Any]:
         """Return the fields of a release file's header, as JSON values.

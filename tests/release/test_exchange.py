@@ -1,0 +1,151 @@
+"""A release in other tools: what they read back has the same sums."""
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+
+import snhkit as snh
+from snhkit.cli.main import main
+from snhkit.errors import InputError
+from snhkit.release.exchange import _nearest, sparse
+
+
+@pytest.fixture(scope="module")
+def release() -> snh.Release:
+    records = snh.synthetic_points("fargo", 3_000)
+    data = snh.PrivateDataset(records, budget=10, unit="record")
+    return data.release(snh.Identity(cell_m=600), epsilon=1)
+
+
+AFFINE = pytest.mark.filterwarnings("ignore:Use `@` matmul:PendingDeprecationWarning")
+
+
+@AFFINE
+def test_a_raster_is_read_back_by_gdal_with_equal_sums(release, tmp_path):
+    pytest.importorskip("rioxarray")
+    rasterio = pytest.importorskip("rasterio")
+    data = release.to_xarray()
+    assert float(data["count"].sum()) == pytest.approx(release.cells()["count"].sum())
+    assert float(data["standard_error"].min()) == pytest.approx(float(data["standard_error"].max()))
+    data["count"].rio.to_raster(tmp_path / "counts.tif")
+    with rasterio.open(tmp_path / "counts.tif") as raster:
+        assert raster.read(1).sum() == pytest.approx(release.cells()["count"].sum())
+        assert raster.crs == release.region.crs
+        # The value at a place is that of the cell there.
+        k = int(release.model.values.argmax())
+        i, j = np.unravel_index(k, release.model.values.shape)
+        xy = (np.array([i, j]) + 0.5) * release.model.grid.cell_m - release.region.side_m / 2
+        (value,) = next(raster.sample([tuple(xy)]))
+        assert value == pytest.approx(release.model.values.max())
+    assert release.to_xarray(cell_m=1_200).sizes["x"] < data.sizes["x"]
+
+
+@AFFINE
+def test_the_command_line_writes_a_raster(release, tmp_path, monkeypatch):
+    pytest.importorskip("rioxarray")
+    rasterio = pytest.importorskip("rasterio")
+    path = release.save(tmp_path / "a.snh")
+    words = ["answer", str(path), "--raster", str(tmp_path / "a.tif"), "--cell-m", "1200"]
+    monkeypatch.setattr("sys.argv", ["snhkit", *words])
+    main()
+    with rasterio.open(tmp_path / "a.tif") as raster:
+        assert raster.read(1).sum() == pytest.approx(release.cells()["count"].sum(), rel=1e-6)
+    monkeypatch.setattr("sys.argv", ["snhkit", "answer", str(path)])
+    with pytest.raises(SystemExit):
+        main()
+
+
+def test_arrow_is_read_by_geopandas_and_duckdb(release):
+    again = gpd.GeoDataFrame.from_arrow(release)
+    assert again.crs == 4326
+    assert again.geometry.geom_equals_exact(release.cells().geometry, 1e-12).all()
+    duckdb = pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
+    cells = pa.RecordBatchReader.from_stream(release).read_all().drop_columns("geometry")
+    with duckdb.connect() as connection:
+        connection.register("cells", cells)
+        ((total,),) = connection.execute('SELECT sum("count") FROM cells').fetchall()
+    assert total == pytest.approx(release.cells()["count"].sum())
+
+
+def test_geo_interface_plot_and_explore(release):
+    features = release.__geo_interface__["features"]
+    assert len(features) == len(release.cells())
+    assert release.plot(legend=False).collections
+    pytest.importorskip("mapclassify")
+    assert "snhkit" not in type(release.explore(tiles=None)).__module__
+
+
+def test_points_are_as_many_as_counted_and_in_their_cells(release):
+    points = release.constrained(mask=release.cells()).sample_points(seed=1)
+    assert len(points) == pytest.approx(release.cells()["count"].sum(), abs=1)
+    assert points.equals(release.constrained(mask=release.cells()).sample_points(seed=1))
+    assert "no point is a record" in points.attrs["about"]
+    xy = release.region.to_xy(points.geometry.y, points.geometry.x)
+    found = release.model.grid.count(snh.Points(release.region, xy)).counts
+    wanted = release.constrained(mask=release.cells()).model.values
+    assert np.abs(found - wanted).max() <= 1
+
+
+def halves(release) -> gpd.GeoDataFrame:
+    south, west, north, east = release.region.bounds
+    middle = (west + east) / 2 + 0.003
+    shapes = [shapely.box(west, south, middle, north), shapely.box(middle, south, east, north)]
+    return gpd.GeoDataFrame({"total": [900.0, 2_500.0]}, geometry=shapes, crs=4326)
+
+
+def test_public_totals_hold_and_water_is_empty(release):
+    frame = halves(release)
+    made = release.constrained(totals=frame)
+    assert made.answer(frame) == pytest.approx([900, 2_500], rel=1e-6)
+    assert made.model.values.min() >= 0
+    assert "constrained" in made.card()["Settings"]
+    assert made.spends == release.spends
+    land = release.constrained(mask=frame.iloc[:1])
+    east = made.region.side_m * 0.6
+    water = snh.RangeQueries(made.region, [east], [0], [made.region.side_m - east], [east])
+    assert land.answer(water).tolist() == [0]
+    assert land.model.values.sum() == pytest.approx(max(release.cells()["count"].sum(), 0))
+
+
+def test_one_total_is_the_projection_on_a_simplex():
+    """By sorting, as Duchi et al. (ICML 2008) do it."""
+    values = np.random.default_rng(0).normal(2, 5, 400)
+    ordered = np.sort(values)[::-1]
+    excess = (np.cumsum(ordered) - 100) / np.arange(1, 401)
+    shift = excess[np.flatnonzero(ordered > excess)[-1]]
+    weights = sparse.csr_array(np.ones((1, 400)))
+    found = _nearest(values, np.ones(400, bool), weights, np.array([100.0]))
+    np.testing.assert_allclose(found, np.maximum(values - shift, 0), atol=1e-6)
+
+
+def test_what_cannot_hold_is_refused(release):
+    frame = halves(release)
+    with pytest.raises(InputError, match="give mask"):
+        release.constrained()
+    with pytest.raises(InputError, match="column 'total'"):
+        release.constrained(totals=frame[["geometry"]])
+    twice = gpd.GeoDataFrame({"total": [1.0, 2.0]}, geometry=[frame.geometry[0]] * 2, crs=4326)
+    with pytest.raises(InputError, match="contradict each other"):
+        release.constrained(totals=twice)
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "library"),
+    [("h3", 8, "h3"), ("geohash", 6, "pygeohash"), ("quadkeys", 14, "mercantile")],
+)
+def test_cells_by_name_cover_the_region_without_overlap(kind, level, library):
+    pytest.importorskip(library)
+    region = snh.Region.around(lat=46.87, lon=-96.79, side_m=4_000)
+    cells = getattr(snh.districts, kind)(region, level)
+    assert cells.inside(region).area_m2.sum() == pytest.approx(4_000**2, rel=1e-4)
+    assert set(cells.labels) == set(cells.rows.iloc[:, 0])
+    xy = np.random.default_rng(0).uniform(0, 4_000, (500, 2))
+    data = snh.PrivateDataset(snh.Points(region, xy), budget=200, unit="record")
+    release = data.release(snh.Tessellation(cells), epsilon=200)
+    assert release.estimate(cells)["count"].sum() == 500
+    first = cells.labels[len(cells) // 2]
+    assert release.estimate([first])["count"][0] == release.answer(cells)[len(cells) // 2]
+    with pytest.raises(InputError, match="at most 65,536"):
+        getattr(snh.districts, kind)(snh.Region.around(46.87, -96.79, 190_000), level + 4)
