@@ -203,8 +203,8 @@ def width(xy: NDArray[np.float64], n: int, epsilon: float, rng: np.random.Genera
     entropy = ReplayableEntropy(int(rng.integers(2**32)))
     terms = Terms(exact(epsilon), PrivacyUnit.of("record"), n)
     private = Measurements(PointSource(inside_city(xy)), terms, entropy)
-    bought = chosen_grid(private, "bought").cell_m * np.exp(rng.normal(-0.04, 0.3))
-    return float(np.clip(bought, 6, 350))
+    bought = chosen_grid(private, "bought", labels="denoised").cell_m
+    return float(np.clip(bought * np.exp(rng.normal(-0.04, 0.3)), 6, 350))
 
 
 def inside_city(xy: NDArray[np.float64]) -> snh.Points:
