@@ -1,10 +1,11 @@
 """Errors of the denoised grid and of other methods: python benchmarks/denoised.py [--help].
 
-Needs the folder of public data sets that ``places.py`` names. Prints four tables as Markdown. The
+Needs the folder of public data sets that ``places.py`` names. Prints five tables as Markdown. The
 first has, for each method on San Francisco's taxis, the errors of squares of all sizes and of 508 m
 tiles, and the sum of the tiles divided by n. The second ("frontier") has the same for the denoised
-grid with several shares of epsilon for counts of blocks, and the third for several cell widths. The
-fourth has errors around records and anywhere on other cities.
+grid with several shares of epsilon for counts of blocks, the third ("few") on samples of six other
+cities, and the fourth for several cell widths. The fifth has errors around records and anywhere on
+other cities.
 """
 
 import argparse
@@ -25,6 +26,8 @@ from snhkit.metrics import relative_errors
 OTHERS = ("ug", "ag", "privtree", "dawa")
 METHODS = (*OTHERS, "identity", "snh", "denoised")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
+FEW = ((2_000, 0.05), (3_000, 0.1), (5_000, 0.2), (8_000, 0.5))
+FEW_SHARES = (0.03, 0.1, 0.17, 0.25, 0.4)
 FACTORS = (0.7, 0.9, 1.0, 1.2)
 TILES_M = (25, 50, 100, 400)
 COLUMNS = (
@@ -125,6 +128,24 @@ def frontier_table(folder: Path, draws: int) -> None:
             row(f"{share:g}", epsilon, mean(task, data, builder, epsilon, draws))
 
 
+def few_table(folder: Path, draws: int) -> None:
+    """Print the same for random samples of few records: geometric means over six other cities."""
+    cities = {name: records_of(PLACES[name], folder) for name in OTHER_CITIES}
+    header("share")
+    for n, epsilon in FEW:
+        errors = []
+        for records in tqdm(cities.values(), desc=f"{n:,} records", leave=False):
+            chosen = np.random.default_rng(0).permutation(len(records))[:n]
+            some = snh.Points(records.region, records.xy[chosen])
+            task = Task(some)
+            data = snh.PrivateDataset(some, budget=10**6, unit="record", n_public=True)
+            builders = [snh.DenoisedGrid(coarse=share) for share in FEW_SHARES]
+            errors.append([mean(task, data, builder, epsilon, draws) for builder in builders])
+        found = np.exp(np.log(errors).mean(axis=0))
+        for share, numbers in zip(FEW_SHARES, found, strict=True):
+            row(f"{share:g} of {n:,} records", epsilon, numbers.tolist())
+
+
 def widths_table(folder: Path, draws: int) -> None:
     """Print the errors for wider and narrower cells."""
     records = cabs(folder)
@@ -196,6 +217,7 @@ def cities_table(folder: Path, draws: int) -> None:
 TABLES = {
     "cabs": cabs_table,
     "frontier": frontier_table,
+    "few": few_table,
     "widths": widths_table,
     "cities": cities_table,
 }
