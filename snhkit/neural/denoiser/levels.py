@@ -32,7 +32,8 @@ BLOCK_M = 400.0
 
 _CELLS = (4.0, 40.0)  # bounds on the cells per side of a small block
 _WIDER = 3  # small blocks per side of a large block
-_SHARE, _MANY = 0.17, 11_000.0  # the share of epsilon for blocks if n times epsilon is this large
+_SHARE = 0.17  # share of epsilon for blocks if n times epsilon is between the next two numbers
+_FEW, _MANY = 3_000.0, 11_000.0
 _MOST_SHARE = 0.4  # the largest share with which the network was trained
 _SHARE_OF_LARGE = Fraction(7, 10)  # share of large blocks in the epsilon for blocks
 # If n times epsilon is below the first number, cells are not grouped. From the first to the second,
@@ -94,10 +95,10 @@ class Levels:
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon to spend on noisy counts of blocks of cells.
 
-    The share falls with the fifth root of n times epsilon: it is 0.17 for the default sizes if n
-    times epsilon is 11,000. The fewer records and the more noise, the less cells tell, and the more
-    accurate are all boxes if blocks get epsilon. For larger ``sizes_m``, the share is larger. It is
-    at most 0.4. ``benchmarks/denoised.py`` prints the errors of other shares.
+    For the default sizes, the share is 0.17 if n times epsilon is from 3,000 to 11,000, and smaller
+    above. Below, the share is larger: the fewer records and the more noise, the less single cells
+    tell, and blocks make all boxes more accurate. For larger ``sizes_m``, the share is larger. It
+    is at most 0.4. ``benchmarks/denoised.py`` prints the errors of other shares.
 
     Parameters
     ----------
@@ -111,10 +112,11 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
     Examples
     --------
     >>> [round(coarse_share(n, 0.05), 3) for n in (2_000, 20_000, 200_000)]
-    [0.4, 0.275, 0.173]
+    [0.4, 0.236, 0.17]
     """
     wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
-    share = _SHARE * (max(n * epsilon, 1.0) / _MANY) ** -0.2
+    known = max(n * epsilon, 1.0)
+    share = _SHARE * max(known / _MANY, 1.0) ** -0.2 * max(_FEW / known, 1.0) ** 0.3
     return min(share * wider**0.4, _MOST_SHARE)
 
 
