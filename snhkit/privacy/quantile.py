@@ -238,8 +238,8 @@ def first_unit(
     """
     if n is not None:
         raise InputError(
-            "n is now n_public: write n_public=True for n='public', and nothing, or "
-            "n_public=False, for leave out n_public=True."
+            "n is now n_public: write n_public=True for n='public', and leave it out for "
+            "n='private'."
         )
     if not isinstance(most, NoisyQuantile):
         return PrivacyUnit(kind, most, whose, n_public)
