@@ -126,7 +126,7 @@ def test_what_is_no_file(tmp_path):
     refused(tmp_path / "pipe.csv", "is not a file")
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
     refused(tmp_path / "loop.csv", "does not exist|cannot be read")
-    refused(42, "a path, an array or a data frame is needed, not int")
+    refused(42, "an array or a data frame is needed, not int")
 
 
 def test_another_file_is_never_read_through_a_geographic_one(tmp_path):

@@ -12,7 +12,6 @@ from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
 from snhkit.data.sources.people import person_keys
 from snhkit.data.sources.times import NO_TIME, days_of, times_of
-from snhkit.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,10 +153,7 @@ def chunk_of(
             keep = before if keep is None else keep & before
         day = days_of(time, rules.tz)
     if "user" in columns:
-        try:
-            person, texts = person_keys(columns["user"], layout.beside)
-        except InputError as refusal:
-            raise InputError(f"{name}: {refusal}") from None
+        person, texts = person_keys(columns["user"], layout.beside)
         if rules.users is not None:
             listed = np.isin(person, _keys_of(rules.users))
             keep = listed if keep is None else keep & listed

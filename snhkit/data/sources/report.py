@@ -249,11 +249,13 @@ def _fault(what: str, value: object, wrong: str) -> str:
 
 @contextmanager
 def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception of a parser into an InputError, because input is untrusted."""
+    """Turn every exception into an InputError that names the source, because input is untrusted."""
     try:
         yield
-    except InputError:
-        raise
+    except InputError as refusal:
+        if str(refusal).startswith(source):
+            raise
+        raise InputError(f"{source}: {refusal}") from None
     except Exception as failure:
         reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
         raise InputError(

@@ -35,7 +35,7 @@ def people(source, **said):
     ],
 )
 def test_mixed_types_are_refused(user, told):
-    with pytest.raises(InputError, match=f"user ids are of mixed types: {told}"):
+    with pytest.raises(InputError, match=f"^the frame: user ids are of mixed types: {told}"):
         read_points(frame(user), CITY)
     with pytest.raises(InputError, match="mixed types"):
         read_points(frame(user).astype({"user": "category"}), CITY)
