@@ -49,7 +49,7 @@ def to_xarray(release: "Release", cell_m: float | None = None) -> "xarray.Datase
     layers = {
         name: (("y", "x"), found[name].to_numpy().reshape(grid.m, grid.m).T[::-1],
                {"long_name": told, "units": "records", "grid_mapping": "spatial_ref"})
-        for name, told in named.items() if found[name].notna().all()
+        for name, told in named.items() if bool(found[name].notna().to_numpy().all())
     }  # fmt: skip
     axes = {
         "x": ("x", x, {"axis": "X", "standard_name": "projection_x_coordinate", "units": "m"}),
@@ -138,7 +138,8 @@ def _nearest(
             return found
         active = sparse.diags_array((found > 0).astype(float))
         slope = weights @ active @ weights.T + 1e-9 * sparse.eye_array(len(sums))
-        price = price + np.atleast_1d(spsolve(sparse.csc_array(slope), missing))
+        step: Any = spsolve(sparse.csc_array(slope), missing)
+        price = price + np.atleast_1d(step)
     raise InputError(
         "constrained: the totals contradict each other, or mask leaves no place for some of them."
     )
