@@ -21,7 +21,7 @@ __all__ = ["course"]
 @click.option(
     "--without-solutions",
     is_flag=True,
-    help="Write the folder for students only, not the one for teachers.",
+    help="Write the folder for students only, not those for teachers and nbgrader.",
 )
 @click.option("--slides", is_flag=True, help="Write slides too; runs every lecture (minutes).")
 @click.option(
@@ -34,9 +34,9 @@ def course(out, without_solutions, slides, chosen) -> None:
     """Write the lectures for a class: for students, for teachers and, with --slides, as slides.
 
     The folder "students" has notebooks with empty exercises, and quizzes without answers. The
-    folder "teachers" has notebooks with solutions, between the marks that nbgrader looks for, and
-    quizzes with answers. The folder "slides" has one HTML page for each lecture, which can be shown
-    without a network.
+    folder "teachers" has notebooks with solutions, and quizzes with answers. The folder "nbgrader"
+    is a course for nbgrader, with one assignment for each lecture. The folder "slides" has one HTML
+    page for each lecture, which can be shown without a network.
     """
     from snhkit.teaching import copies, sources
 
@@ -47,8 +47,11 @@ def course(out, without_solutions, slides, chosen) -> None:
         lecture = json.loads(path.read_text(encoding="utf-8"))
         _write(out / "students" / path.name, copies.without_solutions(lecture))
         if not without_solutions:
-            solved = copies.for_nbgrader(copies.with_solutions(lecture))
-            _write(out / "teachers" / path.name, solved)
+            _write(out / "teachers" / path.name, copies.with_solutions(lecture))
+            assignment = out / "nbgrader" / "source" / path.stem / path.name
+            _write(assignment, copies.for_nbgrader(lecture))
+    if not without_solutions:
+        _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
     stems = {path.stem for path in notebooks}
     for path in sources.quizzes():
         if path.stem in stems:

@@ -4,7 +4,14 @@ import copy
 import re
 from typing import Any
 
-__all__ = ["for_nbgrader", "tagged", "unfolded", "with_solutions", "without_solutions"]
+__all__ = [
+    "NBGRADER_CONFIG",
+    "for_nbgrader",
+    "tagged",
+    "unfolded",
+    "with_solutions",
+    "without_solutions",
+]
 
 _FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
 _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -82,21 +89,40 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
     return clean
 
 
+NBGRADER_CONFIG = """\
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "snhkit"
+# Exercises keep their dots, so no code is put in the place of a solution.
+c.ClearSolutions.code_stub = {"python": "# Replace the dots above by your answer."}
+"""
+"""The text of ``nbgrader_config.py`` for the notebooks of ``for_nbgrader``."""
+
+
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a solved notebook, with nbgrader's marks around each solution.
+    """Return the source of an nbgrader assignment: solutions stand between marks, nowhere else.
+
+    An exercise's cell keeps its dots, followed by the solution between nbgrader's marks. Solutions
+    of exercises without a cell are left out.
 
     Examples
     --------
-    >>> cell = {"cell_type": "code", "source": "x = 4", "metadata": {"tags": ["exercise"]}}
-    >>> print(for_nbgrader({"cells": [cell]})["cells"][0]["source"])
+    >>> def cell(kind, source, *tags):
+    ...     return {"id": kind, "cell_type": kind, "source": source, "metadata": {"tags": tags}}
+    >>> text = "<details>\\n\\n```python\\nx = 4\\n```\\n\\n</details>"
+    >>> lecture = {"cells": [cell("code", "x = ...", "exercise"), cell("markdown", text)]}
+    >>> print(for_nbgrader(lecture)["cells"][0]["source"])
+    x = ...
     ### BEGIN SOLUTION
     x = 4
     ### END SOLUTION
     """
-    marked = copy.deepcopy(notebook)
+    solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
+    marked = without_solutions(notebook)
     for cell in marked["cells"]:
         if tagged(cell, "exercise"):
-            cell["source"] = f"### BEGIN SOLUTION\n{_text(cell)}\n### END SOLUTION"
+            cell["source"] = (
+                f"{_text(cell)}\n### BEGIN SOLUTION\n{solved[cell['id']]}\n### END SOLUTION"
+            )
     return marked
 
 
