@@ -94,6 +94,7 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "snhkit"
 # Exercises keep their dots, so no code is put in the place of a solution.
 c.ClearSolutions.code_stub = {"python": "# Replace the dots above by your answer."}
+c.ExecutePreprocessor.timeout = 1800  # seconds for a cell, since some train networks
 """
 """The text of ``nbgrader_config.py`` for the notebooks of ``for_nbgrader``."""
 

@@ -94,7 +94,8 @@ def test_nbgrader_generates_assignments_without_solutions_and_grades_them(tmp_pa
 
     def nbgrader(*words):
         command = [sys.executable, "-m", "nbgrader", *words]
-        return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
 
     for path in (NOTEBOOKS[0], NOTEBOOKS[2]):
         nbgrader("generate_assignment", path.stem, "--create", "--force")
