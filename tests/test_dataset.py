@@ -287,9 +287,10 @@ def test_a_path_is_no_records_and_a_name_no_builder():
         PrivateDataset("trips.csv", budget=1, unit="record", n_public=True)  # pyright: ignore
     city = Region.around(lat=37.76, lon=-122.43, side_m=1_000)
     data = PrivateDataset(Points(city, [[1, 1]]), budget=1, unit="record", n_public=True)
-    for wrong in ("ug", UniformGrid):
-        with pytest.raises(InputError, match=r"such as UniformGrid\(\), not"):
-            data.release(wrong, epsilon=1)  # pyright: ignore
+    with pytest.raises(InputError, match=r"such as UniformGrid\(\), not"):
+        data.release(UniformGrid, epsilon=1)  # pyright: ignore
+    with pytest.raises(InputError, match="no such method"):
+        data.release("no such method", epsilon=1)
     assert not data.ledger.entries
 
 

@@ -15,8 +15,8 @@ NAMES = [
     "Networks", "NoisyQuantile", "PGM", "ParamSelect", "Points", "Prior", "PrivTree",
     "PrivateDataset", "Privelet", "QuadTree", "RangeQueries", "Region", "Release",
     "ReleaseFileError", "SNH", "SnhkitError", "Tessellation", "UniformGrid", "city", "compare",
-    "compare_map", "compare_sizes", "district_map", "epsilon_for", "exact_counts",
-    "expected_error", "explore", "load", "read_points", "recommend", "scan_points",
+    "compare_map", "compare_sizes", "district_map", "districts", "epsilon_for", "exact_counts",
+    "expected_error", "explore", "load", "read_boxes", "read_points", "recommend", "scan_points",
     "synthetic_points",
 ]  # fmt: skip
 SUMMARY = {"GL08", "SS01", "SS03", "SS04", "SS06"}

@@ -160,7 +160,7 @@ def test_the_command_line_writes_no_trace(method, tmp_path, monkeypatch, capsys)
         told = capsys.readouterr()
         assert traces((told.out + told.err).encode()) == [], line
     written = [path for path in tmp_path.iterdir() if path.is_file()]
-    assert len(written) == 8
+    assert len(written) == 9
     for path in written:
         assert traces(path.read_bytes()) == [], path.name
 

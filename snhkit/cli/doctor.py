@@ -18,6 +18,8 @@ _EXTRAS = {
     "download": ("pooch", "download of public check-ins"),
     "course": ("nbconvert", "slides of the lectures"),
     "dask": ("distributed", "counting in several processes and on clusters"),
+    "raster": ("rioxarray", "releases as GeoTIFF files"),
+    "cells": ("h3", "districts that are cells of H3 or other grids"),
 }
 """For each extra of the package: a module that the extra installs, and what the extra is for."""
 

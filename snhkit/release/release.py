@@ -344,7 +344,7 @@ class Release:
         >>> data = snh.PrivateDataset(records, budget=1, unit="record")
         >>> release = data.release(snh.Identity(1_000), epsilon=1)
         >>> west = gpd.GeoSeries([shapely.box(-97, 46, -96.8, 47.5)], crs=4326)
-        >>> bool(release.constrained(mask=west).cells()["count"].min() >= 0)
+        >>> bool(release.constrained(mask=west).cells()["count"].round(6).min() >= 0)
         True
         """
         from snhkit.release.exchange import constrained

@@ -104,9 +104,9 @@ def test_a_missing_package_is_named_before_payment(records, monkeypatch):
 
 
 def test_the_default_width_is_limited(records, monkeypatch):
-    monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 64)  # 80 would be wanted
+    monkeypatch.setattr("snhkit.builders.pgm._MAX_CELLS_PER_SIDE", 16)  # 32 would be wanted
     data = PrivateDataset(records, budget="1e9", unit="record", n_public=True)
-    assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 64
+    assert data.release(PGM(), epsilon=1_000_000).model.cells().m == 16
 
 
 @pytest.mark.parametrize("side_m", [20, 150])

@@ -18,7 +18,7 @@ def invoke(*words):
     return done.output
 
 
-def test_students_get_empty_cells_and_teachers_solutions_between_marks(tmp_path):
+def test_students_get_empty_cells_teachers_solutions_and_nbgrader_both(tmp_path):
     assert f"{len(lectures())} lectures" in invoke("--out", tmp_path / "class")
     for path in lectures():
         given, solved = (
@@ -32,7 +32,14 @@ def test_students_get_empty_cells_and_teachers_solutions_between_marks(tmp_path)
         filled = [c for c in solved.cells if "exercise" in c.metadata.get("tags", [])]
         assert len(empty) == len(filled) >= 2
         assert all("..." in c.source and "SOLUTION" not in c.source for c in empty)
-        assert all(c.source.startswith("### BEGIN SOLUTION\n") for c in filled)
+        assert all("SOLUTION" not in c.source for c in filled)
+        source = tmp_path / "class" / "nbgrader" / "source" / path.stem / path.name
+        both = nbformat.read(source, as_version=4)
+        nbformat.validate(both)
+        marked = [c.source for c in both.cells if "exercise" in c.metadata.get("tags", [])]
+        for cell, stub, solution in zip(marked, empty, filled, strict=True):
+            marks = f"### BEGIN SOLUTION\n{solution.source}\n### END SOLUTION"
+            assert cell == f"{stub.source}\n{marks}"
     for path in quizzes():
         students = (tmp_path / "class/students/quizzes" / path.name).read_text("utf-8")
         assert "<details" not in students

@@ -56,7 +56,7 @@ REFUSED = {
     "city": (["compare", "--city", "chicgo"], "did you mean chicago?"),
     "no file": (["compare", "--data", "u.csv", *WHERE], "'u.csv' does not exist"),
     "no public file": (["compare", "--data", "t.csv", "--public", "p.csv", *WHERE], "'p.csv'"),
-    "a folder": (["compare", "--data", ".", *WHERE], "'.' is not a file"),
+    "a folder": (["compare", "--data", ".", *WHERE], "other.csv: no column has a common name"),
     "private as public": (
         ["compare", "--data", "t.csv", "--public", "./t.csv", *WHERE],
         "data and public are the same file",

@@ -27,8 +27,8 @@ PAGES = {
 }
 SLOW = {"snh", "snh-paper", "denoised", "dpsgd"}
 TOOLS = {
-    "export", "git", "lint-imports", "pip", "pre-commit", "pyright", "pytest", "python", "ruff",
-    "source", "sphinx-build", "twine",
+    "check-jsonschema", "export", "git", "lint-imports", "pip", "pre-commit", "pyright", "pytest",
+    "python", "ruff", "source", "sphinx-build", "twine", "zizmor",
 }  # fmt: skip
 SIGNING = {"openssl", "ssh-keygen"}
 """Programs whose blocks run as they are, if they are installed."""

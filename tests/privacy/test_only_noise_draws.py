@@ -86,7 +86,7 @@ def test_the_whole_package_is_scanned():
 def test_only_grids_and_partitions_make_a_histogram():
     makers = {f"geometry/{name}.py" for name in ("grid", "histogram", "partition")}
     makers.add("release/polygon_partition.py")
-    makers.add("data/counting/pass_counts.py")  # only of proven cells
+    makers.add("data/counting/exact.py")  # only of proven cells
     assert where(makes_histogram) == makers
 
 

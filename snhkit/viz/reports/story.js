@@ -6,7 +6,9 @@ async function snhkitStory(base64) {
   const $ = (id) => document.getElementById(id);
   const make = (tag, parent, properties = {}) =>
     parent.appendChild(Object.assign(document.createElement(tag), properties));
-  const SVG = "http://www.w3.org/2000/svg";
+  const shape = document.createElement("template");
+  shape.innerHTML = "<svg></svg>"; // its namespace is that of pictures
+  const SVG = shape.content.firstChild.namespaceURI;
   const draw = (tag, parent, attributes) => {
     const element = parent.appendChild(document.createElementNS(SVG, tag));
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
