@@ -144,8 +144,9 @@ class BuildDesk(w.VBox):
         price, left = exact(epsilon) * len(chosen), session.dataset.ledger.remaining
         if price > left:
             raise BudgetExceeded(
-                f"These {len(chosen)} builds would spend ε = {written(price)}, and {written(left)} "
-                "is left. Nothing was spent: choose fewer methods or a smaller epsilon."
+                f"{'This build' if len(chosen) == 1 else f'These {len(chosen)} builds'} would spend "
+                f"ε = {written(price)}, and {written(left)} is left. "
+                "Nothing was spent: choose fewer methods or a smaller epsilon."
             )
         return order
 

@@ -48,7 +48,7 @@ class Driven:
 
     def __init__(self, window, boxes=(), place="view"):
         draw = DrawMap(base_map(CITY), boxes=list(boxes))
-        names = ("_html", "_token", "boxes", "layers", "height", "view", "declared")
+        names = ("_html", "_token", "boxes", "layers", "height", "view", "declared", "cards")
         values = {name: getattr(draw, name) for name in names}
         self.token, self.window, self.place = draw._token, window, place
         window.evaluate(START, [str(draw._esm), values, place])

@@ -118,12 +118,13 @@ def test_a_box_too_wide_is_refused_in_words(fargo):
 
 def test_a_spent_budget_refuses_with_its_reason():
     explorer = explore(city="fargo", n=1_000, budget=0.3, methods=QUICK)
-    press(explorer, "Build")
+    explorer.build("ug")
     assert list(explorer.releases) == [UG]
-    assert "Identity: asked 0.2, left 0.1, short by 0.1" in text_of(explorer)
+    press(explorer, "Build")  # of Identity, since UG is there
+    assert "Nothing was spent" in text_of(explorer)
     assert explorer.dataset.ledger.spent == Fraction(2, 10)
     assert not find(explorer, ipywidgets.Button, "Build").disabled
-    with pytest.raises(BudgetExceeded, match="short by"):
+    with pytest.raises(BudgetExceeded, match="0.1 is left"):
         explorer.build("ug", again=True)
 
 
@@ -284,15 +285,15 @@ def test_records_without_users_hide_records_only(owned):
 
 def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo):
     fargo.build("ug")
-    first = shown(fargo)
+    assert shown(fargo) == ["UG, ε = 0.2", "Truth"]
     fargo._controls.epsilon.value = 1.0
     fargo.build("ug")
-    assert shown(fargo) == first == ["UG, ε = 0.2", "Truth"]  # the map does not jump
+    assert shown(fargo) == ["UG, ε = 1", "Truth"]  # the newest epsilon is on the map
     assert list(fargo.releases) == [UG, "UG, ε = 1"]  # both stay
     beside = find(fargo, ipywidgets.Dropdown, "beside it")
     assert beside.options == ("—", "UG, ε = 1", "UG, ε = 0.2", "Truth")
-    beside.value = "UG, ε = 1"
-    assert shown(fargo) == ["UG, ε = 0.2", "UG, ε = 1"]
+    beside.value = "UG, ε = 0.2"
+    assert shown(fargo) == ["UG, ε = 1", "UG, ε = 0.2"]
     one, other = fargo.map.layers
     assert "colours" not in one["legend"]
     assert len(other["legend"]["colours"]) == 16
@@ -302,7 +303,7 @@ def test_maps_lie_side_by_side_on_one_scale_and_an_epsilon_can_be_compared(fargo
     assert "equal cells of" in fargo.map.layers[0]["legend"]["note"]
     assert len(fargo.map.layers[0]["cells"]["corners"]) % 4 == 0
     find(fargo, ipywidgets.Dropdown, "On the map").value = "No picture"
-    assert shown(fargo) == ["UG, ε = 1"]
+    assert shown(fargo) == ["UG, ε = 0.2"]
 
 
 def test_figures_follow_the_boxes_and_those_of_errors_need_teaching_mode(fargo):
