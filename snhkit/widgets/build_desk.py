@@ -143,9 +143,9 @@ class BuildDesk(w.VBox):
             )
         price, left = exact(epsilon) * len(chosen), session.dataset.ledger.remaining
         if price > left:
+            builds = "This build" if len(chosen) == 1 else f"These {len(chosen)} builds"
             raise BudgetExceeded(
-                f"{'This build' if len(chosen) == 1 else f'These {len(chosen)} builds'} would spend "
-                f"ε = {written(price)}, and {written(left)} is left. "
+                f"{builds} would spend ε = {written(price)}, and {written(left)} is left. "
                 "Nothing was spent: choose fewer methods or a smaller epsilon."
             )
         return order

@@ -124,7 +124,7 @@ def test_a_spent_budget_refuses_with_its_reason():
     assert "Nothing was spent" in text_of(explorer)
     assert explorer.dataset.ledger.spent == Fraction(2, 10)
     assert not find(explorer, ipywidgets.Button, "Build").disabled
-    with pytest.raises(BudgetExceeded, match="0.1 is left"):
+    with pytest.raises(BudgetExceeded, match=r"0\.1 is left"):
         explorer.build("ug", again=True)
 
 
