@@ -71,7 +71,6 @@ def follow(folder: Path, networks: Networks, epsilon: float, minutes: float) -> 
     with contextlib.suppress(Enough):
         networks.learn(
             SummedArea(grid, plain.model.values.astype(float)),
-            grid.cell_m,
             SMALL_M,
             smoothing(task.data.n),
             1 / epsilon,

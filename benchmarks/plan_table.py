@@ -18,6 +18,7 @@ import json
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,8 @@ SLOW_RUNS = (
     (WIDE, slice(1, None, 2), (None,), ("0.2",)),
     (WIDE, slice(1, None, 2), (2_000,), ("0.8",)),
 )
+
+Frame = Any  # type checkers cannot follow the operators of pandas
 """What is measured: the side of the region, the places, numbers of records, and epsilons."""
 
 RIDGE = 1.0
@@ -72,7 +75,7 @@ def family(name: str) -> str:
     return SOURCES[name].family if name in SOURCES else "synthetic"
 
 
-def measured(folder: Path, file: Path, methods: list[str]) -> pd.DataFrame:
+def measured(folder: Path, file: Path, methods: list[str]) -> Frame:
     """Return measured errors; finished builds are stored in ``file``."""
     tables = []
     for side_m in SIDES_M:
@@ -91,7 +94,7 @@ def measured(folder: Path, file: Path, methods: list[str]) -> pd.DataFrame:
     return found[[*KEYS, *PLANNED, "measured"]]
 
 
-def known_places(folder: Path) -> pd.DataFrame:
+def known_places(folder: Path) -> Frame:
     """Return what the model uses of each place: its family and how clustered its records are."""
     rows = [
         (name, side_m, family(name), *(f(town.records).round(3) for f in (crowding, sparsity)))
@@ -101,7 +104,7 @@ def known_places(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["place", "side_m", "family", "crowding", "sparsity"])
 
 
-def with_variables(errors: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def with_variables(errors: Frame, known: Frame) -> Frame:
     """Return errors with the family of the place, and with regressors as numbered columns."""
     rows = errors.merge(known, on=["place", "side_m"]).reset_index(drop=True)
     band = rows["from_m"].map({low: k for k, (low, _) in enumerate(SIZE_BANDS_M)}).to_numpy()
@@ -114,14 +117,14 @@ def with_variables(errors: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns=["crowding", "sparsity"])
 
 
-def variables(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:
+def variables(rows: Frame, name: str) -> NDArray[np.float64]:
     """Return the regressors of a method."""
     start = name if name == BASELINE else ""
     columns = [f"{start}{k}" for k in range(9 if start else 4)]
     return rows[columns].to_numpy()
 
 
-def solved(x: NDArray, y: NDArray, rows: pd.DataFrame) -> NDArray[np.float64]:
+def solved(x: NDArray, y: NDArray, rows: Frame) -> NDArray[np.float64]:
     """Return coefficients by weighted ridge regression; a place counts by 1 / sqrt(its family).
 
     For the denoised grid, places in the cities that its network was trained on get a coefficient of
@@ -136,7 +139,7 @@ def solved(x: NDArray, y: NDArray, rows: pd.DataFrame) -> NDArray[np.float64]:
     return np.linalg.solve(x.T @ (weight[:, None] * x) + penalty, x.T @ (weight * y))
 
 
-def fitted(rows: pd.DataFrame, measure: str) -> dict[str, NDArray[np.float64]]:
+def fitted(rows: Frame, measure: str) -> dict[str, NDArray[np.float64]]:
     """Return the coefficients of all methods for the rows of one size band."""
     found: dict[str, NDArray[np.float64]] = {}
     names = [BASELINE, *(name for name in rows["method"].unique() if name != BASELINE)]
@@ -155,14 +158,14 @@ def fitted(rows: pd.DataFrame, measure: str) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def largest_slope(rows: pd.DataFrame, baseline: NDArray) -> float:
+def largest_slope(rows: Frame, baseline: NDArray) -> float:
     """Return the largest slope of a ratio in log(n epsilon) with which errors do not rise."""
     z, c = rows[f"{BASELINE}1"], rows[f"{BASELINE}5"]
     ends = [(b, a) for b in (z.min(), z.max()) for a in (c.min(), c.max())]
     return -max(float(baseline @ [0, 1, 2 * b, 0, 0, 0, 0, a, 0]) for b, a in ends)
 
 
-def residuals(rows: pd.DataFrame, fits: dict[str, NDArray], measure: str) -> pd.Series:
+def residuals(rows: Frame, fits: dict[str, NDArray], measure: str) -> Frame:
     """Return the logarithms of measured over expected errors; corrected places are left out."""
     parts = []
     for name, part in rows.groupby("method", sort=False):
@@ -177,7 +180,7 @@ def residuals(rows: pd.DataFrame, fits: dict[str, NDArray], measure: str) -> pd.
     return pd.concat(parts) if parts else pd.Series(dtype=float)
 
 
-def left_out(rows: pd.DataFrame, measure: str) -> pd.Series:
+def left_out(rows: Frame, measure: str) -> Frame:
     """Return residuals of rows of one size band, each family predicted from the other families."""
     parts = []
     for name in rows["family"].unique():
@@ -186,12 +189,12 @@ def left_out(rows: pd.DataFrame, measure: str) -> pd.Series:
     return pd.concat(parts)
 
 
-def spreads(rows: pd.DataFrame, off: pd.Series) -> pd.Series:
+def spreads(rows: Frame, off: Frame) -> Frame:
     """Return, for each method, the absolute residual that a share TAIL of residuals stay below."""
     return off.abs().groupby(rows["method"]).quantile(TAIL)
 
 
-def tested(rows: pd.DataFrame) -> pd.DataFrame:
+def tested(rows: Frame) -> Frame:
     """Return residuals for left-out families, and whether bounds from the others hold them."""
     found = []
     for measure in PLANNED:
@@ -207,7 +210,7 @@ def tested(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found)
 
 
-def told(found: pd.DataFrame) -> None:
+def told(found: Frame) -> None:
     """Print, for each method, measured over expected errors and the shares within the bounds."""
     families = list(found["family"].unique())
     heads = ["method", *PLANNED, *families, "within the bounds"]
@@ -263,7 +266,7 @@ if __name__ == "__main__":
                 "side_m": [SIDES_M[1], SIDES_M[0]],
                 **{k: np.stack([v.min(0), v.max(0)], 1).tolist() for k, v in ranges.items()},
             },
-            "places": json.loads(known.to_json(orient="records")),
+            "places": json.loads(str(known.to_json(orient="records"))),
             "fits": fits,
         }
         given.out.write_text(json.dumps(written) + "\n")

@@ -39,7 +39,7 @@ def errors(measure: str) -> dict[tuple, dict[str, float]]:
             name: float(np.exp(place.logs(name, epsilon, k, measure).mean()))
             for name in fits
             if f"{band[0]:g}" in fits[name] and not METHODS[name].demonstration
-            for place in [Situation(n, 1, SIDE_M, *points)]
+            for place in [Situation(n, 1, SIDE_M, points[0], points[1])]
         }
         for n, epsilon in CASES
         for group, points in groups.items()

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,8 @@ from snhkit.builders.width.evenness import evenness_of
 from snhkit.geometry import Grid, SummedArea
 from snhkit.metrics import relative_errors
 from snhkit.select import entropy
+
+Frame = Any  # type checkers cannot follow the operators of pandas
 
 WIDTHS_M = (12.0, 16.0, 21.0, 28.0, 37.0, 50.0, 66.0, 88.0, 117.0, 156.0, 210.0, 280.0)
 EPSILONS = (0.05, 0.1, 0.2, 0.4, 0.8)
@@ -94,7 +97,8 @@ def measured(name: str, city: str, records: snh.Points) -> Iterator[dict]:
         usual = default_cell_width(n, epsilon)
         half = Grid.of_width(records.region, usual / 2)
         release = exam.release(snh.Identity(), epsilon)
-        left, grid = float(release.spends[-1].epsilon), release.model.cells()
+        left = float(release.spends[-1].epsilon)
+        grid: Any = release.model.cells()
         yield {
             "dataset": name,
             "city": city,
@@ -108,13 +112,13 @@ def measured(name: str, city: str, records: snh.Points) -> Iterator[dict]:
         }
 
 
-def losses(rows: pd.DataFrame) -> NDArray[np.float64]:
+def losses(rows: Frame) -> NDArray[np.float64]:
     """Return the logarithm of error / least error by row and width, smoothed over widths."""
     logs = smoothed(np.array(rows["errors"].tolist()))
     return logs - logs.min(axis=1, keepdims=True)
 
 
-def rule(rows: pd.DataFrame) -> None:
+def rule(rows: Frame) -> None:
     """Print the coefficients of ``narrowing`` and their errors. All cities weigh the same."""
     lost_at, even = losses(rows), rows["evenness"].to_numpy(float)
     known = np.log(rows["n"] * rows["epsilon"]).to_numpy(float)
@@ -143,7 +147,7 @@ def rule(rows: pd.DataFrame) -> None:
         print(f"error / least error, {words}: mean {mean:.3f}, worst {math.exp(off.max()):.2f}")
 
 
-def labels(rows: pd.DataFrame) -> snh.ParamSelect:
+def labels(rows: Frame) -> snh.ParamSelect:
     """Return a ParamSelect from the best widths on the real cities of the fit."""
     real, found = rows[rows["city"].isin(list(CALIBRATION))], []
     for _, part in real.groupby("dataset", sort=False):
@@ -153,7 +157,7 @@ def labels(rows: pd.DataFrame) -> snh.ParamSelect:
     return snh.ParamSelect(pd.concat(found))
 
 
-def regret(rows: pd.DataFrame, method: str) -> None:
+def regret(rows: Frame, method: str) -> None:
     """Print, by city and epsilon, the error at the chosen width / the error at the best width."""
     ratio = rows["chosen_error"] / rows["errors"].map(min)
     table = rows.assign(ratio=ratio).pivot_table(index="city", columns="epsilon", values="ratio")
@@ -166,7 +170,7 @@ def regret(rows: pd.DataFrame, method: str) -> None:
     print(f"\n{len(rows)} cases: geometric mean {mean:.3f}, worst {ratio.max():.2f}")
 
 
-def of_snh(rows: pd.DataFrame, folder: Path, file: Path, epsilons: list[float]) -> pd.DataFrame:
+def of_snh(rows: Frame, folder: Path, file: Path, epsilons: list[float]) -> Frame:
     """Return errors of SNH at its chosen width, and at five widths around Identity's best."""
     done = [json.loads(line) for line in file.open()] if file.exists() else []
     known = {(row["city"], row["epsilon"]) for row in done}

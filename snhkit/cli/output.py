@@ -37,8 +37,9 @@ def write(path: Path, content: bytes | str) -> None:
     """Write content to a file, or to standard output if the path is ``-``."""
     if path == STANDARD_OUTPUT:
         # A redirected output has the same bytes as a file, whatever the encoding of the console.
-        plain = isinstance(content, str) and not sys.stdout.isatty()
-        _print(content.encode() if plain else content)
+        if isinstance(content, str) and not sys.stdout.isatty():
+            content = content.encode()
+        _print(content)
     else:
         write_whole(path, content)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -158,7 +158,7 @@ def declared_region(center: tuple[float, float] | None, side_km: float | None) -
     return Region.around(*center, side_m=1000 * side_km)
 
 
-def read_file(path: Path, region: "Region", **columns: str | None) -> "Points":
+def read_file(path: Path, region: "Region", **columns: Any) -> "Points":
     """Return the points of a file in a region; ``columns`` are arguments of ``read_points``."""
     from snhkit.data import read_points
 

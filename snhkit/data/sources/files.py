@@ -273,7 +273,9 @@ def _found_there(address: str) -> tuple[list[tuple[object, Place]], list[str], b
     ]
     read = sorted((one for one in infos if _kind(one.path) in KINDS), key=lambda one: one.path)
     others = [one.base_name for one in infos if _kind(one.path) not in KINDS]
-    found = [(_identity_there(address, one.path), _placed(address, one)) for one in read]
+    found: list[tuple[object, Place]] = [
+        (_identity_there(address, one.path), _placed(address, one)) for one in read
+    ]
     return found, others, False
 
 
