@@ -79,7 +79,11 @@ function render({ model, el }) {
     else if (kind === "code") copy(new TextDecoder().decode(buffers[0]));
     else save(name, mime, buffers[0]);
   };
-  const entitle = () => { texts.title.value ||= model.get("title"); };
+  let offered = "";  // the title of the city, until a person writes another
+  const entitle = () => {
+    if (texts.title.value === offered) texts.title.value = model.get("title");
+    offered = model.get("title");
+  };
   model.on("change:releases", offer);
   model.on("change:title", entitle);
   model.on("msg:custom", hear);

@@ -250,7 +250,8 @@ def test_a_whole_visit_and_what_is_taken_home(app, window, tmp_path):
         shown = [float(re.match(r"-?[\d,.]+", row[2 + k])[0].replace(",", "")) for row in rows]
         assert shown == pytest.approx(counts[f"{name}, ε = 0.3"], abs=0.51)
     explorer.get_by_role("button", name="Page", exact=True).press("Enter")
-    assert explorer.get_by_label("Title").input_value() == "Fargo, synthetic"
+    title = explorer.get_by_placeholder("what was counted, where and when")
+    assert title.input_value() == "Fargo, synthetic"
     explorer.get_by_label("Published by").fill("City office")
     page = visit.saved("Page", tmp_path).read_text(encoding="utf-8")
     assert "What you may and may not conclude" in page

@@ -26,8 +26,8 @@ _boxes = NAME.boxes
 _answers = {} if _boxes is None else NAME._session.answers(_boxes)
 print(_json.dumps({
     "boxes": NAME.map.boxes,
-    "counts": {name: told.counts.tolist() for name, told in _answers.items()},
-    "bounds": {name: told.bounds.tolist() for name, told in _answers.items()},
+    "counts": {name: told["count"].tolist() for name, told in _answers.items()},
+    "bounds": {name: told[["low", "high"]].to_numpy().tolist() for name, told in _answers.items()},
     "truth": [] if _boxes is None else NAME._session.truth(_boxes).tolist(),
     "spent": str(NAME.dataset.ledger.spent),
 }))
