@@ -46,7 +46,7 @@ def _hidden(answer: Any) -> Verdict:
 
 def _kerckhoffs(answer: Any) -> Verdict:
     return choice(
-        {False: "no", True: "yes"}.get(answer, answer) if isinstance(answer, bool) else answer,
+        ("no", "yes")[answer] if isinstance(answer, bool) else answer,
         "no",
         "Only the random numbers must be secret. The attacker may know how they are distributed.",
         {"yes": "The attacker may compute the probabilities. What is secret then?"},
