@@ -1,6 +1,7 @@
 """A release in other tools: what they read back has the same sums."""
 
 import geopandas as gpd
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import shapely
@@ -72,7 +73,9 @@ def test_arrow_is_read_by_geopandas_and_duckdb(release):
 def test_geo_interface_plot_and_explore(release):
     features = release.__geo_interface__["features"]
     assert len(features) == len(release.cells())
-    assert release.plot(legend=False).collections
+    axes = release.plot(legend=False)
+    assert axes.collections
+    plt.close(axes.figure)
     pytest.importorskip("mapclassify")
     assert "snhkit" not in type(release.explore(tiles=None)).__module__
 

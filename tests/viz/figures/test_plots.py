@@ -1,6 +1,6 @@
 import io
-import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,8 +97,7 @@ def test_nothing_to_show():
 
 
 def test_no_global_state_of_matplotlib_is_touched(two_releases):
+    before = plt.get_fignums()
     surface_figure(two_releases)
     error_bars(TABLE)
-    assert (
-        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
-    )
+    assert plt.get_fignums() == before
