@@ -15,12 +15,8 @@ _LEAST_SECONDS = "0.5"
 def switch_on() -> None:
     """Let this process and its children keep compiled programs in the user's cache folder.
 
-    Call this function before JAX is imported. If ``JAX_COMPILATION_CACHE_DIR`` names a folder,
-    this folder is used. The cache holds compiled programs and the shapes of the arrays that they
-    take, not the values in these arrays.
-
-    Only the command line calls this function, not the library. Programs that import snhkit keep
-    their own settings of JAX.
+    JAX must not be imported yet. The cache holds programs and the shapes of arrays, no values. The
+    library does not call this, since programs that import it keep their own settings of JAX.
     """
     folder = platformdirs.user_cache_path("snhkit", appauthor=False) / "jax"
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:

@@ -67,10 +67,10 @@ def explore_in_jupyter(folder: Path, *, browser: bool, file: "OwnFile | None" = 
 def explore_in_voila(
     *, browser: bool, file: "OwnFile | None" = None, visitors: bool = False
 ) -> None:
-    """Serve the explorer as an app without code (Voila) on the loopback address, with a token.
+    """Serve the explorer as an app without code on the loopback address, with a token.
 
-    Voila runs as its own server, not as an extension of Jupyter's server. The page can use its
-    widgets, but the server runs no code from the page.
+    Voila runs as its own server, not as an extension of Jupyter's, so it runs no code from the
+    page.
     """
     _require("voila")
     _add_to_path(_HERE / "_jupyter")  # templates that load nothing from the network
@@ -122,10 +122,7 @@ def _app(file: "OwnFile | None", *, visitors: bool) -> str:
 
 
 def _write_notebook(folder: Path, file: "OwnFile") -> str:
-    """Write a notebook for a file of private records, and return the notebook's name.
-
-    An existing notebook is kept, because a person may have changed the notebook.
-    """
+    """Write a notebook for a file of private records, beside any that exist; return its name."""
     unit = file.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
     districts = "".join(

@@ -59,9 +59,6 @@ def _drop_standard_output() -> None:
 
 
 def _indent(line: str) -> str:
-    """Return as many spaces as there are characters before the second column of a line.
-
-    The result is empty if there is no second column, or the first has more than 11 characters.
-    """
+    """Return the width, as spaces, of a first column of at most 11 characters; else nothing."""
     head, gap, _ = line.partition("  ")
     return " " * (len(line) - len(line[len(head) :].lstrip())) if gap and len(head) < 12 else ""

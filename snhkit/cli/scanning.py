@@ -63,8 +63,7 @@ def opened(
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
     """Yield the dataset and the public points that the options name.
 
-    Folders and large files are not read into memory: their rows are counted as they are read. The
-    same holds for every file if an option of ``scan_options`` is given.
+    The rows of folders and large files, or with ``scan_options``, are counted as they are read.
     """
     from snhkit.data.sources.files import is_large
     from snhkit.dataset import PrivateDataset

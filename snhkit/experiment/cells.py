@@ -26,35 +26,16 @@ _PARTS = {"k": "networks.k", "depth": "networks.network.depth"}  # attributes of
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination of a method, a place and settings whose errors a sweep measures.
-
-    Parameters
-    ----------
-    city : str
-        Name of the place whose records are used.
-    n : int or None
-        The number of the place's records to use, chosen at random; None uses all.
-    method : str
-        Short name of the method.
-    epsilon : str
-        Epsilon as text, so that 0.1 is exactly one tenth.
-    cell_m : float, "bought" or "auto", optional
-        The width of the grid's cells in metres, or a way to choose the width, as in ``Identity``;
-        None takes the method's default.
-    k, depth : int, optional
-        The number and the depth of the networks; None takes the method's default.
-    seed : int
-        The seed for the choice of the records, the squares and the noise.
-    """
+    """One combination of a method, a place and settings whose errors a sweep measures."""
 
     city: str
-    n: int | None
+    n: int | None  # records to draw from the place; None for all
     method: str
-    epsilon: str
-    cell_m: float | str | None
+    epsilon: str  # text, so that 0.1 is exactly one tenth
+    cell_m: float | str | None  # None, here and below, for the method's default
     k: int | None
     depth: int | None
-    seed: int
+    seed: int  # of the choice of records, the squares and the noise
 
     @property
     def key(self) -> str:
@@ -62,18 +43,7 @@ class Cell:
         return json.dumps(asdict(self))
 
     def builder(self, sizes_m: tuple[float, float]) -> Builder:
-        """Return the builder of the method with the settings.
-
-        Parameters
-        ----------
-        sizes_m : (float, float)
-            Smallest and largest side, in metres, of the squares that the builder prepares for.
-
-        Raises
-        ------
-        InputError
-            If the method is unknown, or has no parameter for one of the settings.
-        """
+        """Return the builder of the method with the settings, which it must have."""
         cell_m: Any = self.cell_m
         builder = method(self.method).builder(sizes_m, cell_m)
         for name, path in _PARTS.items():
@@ -88,16 +58,7 @@ class Cell:
 
 
 def uses(name: str, parameter: str) -> bool:
-    """Return whether a method has a parameter that a sweep can vary.
-
-    Parameters
-    ----------
-    name : str
-        Short name of the method.
-    parameter : str
-        The parameter: "cell_m", the cell width; "k", the number of networks; or "depth", their
-        depth.
-    """
+    """Return whether a method has a parameter that a sweep varies: "cell_m", "k" or "depth"."""
     if parameter == "cell_m":
         return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)
     part: Any = METHODS[name].builder()
@@ -117,29 +78,9 @@ def _replaced(thing: Any, path: list[str], value: Any, what: str) -> Any:
 def measured(
     cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
 ) -> list[list[float]]:
-    """Build the releases of a combination, and return their errors for each size band.
+    """Build the releases of a combination, and return the ``MEASURES`` for each size band.
 
-    A size band is a range of the sides of squares. If the builder depends on query sizes, one
-    release is built for each band; otherwise, one release is built for all bands.
-
-    Parameters
-    ----------
-    cell : Cell
-        The combination of a method and settings.
-    place : Place
-        The records and the public points of the city that ``cell`` names.
-    bands_m : sequence of (float, float)
-        Smallest and largest side of the squares of each band, in metres.
-    queries : int
-        The number of squares around records for each band. As many are placed anywhere in the
-        region.
-
-    Returns
-    -------
-    list of list of float
-        For each band, the values of ``MEASURES``: the mean relative error and the mean absolute
-        error of squares centred on records, the same two errors of squares placed uniformly in the
-        region, and the size of the release's file in bytes.
+    If the builder depends on query sizes, one release is built for each band, else one for all.
     """
     dataset, asked = _exam(place, cell.n, cell.seed, tuple(bands_m), queries)
     releases: dict[Builder, Release] = {}

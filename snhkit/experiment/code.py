@@ -63,33 +63,8 @@ def code(
 ) -> str:
     """Return a program that builds releases again and prints their counts of boxes.
 
-    Parameters
-    ----------
-    source : str
-        The lines of code that define ``records`` and ``public``.
-    dataset : PrivateDataset
-        The dataset of the releases, whose budget and unit of privacy the program repeats.
-    releases : mapping of name to Release
-        The releases to build again, by name.
-    degrees : sequence of (south, west, north, east)
-        The bounds of the boxes, in degrees.
-    ledger : str
-        The path of the ledger to write, for code that others may read; by default the dataset's.
-
-    Raises
-    ------
-    InputError
-        If a release was not made by one of snhkit's methods.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    >>> made = {"UG": data.release(snh.UniformGrid(), epsilon=0.2)}
-    >>> program = code(from_synthetic_city("fargo", 1_000), data, made, [])
-    >>> '"UG": data.release(snh.UniformGrid(), epsilon="0.2", public=public),' in program
-    True
+    ``source`` defines ``records`` and ``public``; ``degrees`` are south, west, north and east of
+    the boxes. ``ledger`` is its path for code that others may read; by default the dataset's.
     """
     unit = dataset.unit
     most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""

@@ -26,17 +26,7 @@ _CHUNK = 65_536  # tiles that are answered at a time
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeBand:
-    """Squares whose sides lie in one range: some around records, and as many anywhere.
-
-    Parameters
-    ----------
-    sizes_m : (float, float)
-        Smallest and largest side in metres.
-    around : Asked
-        Squares centred on records that are drawn uniformly.
-    anywhere : Asked
-        Squares of the same sizes that are placed uniformly in the region.
-    """
+    """Squares whose sides lie in one range: some around records, and as many anywhere."""
 
     sizes_m: tuple[float, float]
     around: Asked
@@ -46,24 +36,7 @@ class SizeBand:
     def of(
         cls, truth: Points, sizes_m: tuple[float, float], count: int, seed: int = 0
     ) -> "SizeBand":
-        """Return random squares of given sizes with their true counts.
-
-        Parameters
-        ----------
-        truth : Points
-            The true records.
-        sizes_m : (float, float)
-            Smallest and largest side in metres.
-        count : int
-            The number of squares around records. As many are placed anywhere in the region.
-        seed : int
-            A public seed; the same seed draws the same squares.
-
-        Raises
-        ------
-        InputError
-            If ``truth`` holds no records, or the region is smaller than the largest square.
-        """
+        """Return random squares of given sizes with their true counts; ``seed`` is public."""
         if not len(truth):
             raise InputError(
                 "truth holds no records in the region, so no squares can be centred on records; "
@@ -76,25 +49,7 @@ class SizeBand:
 def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
     """Return boxes of the same sizes as the given boxes, placed uniformly inside the region.
 
-    Parameters
-    ----------
-    queries : RangeQueries
-        q boxes, of which only the sizes are used. A side longer than the region's side is shortened
-        to the region's side.
-    seed : int
-        A public seed; the same seed draws the same positions.
-
-    Returns
-    -------
-    RangeQueries
-        q boxes, all of them inside the region.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> moved = anywhere(RangeQueries(city, [90, 0], [90, 0], [30, 200], [10, 10]))
-    >>> moved.width, bool((moved.x1 <= 100).all())
-    (array([ 30., 100.]), True)
+    Sides longer than the region's are shortened to it. The same public seed draws the same places.
     """
     side = queries.region.side_m
     width, height = np.minimum(queries.width, side), np.minimum(queries.height, side)
@@ -104,30 +59,9 @@ def anywhere(queries: RangeQueries, seed: int = 0) -> RangeQueries:
 
 
 def adds_up(release: Release, n: int) -> float:
-    """Return the sum of the answers for squares that cover the region, divided by ``n``.
+    """Return the sum of the answers for tiles of about 100 m that cover the region, divided by n.
 
-    The squares are equal, do not overlap and are about 100 m wide, so that a whole number of them
-    covers each side of the region. If answers add up, the result is 1, apart from noise.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    n : int
-        The true number of records.
-
-    Returns
-    -------
-    float
-        The sum divided by ``n``; nan if ``n`` is 0.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", n=1_000)
-    >>> data = snh.PrivateDataset(records, budget=10**6, unit="record", n_public=True)
-    >>> round(adds_up(data.release(snh.UniformGrid(), epsilon=10**5), n=1_000), 3)
-    1.0
+    The tiles do not overlap, so the result is 1, apart from noise, if answers add up.
     """
     tiles = Grid(release.region, max(1, round(release.region.side_m / TILE_M))).boxes()
     total = sum(float(release.answer(part).sum()) for part in tiles.chunks(_CHUNK))
@@ -137,11 +71,5 @@ def adds_up(release: Release, n: int) -> float:
 def bands_in(
     region: Region, bands_m: Sequence[tuple[float, float]] = SIZE_BANDS_M
 ) -> list[tuple[float, float]]:
-    """Return those of the size bands ``bands_m`` whose largest squares fit into a region.
-
-    Examples
-    --------
-    >>> bands_in(Region.around(lat=0, lon=0, side_m=500))
-    [(25.0, 100.0), (100.0, 300.0)]
-    """
+    """Return those of the size bands ``bands_m`` whose largest squares fit into a region."""
     return [band for band in bands_m if band[1] <= region.side_m]

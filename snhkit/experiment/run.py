@@ -26,35 +26,9 @@ __all__ = ["Comparison", "Plan", "run"]
 
 @dataclass(frozen=True)
 class Plan:
-    """The methods and epsilons of a comparison.
+    """The methods and epsilons of a comparison; ``builders`` are further ones, by title.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        Short names of methods.
-    epsilons : sequence of numbers
-        Values of epsilon. Each method makes one release for each value.
-    sizes_m : (float, float)
-        Smallest and largest query size in metres, for methods that prepare for query sizes.
-    cell_m : float, "bought" or "auto", optional
-        The cell width in metres, or a way to choose the width, as in ``Identity``; for methods with
-        grids. By default, each method chooses a width in its own way.
-    seed : int, optional
-        The seed of the noise, for research only: anyone who knows the seed can subtract the noise.
-        By default, the noise is drawn from the operating system's entropy.
-    builders : mapping of str to Builder
-        Further builders to compare, by the title that tables show: builders without a short name,
-        such as ``{"Wards": Tessellation(frame)}``, or methods with other hyperparameters.
-
-    Raises
-    ------
-    InputError
-        If a title in ``builders`` is a short name or the title of a method.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> plan = Plan(["ug"], ["0.2"], builders={"Identity, 30 m": snh.Identity(30)})
+    A ``seed`` is for research only: anyone who knows it can subtract the noise.
     """
 
     methods: Sequence[str]
@@ -79,24 +53,11 @@ class Plan:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Releases with their measured errors, which only the owner of the records may see.
+    """Releases with their measured errors, which only the owner of the records may see."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        The table of ``compare``, with the short name or title of the method in ``method``, and with
-        a further column ``build_s``, the duration of the build in seconds.
-    sizes : DataFrame
-        The table of ``compare_sizes``, with the same names of methods.
-    releases : dict of (str, float) to Release
-        The releases, by short name or title, and by epsilon.
-    dataset : PrivateDataset
-        The dataset of the releases, whose ledger has an entry for each release.
-    """
-
-    table: "pd.DataFrame"
-    sizes: "pd.DataFrame"
-    releases: dict[tuple[str, float], Release]
+    table: "pd.DataFrame"  # that of ``compare``, and ``build_s``, the seconds of a build
+    sizes: "pd.DataFrame"  # that of ``compare_sizes``
+    releases: dict[tuple[str, float], Release]  # by short name or title, and epsilon
     dataset: PrivateDataset
 
     @property
@@ -111,15 +72,7 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the comparison as JSON values, one row for each release.
-
-        Returns
-        -------
-        list of dict
-            For each release, the values of ``table`` by column; "sizes", a list with the errors for
-            each size band; and "warning", a sentence that says that the row is for the owner of the
-            records only.
-        """
+        """Return the comparison as JSON values, a row for each release, with a warning in each."""
         bands: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for band in self.sizes.to_dict(orient="records"):
             name = (band.pop("method"), band.pop("epsilon"))
@@ -134,36 +87,7 @@ class Comparison:
 def run(records: Points, public: Points | None, queries: RangeQueries, plan: Plan) -> Comparison:
     """Build every method at every epsilon, and measure each release against the true records.
 
-    Parameters
-    ----------
-    records : Points
-        The private records, whose number is treated as public. Errors are measured against the same
-        records.
-    public : Points or None
-        Public points that show where queries are expected.
-    queries : RangeQueries
-        q boxes that every release answers.
-    plan : Plan
-        The methods and epsilons to compare.
-
-    Returns
-    -------
-    Comparison
-        The releases and their errors.
-
-    Raises
-    ------
-    InputError
-        If a method is unknown, or cannot be built with these settings.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", n=1_000)
-    >>> boxes = snh.RangeQueries.sample(records, 100)
-    >>> found = run(records, None, boxes, Plan(["ug"], ["0.2", "0.8"]))
-    >>> found.table[["method", "epsilon"]].to_numpy().tolist()
-    [['ug', 0.2], ['ug', 0.8]]
+    The number of records is treated as public. Every release answers ``queries``.
     """
     builders = plan.all_builders()
     budget = sum(exact(epsilon) for epsilon in plan.epsilons) * len(builders)

@@ -18,30 +18,9 @@ _FLOOR = 0.5  # the number of pairs that is assumed if no two points share a cel
 
 
 def crowding(points: Points) -> NDArray[np.float64]:
-    """Return the logarithm of the probability that two random points are in one square grid cell.
+    """Return log probabilities that two random points share a cell of ``CROWDING_M``, shape (3,).
 
-    The probability is estimated without bias for any number of points.
-
-    Parameters
-    ----------
-    points : Points
-        At least 100 public points.
-
-    Returns
-    -------
-    ndarray, shape (3,)
-        Natural logarithms for cells 50, 200 and 800 m wide.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than 100 points.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> crowding(snh.synthetic_points("fargo", 1_000)).round().tolist()
-    [-3.0, -2.0, -1.0]
+    They are estimated without bias for any number of points from 100.
     """
     n = _enough(points)
     found = []
@@ -55,32 +34,10 @@ def crowding(points: Points) -> NDArray[np.float64]:
 
 
 def sparsity(points: Points) -> NDArray[np.float64]:
-    """Return the logarithm of the mean inverse share of points in squares around random points.
+    """Return the log mean inverse share of points in squares around random points, shape (4,).
 
-    A large value means that many points lie where there are few others. There, the noise of a count
-    is large relative to the count.
-
-    Parameters
-    ----------
-    points : Points
-        At least 100 public points.
-
-    Returns
-    -------
-    ndarray, shape (4,)
-        Natural logarithms for the squares of each of ``SIZE_BANDS_M``. A share is at least 0.001,
-        as in relative errors.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than 100 points.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> sparsity(snh.synthetic_points("fargo", 1_000)).round(1).tolist()
-    [4.7, 4.3, 3.7, 2.6]
+    The squares are those of each of ``SIZE_BANDS_M``, and a share is at least 0.001, as in relative
+    errors. A large value means that many points lie where noise is large relative to counts.
     """
     n, side_m = _enough(points), points.region.side_m
     found = []

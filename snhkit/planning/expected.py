@@ -244,10 +244,9 @@ def _sizes(sizes_m: tuple[float, float]) -> tuple[float, float]:
 def _expected(
     name: str, place: Situation, epsilon: float, sizes_m: tuple[float, float]
 ) -> dict[str, float] | None:
-    """Return the expected errors of a method at an epsilon per record, with their bounds, by name.
+    """Return the expected errors at an epsilon per record with their bounds; None if unmeasured.
 
-    If the mean side lies between those of two size bands, the predictions for both bands are
-    interpolated. If the method was not measured for squares of these sizes, the result is None.
+    If the mean side lies between those of two size bands, their predictions are interpolated.
     """
     fits: Mapping[str, Any] = plan_table()["fits"].get(method(name) and name, {})
     middles = [sum(band) / 2 for band in SIZE_BANDS_M]

@@ -32,31 +32,14 @@ _SIDE_M = 13_200.0  # the side of the regions in which most errors were measured
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """The public numbers on which expected errors depend, except epsilon and the query sizes.
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    sensitivity : int
-        The largest number of records of one unit of privacy.
-    side_m : float
-        Side of the region in metres, within the measured range.
-    crowdings : ndarray, shape (c, 3)
-        The results of ``crowding``: of the public points (c = 1), or of the c places of
-        ``plan_table`` if no public points are given.
-    sparsities : ndarray, shape (c, 4)
-        The results of ``sparsity`` for the same points.
-    outside : tuple of str
-        For each number that lay outside the measured range, a sentence that says so.
-    """
+    """The public numbers on which expected errors depend, except epsilon and the query sizes."""
 
     n: int
-    sensitivity: int
+    sensitivity: int  # the largest number of records of one unit of privacy
     side_m: float
-    crowdings: NDArray[np.float64]
-    sparsities: NDArray[np.float64]
-    outside: tuple[str, ...] = ()
+    crowdings: NDArray[np.float64]  # of the public points, or of all measured places, (c, 3)
+    sparsities: NDArray[np.float64]  # shape (c, 4)
+    outside: tuple[str, ...] = ()  # what lay outside the measured range
 
     @classmethod
     def of(
@@ -70,12 +53,6 @@ class Situation:
         """Return the public numbers for n records; the arguments are those of ``expected_error``.
 
         Numbers outside the measured range are replaced by the nearest in the range.
-
-        Raises
-        ------
-        InputError
-            If n is not a whole number of at least 1, there are fewer than 100 public points, these
-            lie in another region, or ``unit`` and ``max_per_user`` describe no unit of privacy.
         """
         n = whole("n", n, least=1)
         sensitivity = PrivacyUnit.of(unit, max_per_user).sensitivity
@@ -120,19 +97,7 @@ class Situation:
         return "; ".join(told)
 
     def logs(self, name: str, epsilon: float, band: int, measure: str) -> NDArray[np.float64]:
-        """Return the expected logarithms of an error for each set of points, shape (c,).
-
-        Parameters
-        ----------
-        name : str
-            Short name of a method in ``plan_table``.
-        epsilon : float
-            The epsilon of a release per record.
-        band : int
-            The place of the size band in ``SIZE_BANDS_M``.
-        measure : str
-            One of ``PLANNED``.
-        """
+        """Return the expected logarithms of an error in a size band for each place, shape (c,)."""
         product = _within(self.n * epsilon, plan_table()["ranges"]["n_epsilon"])
         given = product, self.side_m, self.crowdings, self.sparsities[:, band]
         total = np.full(len(self.crowdings), 0.0 if measure == "rel_error" else math.log(self.n))
@@ -154,28 +119,10 @@ def regressors(
     crowdings: NDArray[np.float64],
     sparsities: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the variables of the linear model of the logarithm of an error.
+    """Return the variables of the model of the logarithm of an error, shape (c, 9) or (c, 4).
 
     For ``BASELINE``, the model gives the error; for another method, its ratio to that of
-    ``BASELINE``, which is monotone in ``product``.
-
-    Parameters
-    ----------
-    name : str
-        Short name of the method.
-    product : float or ndarray, shape (c,)
-        n times the epsilon per record.
-    side_m : float or ndarray, shape (c,)
-        Side of the region in metres.
-    crowdings : ndarray, shape (c, 3)
-        Results of ``crowding``.
-    sparsities : ndarray, shape (c,)
-        Results of ``sparsity`` for one size band.
-
-    Returns
-    -------
-    ndarray, shape (c, 9) or (c, 4)
-        A row for each set of points.
+    ``BASELINE``, which is monotone in ``product``, n times the epsilon per record.
     """
     ones = np.ones(len(crowdings))
     z = np.log(product * ones) - 8  # all variables are near 0 in the middle of the table

@@ -16,11 +16,7 @@ _MOST_TICKS = 6
 
 
 def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
-    """Draw a figure of the paper's evaluation again, from newly measured values.
-
-    The figure has lines, with one panel for each data set. If the positions on the horizontal axis
-    have names (``told.parts``), the figure has bars instead, with one panel for each position.
-    """
+    """Draw a figure of the paper again: lines by data set, or bars if ``told`` has parts."""
     if told.parts:
         return _bars(told, table)
     names = list(dict.fromkeys(table["data"]))
@@ -48,10 +44,7 @@ def reproduction_figure(told: PaperFigure, table: "pd.DataFrame") -> Figure:
 
 
 def _styles(table: "pd.DataFrame") -> dict[str, MethodStyle]:
-    """Return the style of each line of a plot.
-
-    A line such as PGM@ParamSelect has the style of its method, PGM, if no other line has it.
-    """
+    """Return the style of each line; PGM@ParamSelect has PGM's if no other line has it."""
     lines = [str(line) for line in dict.fromkeys(table["line"])]
     methods = [line.partition("@")[0] for line in lines]
     if len(set(methods)) < len(lines):

@@ -9,32 +9,14 @@ __all__ = ["Effort"]
 
 @dataclass(frozen=True)
 class Effort:
-    """The methods, settings and sample sizes for measuring a figure of the paper.
+    """The methods, settings and sample sizes for measuring a figure of the paper."""
 
-    Parameters
-    ----------
-    further : sequence of str
-        Short names of methods that are measured in addition to those that the paper compares.
-    epsilons : sequence of str
-        Values of epsilon, as text.
-    seeds : sequence of int
-        The seeds over which errors are averaged.
-    queries : int
-        The number of squares whose mean error is one measurement.
-    most : int
-        The largest number of records that are used. Of a larger data set, a random sample of this
-        size is used.
-    steps, batch : int
-        The number of training steps of the paper's fully connected network, and the number of
-        squares in each step. The paper's authors train for 10,000 epochs on a GPU.
-    """
-
-    further: Sequence[str]
+    further: Sequence[str]  # methods besides those that the paper compares
     epsilons: Sequence[str]
     seeds: Sequence[int]
     queries: int
-    most: int
-    steps: int
+    most: int  # records; of a larger data set, a random sample is used
+    steps: int  # of the paper's network, which its authors train for 10,000 epochs on a GPU
     batch: int
 
     @classmethod

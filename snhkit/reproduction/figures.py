@@ -81,10 +81,7 @@ class PaperFigure:
 
 
 def _error(place: Place, builder: Builder, epsilon: str, effort: Effort, **asked) -> float:
-    """Return the mean relative error of squares around records, averaged over seeds.
-
-    ``asked`` may hold ``n``, the number of records, and ``sizes_m``, the sides of the squares.
-    """
+    """Return the mean relative error over seeds; ``asked`` may hold ``n`` and ``sizes_m``."""
     n = min(asked.get("n", effort.most), len(place.records), effort.most)
     found = []
     for seed in effort.seeds:

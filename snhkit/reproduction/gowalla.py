@@ -66,10 +66,7 @@ def gowalla(
 
 
 def _downloaded(url: str, checksum: str) -> Path:
-    """Return the path of a file with this checksum in the user's cache folder.
-
-    The file is downloaded from ``url`` if it is missing. Its checksum is always compared.
-    """
+    """Return a file of the cache folder with this checksum; download it if it is missing."""
     if find_spec("pooch") is None:
         raise InputError(
             'the package pooch is not installed: pip install "snhkit[download]". Or download '

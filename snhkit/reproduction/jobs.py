@@ -22,19 +22,7 @@ __all__ = ["Job", "finished"]
 
 @dataclass(frozen=True)
 class Job:
-    """One point of a plotted figure, with the function that measures the point's value.
-
-    Parameters
-    ----------
-    data, line : str
-        The names of the data set and of the plotted line that the point belongs to.
-    x : float
-        The position on the horizontal axis.
-    epsilon : str
-        Epsilon as text.
-    measure : callable
-        A function without arguments that returns the position on the vertical axis.
-    """
+    """One point of a plotted figure, with the function that measures the point's value."""
 
     data: str
     line: str

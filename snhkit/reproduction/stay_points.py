@@ -108,10 +108,7 @@ def _seconds(time: Any) -> NDArray[np.float64]:
 
 
 def _last_of_user(user: NDArray) -> NDArray[np.int64]:
-    """Return, for each row, the number of the row after the last row of the same user.
-
-    Rows are ordered by user.
-    """
+    """Return, for each row ordered by user, the row after the last one of the same user."""
     changes = np.flatnonzero(user[1:] != user[:-1]) + 1
     ends = np.append(changes, len(user))
     return np.repeat(ends, np.diff(ends, prepend=0))
@@ -120,12 +117,10 @@ def _last_of_user(user: NDArray) -> NDArray[np.int64]:
 def _first_outside(
     place: NDArray[np.float64], end: NDArray[np.int64], distance_m: float
 ) -> NDArray[np.int64]:
-    """Return, for each fix, the row of the user's next fix that is farther than ``distance_m``.
+    """Return, for each fix, the row of the user's next fix farther away, or the row after the last.
 
-    If the user has no such fix, the result is the row after the user's last fix, which ``end``
-    holds. The n fixes are ordered by user and time; ``place`` holds their latitudes and longitudes
-    in radians, shape (n, 2). Step k of the search compares every fix whose result is still unknown
-    with the k-th fix after it.
+    The n fixes are ordered by user and time, with latitude and longitude in radians, shape (n, 2).
+    Step k compares every fix that is still inside with the k-th fix after it.
     """
     first = np.arange(len(place)) + 1
     still = np.flatnonzero(first < end)
@@ -141,10 +136,7 @@ def _first_outside(
 
 
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return great-circle distances in metres between m pairs of places, shape (m,).
-
-    Places are latitudes and longitudes in radians; the formula is the haversine formula.
-    """
+    """Return great-circle distances in metres of m pairs of places in radians, by haversines."""
     half = np.sin((other - one) / 2) ** 2
     chord = half[:, 0] + np.cos(one[:, 0]) * np.cos(other[:, 0]) * half[:, 1]
     return 2 * _EARTH_M * np.arcsin(np.sqrt(np.minimum(chord, 1)))
@@ -155,8 +147,7 @@ def _stays(
 ) -> list[tuple[int, int]]:
     """Return the row of the first fix of each stay, and the row after its last fix.
 
-    ``leaves`` is the result of ``_first_outside``, and ``least_s`` the shortest duration of a stay
-    in seconds. Stays do not overlap: a stay begins after the end of the previous one.
+    Stays do not overlap: a stay begins after the end of the previous one.
     """
     after = leaves.tolist()
     long_enough = (seconds[leaves - 1] - seconds >= least_s).tolist()

@@ -108,9 +108,6 @@ def _times(
 
 
 def _numbered(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group of each item, and the item's number in the group, both from 0.
-
-    ``counts`` holds the number of items of each group. Items are sorted by group.
-    """
+    """Return each item's group and number in it, from 0, given the groups' sizes."""
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -70,11 +70,7 @@ def more_networks_help(table: Any) -> tuple[bool, str]:
 
 
 def falls_and_snh_least(table: Any) -> tuple[bool, str]:
-    """Return whether all lines fall, and SNH has a smaller error than UG, AG, PrivTree and DAWA.
-
-    A line falls if its error at the largest x is below that at the smallest x. The errors are
-    compared at every x.
-    """
+    """Return whether all lines fall, and SNH is below UG, AG, PrivTree and DAWA at every x."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     below = wide["SNH"] < wide[_OTHERS].min(axis=1)
     agrees, told = falls(table)
@@ -94,8 +90,7 @@ def rises(table: Any) -> tuple[bool, str]:
 def snh_least(table: Any) -> tuple[bool, str]:
     """Return whether SNH has the least error at every epsilon, with a lead that does not grow.
 
-    The lead does not grow if SNH's error divided by the error of ``Identity@ParamSelect`` is at
-    least as large at the largest epsilon as at the smallest.
+    The lead is that over ``Identity@ParamSelect``, at the largest epsilon and at the smallest.
     """
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratios = {line: (wide["SNH"] / wide[line]).round(2) for line in wide.columns if line != "SNH"}
@@ -110,11 +105,7 @@ def snh_least(table: Any) -> tuple[bool, str]:
 
 
 def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
-    """Return whether SNH+QS and SNH have similar errors at the largest k, the number of networks.
-
-    Errors are similar if their ratio differs from 1 by less than 0.1. SNH+QS is SNH with the query
-    size as an input of its networks.
-    """
+    """Return whether SNH+QS and SNH differ by less than a tenth at the largest k."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH+QS"] / wide["SNH"]
     told = ", ".join(f"{value:.2f} at k = {x:g}" for x, value in ratio.items())
@@ -122,10 +113,7 @@ def no_matter_at_large_k(table: Any) -> tuple[bool, str]:
 
 
 def paramselect_wins(table: Any) -> tuple[bool, str]:
-    """Return whether SNH has a smaller error with ParamSelect's cell width than with UG's width.
-
-    The error must be smaller at each epsilon.
-    """
+    """Return whether SNH has a smaller error with ParamSelect's width at each epsilon."""
     wide = table.pivot_table(index="x", columns="line", values="value")
     ratio = wide["SNH@ParamSelect"] / wide["SNH@UG"]
     told = ", ".join(f"{value:.2f} at epsilon {x:g}" for x, value in ratio.items())
@@ -133,11 +121,9 @@ def paramselect_wins(table: Any) -> tuple[bool, str]:
 
 
 def u_shape(table: Any) -> tuple[bool, str]:
-    """Return whether a middle cell width is best, and the width of ParamSelect nearly as good.
+    """Return whether, at every epsilon, neither the narrowest nor the widest cells are best.
 
-    Both must hold at every epsilon. The best width has the least error of those tried, and is
-    neither the narrowest nor the widest. The error with ParamSelect's width must be at most a tenth
-    above the least error.
+    The error with ParamSelect's width must also be at most a tenth above the least.
     """
     told, agree = [], True
     for epsilon, part in table.groupby("epsilon"):
@@ -168,11 +154,7 @@ def deeper_helps(table: Any) -> tuple[bool, str]:
 
 
 def cheap(table: Any) -> tuple[bool, str]:
-    """Return whether builds, queries and files of SNH take less time and space than in the paper.
-
-    The table has three rows for each method: the seconds for a build, the microseconds for a query,
-    and the size of the file in megabytes.
-    """
+    """Return whether builds, queries and files of SNH cost less than in the paper."""
     told = [
         f"{line}: {part.value.iloc[0]:.1f} s to build, {part.value.iloc[1]:.1f} µs per query, "
         f"{part.value.iloc[2]:.2f} MB"

@@ -31,15 +31,7 @@ def surest(epsilon: float) -> float:
 def deal(
     rounds: int, epsilon: float | Fraction, entropy: Entropy
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Draw noisy counts of 17 records, or of 18 if the record of a person, Ada, is counted.
-
-    Examples
-    --------
-    >>> from snhkit.privacy import ReplayableEntropy
-    >>> answers, is_in = deal(1_000, 1, ReplayableEntropy(1))
-    >>> answers.shape, is_in.shape
-    ((1000,), (1000,))
-    """
+    """Draw noisy counts of 17 records, or of 18 if the record of a person, Ada, is counted."""
     is_in = entropy.words(rounds) % np.uint64(2) == 1
     noise = discrete_laplace(rounds, 1 / exact(epsilon), entropy)
     return np.where(is_in, WITH, WITHOUT) + noise, is_in
@@ -48,13 +40,8 @@ def deal(
 def chance_to_win(strategy: Callable[[int], bool], epsilon: float, calls: int = 20) -> float:
     """Return the probability that a strategy wins a bet on whether a person, Ada, was counted.
 
-    The probabilities of the released counts are computed by the formula of the noise, so nothing
-    is drawn. A strategy that tosses coins is called several times for each count.
-
-    Examples
-    --------
-    >>> round(chance_to_win(lambda answer: answer >= 18, 1), 3)
-    0.731
+    Probabilities come from the formula of the noise, so nothing is drawn. A strategy that tosses
+    coins is called several times for each count.
     """
     ratio = np.exp(-float(epsilon))
     reach = int(np.ceil(30 / epsilon))  # a count farther away has a probability below exp(-30)

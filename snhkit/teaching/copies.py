@@ -102,20 +102,7 @@ c.ExecutePreprocessor.timeout = 1800  # seconds for a cell, since some train net
 def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return the source of an nbgrader assignment: solutions stand between marks, nowhere else.
 
-    An exercise's cell keeps its dots, followed by the solution between nbgrader's marks. Solutions
-    of exercises without a cell are left out.
-
-    Examples
-    --------
-    >>> def cell(kind, source, *tags):
-    ...     return {"id": kind, "cell_type": kind, "source": source, "metadata": {"tags": tags}}
-    >>> text = "<details>\\n\\n```python\\nx = 4\\n```\\n\\n</details>"
-    >>> lecture = {"cells": [cell("code", "x = ...", "exercise"), cell("markdown", text)]}
-    >>> print(for_nbgrader(lecture)["cells"][0]["source"])
-    x = ...
-    ### BEGIN SOLUTION
-    x = 4
-    ### END SOLUTION
+    Solutions of exercises without a cell are left out.
     """
     solved = {cell["id"]: _text(cell) for cell in with_solutions(notebook)["cells"]}
     marked = without_solutions(notebook)
@@ -128,13 +115,7 @@ def for_nbgrader(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def unfolded(text: str) -> str:
-    """Return a Markdown text without its folded parts (HTML ``details`` elements).
-
-    Examples
-    --------
-    >>> unfolded("1. Why?\\n\\n<details>Because.</details>\\n\\n2. And?")
-    '1. Why?\\n\\n2. And?'
-    """
+    """Return a Markdown text without its folded parts (HTML ``details`` elements)."""
     return _FOLDED.sub("\n\n", text)
 
 
@@ -156,10 +137,7 @@ def _solution(cell: dict[str, Any]) -> str:
 
 
 def _empty_cell_before(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the code cell of the exercise before the last cell, or None if there is none.
-
-    A cell with the tag "check" between the two cells is skipped.
-    """
+    """Return the exercise's code cell before the last cell, past a check; None if there is none."""
     before = [cell for cell in cells[-3:-1] if not tagged(cell, "check")]
     return before[-1] if before and tagged(before[-1], "exercise") else None
 

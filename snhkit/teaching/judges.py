@@ -14,13 +14,7 @@ _NOTHING = Verdict(None, "Put your answer in the place of the dots, and run both
 
 
 def unanswered(answer: Any) -> bool:
-    """Return whether an answer is missing: None, dots (an ellipsis), or a list that contains dots.
-
-    Examples
-    --------
-    >>> unanswered(...), unanswered([1, ...]), unanswered(0)
-    (True, True, False)
-    """
+    """Return whether an answer is missing: None, dots (an ellipsis), or a list with dots."""
     if isinstance(answer, (list, tuple, set)):
         return any(part is ... for part in answer)
     return answer is ... or answer is None
@@ -53,15 +47,7 @@ def number(
     within: float = 0.02,
     slips: Mapping[float, str] | None = None,
 ) -> Verdict:
-    """Return the verdict on an answer that should be one number.
-
-    Examples
-    --------
-    >>> number(8, 4, "Two and two.", "Add.", slips={8: "That is the product of 2 and 4."})
-    ✗ Not yet. That is the product of 2 and 4.
-    >>> number(5, 4, "Two and two.", "Add.")
-    ✗ Not yet. 5 is too large. Hint: Add.
-    """
+    """Return the verdict on an answer that should be one number."""
     given = as_numbers(answer, ())
     if isinstance(given, Verdict):
         return given
@@ -77,13 +63,7 @@ def number(
 def numbers(
     answer: Any, wanted: ArrayLike, names: list[str], why: str, hints: list[str], *, within=0.02
 ) -> Verdict:
-    """Return the verdict on several numbers: which are wrong, and a hint for the first wrong one.
-
-    Examples
-    --------
-    >>> numbers([1, 1], [1, 2], ["added", "moved"], "Good.", ["", "It leaves a cell as well."])
-    ✗ Not yet. Off: moved (1 is too small). Hint: It leaves a cell as well.
-    """
+    """Return the verdict on several numbers: which are wrong, and a hint for the first."""
     right = np.asarray(wanted, float)
     given = as_numbers(answer, right.shape)
     if isinstance(given, Verdict):
@@ -100,15 +80,7 @@ def numbers(
 
 
 def choice(answer: Any, wanted: str, why: str, wrong: Mapping[str, str]) -> Verdict:
-    """Return the verdict on an answer that should be a certain word, in upper or lower case.
-
-    Examples
-    --------
-    >>> choice("UG", "DAWA", "Yes.", {"UG": "UG blurs small boxes."})
-    ✗ Not yet. UG blurs small boxes.
-    >>> choice("ug ", "UG", "Yes.", {})
-    ✓ Right. Yes.
-    """
+    """Return the verdict on an answer that should be a certain word, in upper or lower case."""
     if unanswered(answer):
         return _NOTHING
     said = str(answer).strip().casefold()

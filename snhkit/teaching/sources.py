@@ -8,24 +8,12 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def lectures() -> list[Path]:
-    """Return the paths of the course's notebooks, in order.
-
-    Examples
-    --------
-    >>> [path.stem for path in lectures()][:2]
-    ['00_before_privacy', '01_explore']
-    """
+    """Return the paths of the course's notebooks, in order."""
     return sorted(_folder().glob("*.ipynb"))
 
 
 def quizzes() -> list[Path]:
-    """Return the paths of the quizzes, Markdown files with folded answers, in lecture order.
-
-    Examples
-    --------
-    >>> quizzes()[0].name
-    '00_before_privacy.md'
-    """
+    """Return the paths of the quizzes, Markdown files with folded answers, in lecture order."""
     return sorted((_folder() / "quizzes").glob("*.md"))
 
 

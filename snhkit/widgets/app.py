@@ -20,13 +20,7 @@ _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 
 
 class App(Explorer):
-    """An explorer that fills the browser window and saves its state in the browser.
-
-    Parameters
-    ----------
-    controls, session_of, map_of, height, opens_files
-        The same parameters as those of ``Explorer``.
-    """
+    """An explorer that fills the browser window and saves its state in the browser."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         self._files: dict[str, OwnFile] = {}
@@ -45,10 +39,7 @@ class App(Explorer):
             self._saved.save(state(self._session, self._controls, self.map.boxes, file))
 
     def _restore(self, earlier: dict[str, Any]) -> None:
-        """Restore a saved state: open the city or file, draw the boxes, rebuild the releases.
-
-        Only releases of synthetic cities are rebuilt; those of a file are read from its folder.
-        """
+        """Open an earlier visit's city or file, draw its boxes, and rebuild its releases."""
         try:
             if earlier["file"] is not None and self._opener is None:
                 raise InputError(
@@ -69,16 +60,10 @@ class App(Explorer):
 
 
 def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App:
-    """Return the explorer as an app, for synthetic cities and for a file of private records.
+    """Return the explorer as an app, on a file of private records or a synthetic city.
 
-    Parameters
-    ----------
-    file : OwnFile, optional
-        The file that the app opens first; by default, the app opens a synthetic city.
-    opens_files : bool
-        Whether a visitor can open files of the machine that the app runs on. Set this to False on a
-        server that visitors share; methods whose builds take many minutes are then not offered
-        either.
+    On a server that visitors share, ``opens_files`` is False: files of the machine cannot be opened
+    then, and methods whose builds take many minutes are not offered.
     """
     unit = PrivacyUnit.of("record")
     controls = Controls(_CITY, _N, unit, DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M)

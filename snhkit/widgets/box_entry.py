@@ -22,17 +22,7 @@ _TOOLTIPS = {
 
 
 class BoxEntry(w.VBox):
-    """A text field that adds a box to a map, and buttons that sample and remove boxes.
-
-    Parameters
-    ----------
-    draw_map : DrawMap
-        The map whose boxes are changed.
-    region : callable
-        A function without arguments that returns the region that boxes must overlap.
-    sample : callable
-        A function without arguments that replaces the boxes on the map by random squares.
-    """
+    """A text field that adds a box to a map, and buttons that sample and remove boxes."""
 
     def __init__(
         self, draw_map: DrawMap, region: Callable[[], Region], sample: Callable[[], object]

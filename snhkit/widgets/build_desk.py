@@ -20,18 +20,10 @@ __all__ = ["BuildDesk"]
 
 
 class BuildDesk(w.VBox):
-    """Buttons that build the ticked methods and cancel a build, with a display of its progress.
+    """Buttons that build the ticked methods and cancel a build, with its progress.
 
-    Parameters
-    ----------
-    controls : Controls
-        The controls from which methods, epsilon and box sizes are read.
-    session : callable
-        A function without arguments that returns the ``Session`` on screen.
-    built : callable
-        A function that is called with the ``Session`` and the ``Built`` release after each build.
-    ended : callable
-        A function that is called without arguments at the beginning and at the end of a build.
+    ``built`` is called with each new release, and ``ended`` at the beginning and the end of a
+    build.
     """
 
     def __init__(

@@ -27,24 +27,7 @@ class Cancelled(SnhkitError):  # noqa: N818 - an event, not an error
 
 @dataclass(frozen=True)
 class Order:
-    """A request to build releases by several methods, one after the other.
-
-    Parameters
-    ----------
-    session : Session
-        The session whose records are released.
-    methods : sequence of str
-        Short names of the methods.
-    epsilon : float
-        Epsilon of each release.
-    sizes_m : (float, float)
-        Smallest and largest side, in metres, of the boxes for which releases are prepared.
-
-    Raises
-    ------
-    InputError
-        If there is no method, or the smallest size exceeds the largest. Nothing is spent.
-    """
+    """Releases to build by several methods, one after the other, each for ``epsilon``."""
 
     session: Session
     methods: Sequence[str]
@@ -65,18 +48,9 @@ class Order:
 class Building:
     """Runs the builds of one ``Order`` at a time.
 
-    A build by ``run`` can be cancelled between two methods, and at each step that a method reports.
-    A build by ``run_aside``, in another thread, can be cancelled at any point: the thread is
-    abandoned within about a second, and its release is discarded. Epsilon that was spent stays
-    spent, because noise may have been drawn.
-
-    Parameters
-    ----------
-    say : callable
-        A function that is called with the completed fraction of the builds, from 0 to 1, and a
-        text on the current step.
-    built : callable
-        A function that is called with the ``Session`` and the ``Built`` release after each build.
+    A build in another thread (``run_aside``) can be cancelled at any point: the thread is abandoned
+    within about a second, and its release discarded. Epsilon that was charged stays spent, because
+    noise may have been drawn.
     """
 
     def __init__(self, say: Say, built: Callable[[Session, Built], object]) -> None:
@@ -94,13 +68,7 @@ class Building:
         self._stop.set()
 
     def said(self, seconds: float) -> str:
-        """Return a text with the current step, the elapsed time and an estimate of the time left.
-
-        Parameters
-        ----------
-        seconds : float
-            The time since the builds began, in seconds.
-        """
+        """Return the current step, the ``seconds`` since the beginning, and the expected rest."""
         if self._stop.is_set():
             return "Stopping …"
         if self._share < _LEAST_SHARE:
@@ -109,18 +77,7 @@ class Building:
         return f"{self._what} · {seconds:.0f} s, about {rest:.0f} s more"
 
     def run(self, order: Order) -> None:
-        """Build all methods of an order before returning.
-
-        Raises
-        ------
-        Cancelled
-            If a person cancelled the build.
-        BudgetExceeded
-            If a method would cost more than the budget has left. The methods before this method
-            have been built.
-        InputError
-            If another build is running.
-        """
+        """Build all methods of an order before returning; see ``Explorer.build``."""
         with self._alone() as stop:
             for k in range(len(order.methods)):
                 self._built(order.session, self._one(order, k, self._say, stop))
@@ -181,10 +138,9 @@ class Building:
 
 
 def _cancelled(order: Order, k: int, entries: int) -> Cancelled:
-    """Return the exception for a cancelled build, whose message gives the epsilon that was spent.
+    """Return the exception for the cancelled build of the order's k-th method.
 
-    ``k`` is the index of the method whose build was cancelled, and ``entries`` is the number of
-    ledger entries before that build.
+    ``entries`` is the number of ledger entries before that build.
     """
     session = order.session
     title, ledger = session.method(order.methods[k]).title, session.dataset.ledger

@@ -25,21 +25,7 @@ _LARGEST_M = 200_000
 class Controls(w.VBox):
     """The menus, the slider and the tick boxes of the explorer, in a column.
 
-    Parameters
-    ----------
-    city : str, optional
-        Key of the initial synthetic city, such as "fargo". With None, the records are a person's
-        own, and the menus for the city and the number of records are left out.
-    n : int
-        Initial number of records of the synthetic city.
-    unit : PrivacyUnit
-        Initial unit of privacy.
-    epsilon : float
-        Initial epsilon, which becomes one of the values of the slider.
-    methods : sequence of str
-        Short names of the methods that are ticked initially.
-    sizes_m : (float, float)
-        Initial smallest and largest side, in metres, of the boxes for which releases are prepared.
+    With ``city=None``, the records are a person's own, and menus for invented records are left out.
     """
 
     def __init__(
@@ -113,17 +99,9 @@ class Controls(w.VBox):
         self.add_class("snhkit-controls")
 
     def offer_file(self, title: str, key: str) -> None:
-        """Add a file of private records to the menu of cities, and choose the file.
+        """Add a file of private records to the menu of cities, and choose it.
 
-        When a file is added, only the default methods for private records are ticked, since each
-        build costs a part of the budget.
-
-        Parameters
-        ----------
-        title : str
-            The name to show.
-        key : str
-            The value of the menu that stands for the file.
+        Only the default methods for private records are then ticked, since each build costs budget.
         """
         entry = (f"{title} (your file)", key)
         if entry not in self.city.options:
@@ -167,15 +145,7 @@ class Controls(w.VBox):
         return float(self.low.value), float(self.high.value)
 
     def show(self, session: Session, *, busy: bool) -> None:
-        """Update the texts on epsilon and the unit of privacy; enable or disable the controls.
-
-        Parameters
-        ----------
-        session : Session
-            The session on screen.
-        busy : bool
-            Whether a build is running.
-        """
+        """Update the texts on epsilon and the unit of privacy; disable controls during a build."""
         unit = session.dataset.unit
         words = html.escape(epsilon_in_words(self.epsilon.value, unit))
         self.words.value = f'<p class="snhkit-soft" aria-live="polite">{words}</p>'

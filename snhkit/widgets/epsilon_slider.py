@@ -17,28 +17,7 @@ EPSILONS = (
 
 
 class EpsilonSlider(anywidget.AnyWidget):
-    """A slider over given values of epsilon, which a screen reader reads out.
-
-    Parameters
-    ----------
-    value : float
-        The initial value, which is added to the options if missing.
-    options : iterable of float
-        The values that can be chosen.
-
-    Attributes
-    ----------
-    options : list of float
-        The values that can be chosen, in increasing order.
-    value : float
-        The chosen value.
-
-    Examples
-    --------
-    >>> slider = EpsilonSlider(0.05)
-    >>> slider.value, 0.05 in slider.options
-    (0.05, True)
-    """
+    """A slider over given values of epsilon, which a screen reader reads out."""
 
     _esm = Path(__file__).parent / "epsilon_slider.js"
     options = traitlets.List(traitlets.Float()).tag(sync=True)

@@ -41,34 +41,8 @@ _FIRST_BOXES, _MORE_BOXES = 12, 100  # squares drawn after the first build, and 
 class Explorer(w.VBox):
     """The widget that ``explore`` returns, for notebooks and for use from code.
 
-    Parameters
-    ----------
-    controls : Controls
-        The controls with the initial choices.
-    session_of : callable
-        A function that takes the key of a city and a number of records, and returns a ``Session``.
-    map_of : callable
-        A function that takes a ``Region`` and returns a new folium map.
-    height : int, optional
-        Height of the explorer in pixels; with None, the height of the window.
-    opens_files : bool
-        Whether a person can open a file of private records on this machine.
-
-    tells : bool
-        Whether the story of epsilon is shown first, if the city is the one whose story is shipped.
-
-    Attributes
-    ----------
-    map : DrawMap
-        The map; ``map.boxes`` is the list of its boxes, in degrees.
-    releases : dict of str to Release
-        All releases by name, such as "UG, ε = 0.2".
-    dataset : PrivateDataset
-        The records with their ledger.
-    boxes : RangeQueries or None
-        The boxes on the map, in metres from the region's lower-left corner.
-    building : bool
-        True while a build is running.
+    ``map.boxes`` is the list of the boxes on the map, in degrees. ``session_of`` returns the
+    session of a city and a number of records; with ``tells``, the story of epsilon is shown first.
     """
 
     def __init__(
@@ -198,15 +172,7 @@ class Explorer(w.VBox):
         self._desk.stop()
 
     def show_file(self, file: OwnFile, session: Session) -> None:
-        """Show the session of a file, and offer the file in the menu of cities.
-
-        Parameters
-        ----------
-        file : OwnFile
-            The file.
-        session : Session
-            The session of the file, as ``file.session()`` returns it.
-        """
+        """Show the session of a file, and offer the file in the menu of cities."""
         key = f"file:{file.path}"
         for n in [size for _, size in self._controls.n.options]:
             self._sessions[key, n] = session

@@ -29,33 +29,15 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OnScreen:
-    """The content of the explorer that may be exported, which includes no true counts.
-
-    Parameters
-    ----------
-    title, about : str
-        Name of the dataset, and a sentence on its origin.
-    dataset : PrivateDataset
-        The records with their ledger.
-    releases : mapping of str to Release
-        The releases by name; those with the least expected errors come first.
-    degrees : sequence of (south, west, north, east)
-        The boxes, in degrees.
-    source : str
-        Python code that defines the variables ``records`` and ``public``; it may name files.
-    published_source : str
-        The same code for a report, with placeholders instead of the owner's files.
-    districts : LocalDistricts, optional
-        Polygons whose counts are listed on the page of a release.
-    """
+    """What the explorer shows and may export, which includes no true counts."""
 
     title: str
     about: str
     dataset: PrivateDataset
     releases: Mapping[str, Release]
     degrees: Sequence[Sequence[float]]
-    source: str
-    published_source: str
+    source: str  # code that defines ``records`` and ``public``; it may name files
+    published_source: str  # the same with placeholders instead of the owner's files
     districts: LocalDistricts | None = None
 
     @classmethod
@@ -68,17 +50,8 @@ class OnScreen:
     ) -> "OnScreen":
         """Return what may be exported of a session and of the boxes drawn on its map.
 
-        Parameters
-        ----------
-        session : Session
-            The session.
-        place : (str, int)
-            Key of the city and number of records, which are used only if the records are invented.
-        drawn : sequence of (south, west, north, east)
-            The boxes in degrees. Longitudes beyond 180 degrees are allowed, since the map may have
-            been scrolled around the world.
-        view : sequence of str
-            Names of releases that come first in the exports. Other names are ignored.
+        ``view`` names the releases that come first. Boxes may lie beyond 180 degrees, since the map
+        may have been scrolled around the world.
         """
         data, region = session.dataset, session.region
         if session.invented:
@@ -128,21 +101,8 @@ class OnScreen:
     ) -> tuple[str, str, bytes]:
         """Return the name, the MIME type and the content of a file to export.
 
-        Parameters
-        ----------
-        kind : "release", "page", "geojson", "csv", "report" or "code"
-            The kind of file: the saved release, an HTML page of the release for publication, the
-            counts of the boxes as GeoJSON or CSV, an HTML page of all counts, or Python code.
-        release : str
-            Name of the release, for the kinds "release" and "page".
-        imprint : Imprint, optional
-            Title, owner and period of a page; needed for the kind "page".
-
-        Raises
-        ------
-        InputError
-            If the file needs a release or a box and there is none, or the release must not be
-            published.
+        ``kind`` is "release", "page", "geojson", "csv", "report" or "code". InputError says what is
+        missing, or that a release must not be published.
         """
         stem = _slug(self.title)
         if kind == "code":
@@ -177,20 +137,7 @@ class OnScreen:
 
 
 class ExportPanel(anywidget.AnyWidget):
-    """A row of buttons, each of which makes a file that the browser saves.
-
-    Parameters
-    ----------
-    on_screen : callable
-        A function without arguments that returns the present ``OnScreen``.
-
-    Attributes
-    ----------
-    releases : list of str
-        Names of the releases that may be saved and published; ``refresh`` updates the list.
-    title : str
-        The title that a page gets unless a person changes it; empty to ask for one.
-    """
+    """A row of buttons, each of which makes a file that the browser saves."""
 
     _esm = _HERE / "export_panel.js"
     _css = _HERE / "export_panel.css"

@@ -23,13 +23,7 @@ _LABELS = ("On the map", "beside it", "and")
 
 
 class Layers(w.HBox):
-    """Menus for the releases on up to three maps, and tick boxes for how the maps are drawn.
-
-    Parameters
-    ----------
-    changed : callable
-        A function that is called without arguments when a person changes a choice.
-    """
+    """Menus for the releases on up to three maps, and tick boxes for how the maps are drawn."""
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed, self._offering, self._chosen = changed, False, False
@@ -61,10 +55,7 @@ class Layers(w.HBox):
             self._changed()
 
     def offer(self, session: Session, *, truth: bool) -> None:
-        """Offer the releases of a session in the menus, newest first.
-
-        The true counts are offered too if ``truth`` is True.
-        """
+        """Offer the releases of a session, newest first, and the true counts if ``truth``."""
         ticks = [self.cells] if session.districts is None else [self.cells, self.by_district]
         self.children = [*self.choices, *ticks]
         newest = [*reversed(session.built), *([TRUTH] if truth else [])]
@@ -84,10 +75,7 @@ class Layers(w.HBox):
 
     @property
     def names(self) -> list[str]:
-        """The selected value of each of the three menus.
-
-        A value is the name of a release, "Truth", "No picture" or "—".
-        """
+        """The selected value of each menu: a release's name, "Truth", "No picture" or "—"."""
         return [str(choice.value) for choice in self.choices]
 
     def shown(self, session: Session) -> list[dict[str, Any]]:

@@ -17,20 +17,8 @@ _MOST_PANES = 3
 class Body(w.Box):
     """All parts of the explorer, which the style sheet arranges to fit the available width.
 
-    Parameters
-    ----------
-    said : mapping of str to HTML
-        Widgets with texts and tables, by the names "title", "banner", "built" (the list of
-        releases), "verdict" (the table of errors), "table" (the counts of boxes), "districts" and
-        "ledger".
-    side : sequence of Widget
-        Contents of the left column.
-    desk : Widget
-        The buttons that build, always in sight.
-    stage : sequence of Widget
-        The maps with their menus.
-    figures, below : sequence of Widget
-        Widgets beside the table of errors, and widgets below that table.
+    ``said`` holds the texts and tables by name: title, banner, built, verdict, table, districts,
+    ledger.
     """
 
     def __init__(

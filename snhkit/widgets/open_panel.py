@@ -32,16 +32,8 @@ _LEFT_OUT = "The file is open. Rows outside the square or without a usable posit
 class OpenPanel(w.VBox):
     """Text fields for a file of private records and its declared region, and an Open button.
 
-    The region is a square. A person types its centre and side, and the map outlines the square. The
-    square is public and never depends on the content of the file.
-
-    Parameters
-    ----------
-    outline : callable
-        A function that outlines a square, given as south, west, north and east in degrees; an empty
-        list removes the outline.
-    opened : callable
-        A function that is called with the ``OwnFile`` and its ``Session``.
+    The region is a public square, never computed from the file: a person types its centre and side,
+    and the map outlines it.
     """
 
     def __init__(

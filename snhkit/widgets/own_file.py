@@ -29,58 +29,22 @@ _PEOPLE = re.compile(
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A file of private records, and the declarations that are needed to explore the file.
+    """A file of private records, and the declarations that are needed to explore it.
 
     The ledger is a file, so that a later session continues with the budget that is left. Releases
-    are saved in a folder beside the ledger.
-
-    Parameters
-    ----------
-    path : str
-        The private records, a file that ``read_points`` reads.
-    lat, lon : float
-        Declared centre of the region, a square, in degrees.
-    side_m : float
-        Declared side of the region in metres.
-    ledger : str, optional
-        Path of the ledger; by default ``path`` with ``.ledger`` added.
-    budget : str, optional
-        The total epsilon that may ever be spent on the records; needed only for a new ledger.
-    public : str, optional
-        A file of public points in the same region.
-    districts, label : str, optional
-        A file of polygons, and the column with their names.
-    columns : tuple of (str, str)
-        Pairs of an argument of ``read_points`` (``lat``, ``lon`` or ``user``) and a column name.
-    max_per_user : int, optional
-        The number of records kept of each user; the unit of privacy is then a user, not a record.
-    n_public : bool
-        Whether the number of records may be published.
-    title : str
-        The title of what is published; empty if none was chosen yet. The name of the file is never
-        published.
-
-    Examples
-    --------
-    >>> trips = OwnFile("trips.csv", 37.7637, -122.4337, 13_200, budget="1")
-    >>> trips.account, trips.name
-    (PosixPath('trips.csv.ledger'), 'trips.csv')
-    >>> print(trips.source)
-    region = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13200)
-    records = snh.read_points('trips.csv', region)  # private
-    public = None
+    are saved in a folder beside the ledger. The name of the file is never published.
     """
 
     path: str
     lat: float
     lon: float
     side_m: float
-    ledger: str | None = None
-    budget: str | None = None
+    ledger: str | None = None  # by default ``path`` with ``.ledger`` added
+    budget: str | None = None  # needed only for a new ledger
     public: str | None = None
     districts: str | None = None
     label: str | None = None
-    columns: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()  # arguments of ``read_points``: lat, lon or user
     max_per_user: int | None = None
     n_public: bool = False
     title: str = ""
@@ -89,21 +53,8 @@ class OwnFile:
     def typed(cls, values: dict[str, str], *, alone: bool = False) -> Self:
         """Return the file that a person describes in the text fields of a form.
 
-        Parameters
-        ----------
-        values : dict of str to str
-            The texts of the fields ``path``, ``center`` ("LAT, LON"), ``side_km``, ``user`` (a
-            column of people), ``most`` (records kept of each), ``budget``, ``public``,
-            ``districts``, ``label`` and ``title``. All but the first three may be empty.
-        alone : bool
-            Whether the person said that each record is of another person.
-
-        Raises
-        ------
-        InputError
-            If a file does not exist, a text cannot be parsed, or nobody said how often a person
-            may appear although a column of the file looks like people. The message names the file
-            or the field.
+        InputError names the file or field that cannot be used, also if nobody said how often a
+        person may appear although a column looks like people and the records are not ``alone``.
         """
         path = values["path"].strip().strip("'\"")
         if not path:
@@ -171,19 +122,9 @@ class OwnFile:
         )
 
     def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
-        """Return the records as a private dataset with a ledger; a missing ledger is created.
+        """Return the records with their ledger, created if missing and ``budget`` is given.
 
-        Parameters
-        ----------
-        **report : callable
-            The argument ``report`` of ``read_points``, a function that receives a report on the
-            rows left out. By default, ``read_points`` warns about such rows.
-
-        Raises
-        ------
-        InputError
-            If the records cannot be read, the ledger belongs to other records, or a new ledger
-            needs a budget.
+        ``report``, an argument of ``read_points``, receives the rows left out instead of a warning.
         """
         if self.budget is None and not self.account.exists():
             raise InputError(
@@ -201,18 +142,7 @@ class OwnFile:
         return PrivateDataset(read_points(self.path, self.region, **read), budget, **terms)
 
     def session(self, **report: Callable[[Any], object]) -> Session:
-        """Return a session of the records with the releases that earlier sessions saved.
-
-        Parameters
-        ----------
-        **report : callable
-            The same parameter as that of ``dataset``.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be used; the message names the file.
-        """
+        """Return a session of the records with the releases that earlier sessions saved."""
         districts = None
         if self.districts is not None:
             districts = Districts.of(self.districts, self.label).inside(self.region)
@@ -240,17 +170,7 @@ class OwnFile:
 
 
 def people_columns(path: str) -> list[str]:
-    """Return the columns of a file whose names look like ids of people; no record is read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("trip_id,rider_id,lat,lon\\n")
-    ...     file.flush()
-    ...     people_columns(file.name)
-    ['rider_id']
-    """
+    """Return the columns of a file whose names look like ids of people; no record is read."""
     import pandas as pd
     import pyarrow.parquet as pq
 
@@ -276,25 +196,7 @@ def _whole_number(what: str, text: str) -> int | None:
 
 
 def declared(center: str, side_km: str) -> tuple[float, float, float]:
-    """Return the latitude, the longitude and the side in metres of a square that a person typed.
-
-    Parameters
-    ----------
-    center : str
-        Latitude and longitude of the centre, in degrees.
-    side_km : str
-        The side in kilometres.
-
-    Raises
-    ------
-    InputError
-        If a text cannot be read as these numbers, or a number is out of its range.
-
-    Examples
-    --------
-    >>> declared("37.76, -122.43", "13.2")
-    (37.76, -122.43, 13200.0)
-    """
+    """Return latitude, longitude and side in metres of a square that a person typed."""
     try:
         lat, lon = (float(part) for part in center.replace(",", " ").split())
     except ValueError:

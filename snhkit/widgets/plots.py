@@ -32,13 +32,7 @@ _TAUGHT: dict[str, Callable[[Session, tuple[float, float]], Figure]] = {
 
 
 class Plots(w.VBox):
-    """Buttons that show the table of counts or a figure; three figures need true counts.
-
-    Parameters
-    ----------
-    table : HTML
-        The widget with the table of counts.
-    """
+    """Buttons that show the table of counts or a figure; three figures need true counts."""
 
     def __init__(self, table: w.HTML) -> None:
         self.choice = w.ToggleButtons(
@@ -70,19 +64,7 @@ class Plots(w.VBox):
         *,
         truth: bool,
     ) -> None:
-        """Draw the chosen figure again, or show the table.
-
-        Parameters
-        ----------
-        session : Session
-            The session on screen.
-        boxes : RangeQueries or None
-            The boxes on the map.
-        sizes_m : (float, float)
-            The chosen smallest and largest side of boxes, in metres.
-        truth : bool
-            Whether true counts may be shown.
-        """
+        """Draw the chosen figure again, or show the table."""
         name = str(self.choice.value)
         self.table.layout.display = "" if name == _TABLE else "none"
         self.picture.layout.display = "none" if name == _TABLE else ""

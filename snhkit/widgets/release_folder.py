@@ -16,20 +16,10 @@ __all__ = ["ReleaseFolder"]
 
 @dataclass(frozen=True)
 class ReleaseFolder:
-    """A folder of release files beside the private records.
+    """A folder of release files beside the private records, with ``.releases`` after their name.
 
-    The files make releases available after the explorer is closed.
-
-    Parameters
-    ----------
-    records : Path
-        Path of the records or, if the ledger has a path of its own, the path of the ledger without
-        the ending ``.ledger``. The folder has this path with ``.releases`` added.
-
-    Examples
-    --------
-    >>> ReleaseFolder(Path("trips.csv")).path
-    PosixPath('trips.csv.releases')
+    ``records`` is the path of the records or, if the ledger has a path of its own, that of the
+    ledger without ``.ledger``.
     """
 
     records: Path
@@ -40,13 +30,7 @@ class ReleaseFolder:
         return self.records.with_name(self.records.name + ".releases")
 
     def keep(self, name: str, release: Release) -> Path:
-        """Write a release to a new file and return its path.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be created.
-        """
+        """Write a release to a new file and return its path."""
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:

@@ -19,20 +19,9 @@ _DIGITS = 7  # decimals of degrees, a precision of about 1 cm
 
 
 def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQueries | None:
-    """Convert boxes from degrees to metres in a region.
+    """Convert boxes from degrees to metres in a region; None if there are none.
 
-    Parameters
-    ----------
-    region : Region
-        The region.
-    degrees : sequence of (south, west, north, east)
-        The boxes. Longitudes beyond 180 degrees are allowed, since the map may have been scrolled
-        around the world.
-
-    Returns
-    -------
-    RangeQueries or None
-        The boxes, in metres from the region's lower-left corner; None if ``degrees`` is empty.
+    Longitudes may lie beyond 180 degrees, since the map may have been scrolled around the world.
     """
     if not degrees:
         return None
@@ -42,11 +31,7 @@ def in_metres(region: Region, degrees: Sequence[Sequence[float]]) -> RangeQuerie
 
 
 def in_degrees(boxes: RangeQueries) -> list[list[float]]:
-    """Return [south, west, north, east] of each box, in degrees.
-
-    Each number is the latitude or longitude of the middle of an edge, since the edges of a box are
-    not exactly parallel to lines of latitude and longitude.
-    """
+    """Return [south, west, north, east] of each box, at the middles of its edges."""
     lat, lon = np.moveaxis(boxes.corners_in_degrees(), -1, 0)
     sides = (lat[:, :2], lon[:, [0, 3]], lat[:, 2:], lon[:, 1:3])
     return np.stack([side.mean(axis=1) for side in sides], axis=1).round(_DIGITS).tolist()
@@ -79,11 +64,7 @@ def inside(
 
 
 def window(session: Session) -> RangeQueries:
-    """Return the square to show first, in which the newest release counts most records.
-
-    The square is 1.5 km wide, or as wide as the region if the region is smaller. The session must
-    have a release.
-    """
+    """Return the square of 1.5 km to show first, where the newest release counts most records."""
     region = session.region
     side = min(_WINDOW_M, region.side_m)
     blocks = Grid.of_width(region, min(_BLOCK_M, region.side_m))
@@ -100,26 +81,10 @@ def window(session: Session) -> RangeQueries:
 def squares(
     session: Session, count: int, sizes_m: tuple[float, float], within: RangeQueries | None = None
 ) -> list[list[float]]:
-    """Return random squares around points or cells, as [south, west, north, east] in degrees.
+    """Return random squares as [south, west, north, east] in degrees, centred ``within`` a square.
 
-    Parameters
-    ----------
-    session : Session
-        The session. The squares are centred on its public points or, without public points, on
-        cells of its newest release in proportion to their counts.
-    count : int
-        Number of squares.
-    sizes_m : (float, float)
-        Smallest and largest side in metres.
-    within : RangeQueries, optional
-        One square that contains the centres; by default, the whole region. If no public point or
-        cell lies in this square, the centres are spread evenly in it.
-
-    Raises
-    ------
-    InputError
-        If there is neither a public point nor a release, the smallest size exceeds the largest, or
-        the largest exceeds the side of the region.
+    They lie around public points or, without these, around cells of the newest release in
+    proportion to their counts. If there is none within the square, the centres are spread evenly.
     """
     points = session.public.xy if session.public is not None else _by_release(session)
     if within is not None:
@@ -136,10 +101,7 @@ def squares(
 
 
 def _by_release(session: Session) -> np.ndarray:
-    """Return the centre of each cell once for each record that the newest release counts in it.
-
-    A centre is repeated at most 50 times. Without a release, the result is empty.
-    """
+    """Return the centre of each cell once per record that the newest release counts, up to 50."""
     if not session.built:
         return np.zeros((0, 2))
     surface = next(reversed(session.built.values())).surface

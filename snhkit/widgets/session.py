@@ -41,31 +41,14 @@ _CELLS_A_SIDE = 640  # the most cells per side of the surfaces that maps show
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Built:
-    """A release with the released counts that the explorer shows.
-
-    Parameters
-    ----------
-    title : str
-        Title of the method.
-    release : Release
-        The release.
-    surface : Surface
-        Released counts of the cells of a grid, which is the same for all methods.
-    districts : DataFrame, optional
-        Estimates for the session's districts, if there are any.
-    seconds : float, optional
-        The duration of the build; None for a release that was read from a file.
-    name : str
-        The title and the epsilon, such as "UG, ε = 0.2". If another release has the same title and
-        epsilon, ``Session.keep`` adds the box sizes or a number.
-    """
+    """A release with the released counts that the explorer shows."""
 
     title: str
     release: Release
-    surface: Surface
+    surface: Surface  # counts of the cells of a grid that is the same for all methods
     districts: pd.DataFrame | None = None
-    seconds: float | None = None
-    name: str = ""
+    seconds: float | None = None  # None for a release that was read from a file
+    name: str = ""  # title and epsilon, with a further word if another release has the same
 
     @property
     def stem(self) -> str:
@@ -75,44 +58,19 @@ class Built:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Session:
-    """A dataset with its budget, and the releases that were built from the dataset.
+    """A dataset with its budget, and the releases that were built from it.
 
-    Parameters
-    ----------
-    title : str
-        Name of the dataset, which exports contain.
-    about : str
-        A sentence on the origin of the records, which exports contain.
-    dataset : PrivateDataset
-        The records and their ledger.
-    public : Points, optional
-        Public points that methods may use.
-    records : Points, optional
-        The records, if they are invented or if a person may change the unit of privacy before the
-        first build; otherwise None.
-    invented : bool
-        Whether the records are invented. Only then may true counts be shown.
-    districts : LocalDistricts, optional
-        Polygons; the counts of the polygons by each release are shown beside those of the boxes.
-    source : str
-        Python code that defines the variables ``records`` and ``public``; empty if unknown.
-    folder : ReleaseFolder, optional
-        The folder in which releases are saved; by default, no release is saved.
-    whereabouts : str
-        Where the records, the ledger and the folder are, for the owner's screen only; exports
-        never contain this text.
-    built : dict of str to Built
-        All releases by name, in the order of the builds.
+    Exports contain ``title`` and ``about``, never ``whereabouts``, which names the owner's files.
     """
 
     title: str
     about: str
     dataset: PrivateDataset
     public: Points | None = None
-    records: Points | None = None
-    invented: bool = False
+    records: Points | None = None  # if invented, or if the unit may change before a build
+    invented: bool = False  # only then may true counts be shown
     districts: LocalDistricts | None = None
-    source: str = ""
+    source: str = ""  # Python code that defines ``records`` and ``public``
     folder: ReleaseFolder | None = None
     whereabouts: str = ""
     built: dict[str, Built] = field(default_factory=dict)
@@ -144,11 +102,7 @@ class Session:
     def under(self, unit: PrivacyUnit) -> "Session":
         """Return a session with the same records and budget, but with another unit of privacy.
 
-        Raises
-        ------
-        InputError
-            If the records do not allow the unit, or epsilon was spent already. In the latter case,
-            the ledger of the new session would not include what was spent.
+        After a spend it is refused, since the new session's ledger would not include it.
         """
         if unit.kind not in self.units or self.records is None:
             raise InputError(
@@ -174,10 +128,7 @@ class Session:
         return Method("Tessellation", lambda sizes_m, cell_m: Tessellation(districts))
 
     def build(self, key: str, epsilon: float, sizes_m: tuple[float, float]) -> Built:
-        """Build a release by the method ``key``, which spends epsilon.
-
-        The release is not added to the session; ``keep`` does so.
-        """
+        """Build a release by the method ``key``, which spends epsilon; ``keep`` adds it."""
         started = time.perf_counter()
         builder = self.method(key).builder(sizes_m)
         release = self.dataset.release(builder, epsilon=epsilon, public=self.public)
@@ -196,17 +147,7 @@ class Session:
         return district_maps.answers(release, self.districts)
 
     def keep(self, built: Built, *, stored: bool = False) -> None:
-        """Add a release to the session, under a name that no other release of the session has.
-
-        The release is also saved in the ``folder`` of the session, if there is one.
-
-        Parameters
-        ----------
-        built : Built
-            The release.
-        stored : bool
-            Whether the release was read from ``folder``; it is then not saved again.
-        """
+        """Add a release under a name of its own, and save it in ``folder`` unless ``stored``."""
         name, told = built.stem, built.release.hyperparameters
         if name in self.built and "sizes_m" in told:
             other = self.built[name].release.hyperparameters.get("sizes_m")
@@ -223,10 +164,7 @@ class Session:
     def repeated(
         self, methods: Sequence[str], epsilon: float, sizes_m: tuple[float, float]
     ) -> dict[str, str]:
-        """Return the name of an existing release with these settings, for each method that has one.
-
-        The keys of the result are short names of methods.
-        """
+        """Return, for each method that has a release with these settings, that release's name."""
         found = {}
         for key in methods:
             asked = (self.method(key).title, exact(epsilon), self._settings(key, sizes_m))
@@ -252,13 +190,7 @@ class Session:
         return {name: one.districts for name, one in built if one.districts is not None}
 
     def truth(self, boxes: RangeQueries) -> NDArray[np.int64]:
-        """Return the true counts of q boxes, shape (q,).
-
-        Raises
-        ------
-        InputError
-            If the records are not invented.
-        """
+        """Return the true counts of q boxes, shape (q,), of invented records only."""
         return exact_counts(self.invented_records, boxes)
 
     @cached_property
@@ -307,17 +239,7 @@ def owned(
     unit: PrivacyUnit,
     ledger: str | os.PathLike[str] | None = None,
 ) -> Session:
-    """Return a session of a person's own records.
-
-    ``Points`` become a ``PrivateDataset`` with ``budget``, ``unit`` and ``ledger``, in which the
-    number of records is private. A ``PrivateDataset`` has a budget, a unit and a ledger already.
-
-    Raises
-    ------
-    InputError
-        If ``Points`` are given without a budget, or a dataset together with a budget, a ledger or a
-        unit other than a record.
-    """
+    """Return a session of a person's own records; the number of ``Points`` is private."""
     title, about = UNTITLED, "The counts shown are released counts, never true counts."
     if isinstance(records, PrivateDataset):
         if budget is not None:
@@ -343,10 +265,7 @@ def owned(
 
 
 def title_of(release: Release) -> str:
-    """Return the title of the method that built a release.
-
-    If the builder is none of ``METHODS``, the result is the name of the builder's class.
-    """
+    """Return the title of the method that built a release, or the name of its builder's class."""
     told = release.hyperparameters.get("networks")
     if release.method == "SNH" and told == hyperparameters(Networks.paper()):
         return METHODS["snh-paper"].title

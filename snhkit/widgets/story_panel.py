@@ -11,13 +11,7 @@ __all__ = ["SHIPPED", "StoryPanel"]
 
 
 class StoryPanel(w.VBox):
-    """The story of epsilon in a sandboxed frame, and a button that opens the explorer.
-
-    Parameters
-    ----------
-    left : callable
-        A function that is called without arguments when a person presses the button.
-    """
+    """The story of epsilon in a sandboxed frame, and a button that calls ``left``."""
 
     def __init__(self, left: Callable[[], object]) -> None:
         self.play = w.Button(

@@ -27,21 +27,10 @@ def answers_table(
     truth: NDArray | None = None,
     sizes_m: tuple[float, float] | None = None,
 ) -> str:
-    """Return an HTML table with one row for each box: its size, released counts and true count.
+    """Return an HTML table with a row for each box: its size, released counts and true count.
 
-    Parameters
-    ----------
-    boxes : RangeQueries, optional
-        The q boxes; None if there is no box.
-    columns : mapping of str to DataFrame
-        The estimates of each release, by the heading of their column.
-    unit : PrivacyUnit
-        The unit of privacy, which says what is counted.
-    truth : ndarray of int, shape (q,), optional
-        True counts, for teaching with invented records only.
-    sizes_m : (float, float), optional
-        Smallest and largest side, in metres, of the boxes for which releases are prepared. Boxes of
-        other sizes are marked.
+    ``columns`` holds the estimates of each release, by heading. Boxes of sides outside ``sizes_m``,
+    for which no release is prepared, are marked. ``truth`` is for invented records only.
     """
     heads = [] if boxes is None else [_box_head(k, boxes, sizes_m) for k in range(len(boxes))]
     empty = "No box yet: draw one on the map with its rectangle tool, type one, or sample some."
@@ -56,21 +45,8 @@ def cards(
 ) -> list[dict[str, Any]]:
     """Return the card of each box, which the map shows at the box, as JSON values.
 
-    Parameters
-    ----------
-    boxes : RangeQueries, optional
-        The q boxes; None if there is no box.
-    columns : mapping of str to DataFrame
-        The estimates of each release (``Release.estimate``), by its name.
-    truth : ndarray of int, shape (q,), optional
-        True counts, for teaching with invented records only.
-
-    Returns
-    -------
-    list of dict, length q
-        ``size`` (a text), ``rows`` (for each release its name, count and interval as texts, its
-        colour, and the places of count and interval on the common scale, from 0 to 1) and, if
-        given, ``truth`` (a text) and ``true`` (its place).
+    A row has a release's name, count and interval as texts, its colour, and the places of count and
+    interval on the common scale, from 0 to 1; ``true`` is the place of the true count.
     """
     if boxes is None or not columns:
         return []
@@ -105,15 +81,7 @@ def districts_table(
     unit: PrivacyUnit,
     truth: NDArray | None = None,
 ) -> str:
-    """Return an HTML table with one row for each of q districts, in an area that scrolls.
-
-    Parameters
-    ----------
-    names : sequence of str, length q
-        Names of the districts.
-    columns, unit, truth
-        The same parameters as those of ``answers_table``.
-    """
+    """Return an HTML table with one row for each of q districts, in an area that scrolls."""
     heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
     empty = "No release yet: press Build."
     table = _table(["District"], heads if columns else [], columns, unit, truth, empty)

@@ -20,10 +20,7 @@ _LARGER = 16  # that curve ends at this multiple of the largest chosen side
 
 
 def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return a table with the epsilon and the mean relative error of each release.
-
-    The errors are those of squares around records, with sides in the range ``sizes_m``.
-    """
+    """Return each release's epsilon and mean relative error of squares of ``sizes_m``."""
     rows = [
         (one.title, float(one.release.epsilon), _errors(session, one, (sizes_m,), _MIXED)[0])
         for one in session.built.values()
@@ -32,11 +29,7 @@ def by_epsilon(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
 
 
 def by_size(session: Session, sizes_m: tuple[float, float]) -> pd.DataFrame:
-    """Return a table with the mean relative error of each release for each of 8 box sizes.
-
-    The sizes range from ``sizes_m[0]`` to 16 times ``sizes_m[1]``, but at most to half the side of
-    the region.
-    """
+    """Return the mean relative error of each release at 8 box sizes, up to 16 times the largest."""
     low, high = _range(session, sizes_m)
     sides = [float(f"{side:.1e}") for side in np.geomspace(low, high, _SIDES)]
     each = tuple((side, side) for side in sides)
@@ -64,15 +57,7 @@ def measured(
 ) -> tuple[list[tuple[float, float]], dict[str, "Measured"]]:
     """Return bands (ranges of box sizes in metres), and the errors of each release by its name.
 
-    The first band is ``sizes_m``. The others are the default bands with larger boxes that fit into
-    the region.
-
-    Parameters
-    ----------
-    session : Session
-        A session of invented records.
-    sizes_m : (float, float)
-        Smallest and largest side, in metres, of the first band.
+    The first band is ``sizes_m``; the default bands with larger boxes that fit follow.
     """
     bands = _bands(session, sizes_m)
     return bands, {
@@ -81,13 +66,7 @@ def measured(
 
 
 def prepare(session: Session, sizes_m: tuple[float, float]) -> None:
-    """Draw the boxes of ``measured`` and count them in advance, so that ``measured`` is quick.
-
-    Parameters
-    ----------
-    session, sizes_m
-        The same parameters as those of ``measured``.
-    """
+    """Draw the boxes of ``measured`` and count them in advance, so that ``measured`` is quick."""
     for band in _bands(session, sizes_m):
         _boxes(session, (band,), _MIXED)
 
@@ -98,22 +77,11 @@ def _bands(session: Session, sizes_m: tuple[float, float]) -> list[tuple[float, 
 
 
 class Measured(NamedTuple):
-    """The measured errors of a release.
+    """The measured errors of a release."""
 
-    Parameters
-    ----------
-    relative : tuple of float
-        The mean relative error of squares around records, for each band of sizes.
-    anywhere : float
-        The mean absolute error, in records, of squares of the first band, placed uniformly in the
-        region.
-    adds_up : float
-        The sum of the answers to tiles that cover the region, divided by the number of records.
-    """
-
-    relative: tuple[float, ...]
-    anywhere: float
-    adds_up: float
+    relative: tuple[float, ...]  # the mean relative error around records, by band
+    anywhere: float  # the mean error in records of the first band's sizes, anywhere
+    adds_up: float  # the sum of tiles that cover the region, divided by n
 
 
 @lru_cache(maxsize=128)
@@ -143,10 +111,7 @@ def _errors(
 def _boxes(
     session: Session, bands_m: tuple[tuple[float, float], ...], count: int
 ) -> tuple[RangeQueries, NDArray[np.int64]]:
-    """Return ``count`` squares around records for each range of sizes, and their true counts.
-
-    The squares of the first range come first.
-    """
+    """Return ``count`` squares around records for each range of sizes, with their true counts."""
     records = session.invented_records
     each = [RangeQueries.sample(records, count, sizes_m) for sizes_m in bands_m]
     parts = ("x", "y", "width", "height")

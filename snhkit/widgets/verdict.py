@@ -33,13 +33,7 @@ _ANYWHERE = "squares of the first column's sizes, placed uniformly in the region
 
 
 def built_line(session: Session) -> str:
-    """Return HTML that lists the releases with their build times, and the budget's state.
-
-    Parameters
-    ----------
-    session : Session
-        The session on screen.
-    """
+    """Return HTML that lists the releases with their build times, and the budget's state."""
     ledger = session.dataset.ledger
     if not session.built:
         return (
@@ -63,15 +57,7 @@ def built_line(session: Session) -> str:
 def verdict(session: Session, sizes_m: tuple[float, float], *, truth: bool) -> str:
     """Return HTML with one row per release: a bar for its error, and its errors by box size.
 
-    Parameters
-    ----------
-    session : Session
-        The session on screen.
-    sizes_m : (float, float)
-        Smallest and largest side of the chosen boxes, in metres.
-    truth : bool
-        Whether true counts may be shown. If not, the table shows expected errors, which come from
-        measurements on public data of cities.
+    The errors are measured if ``truth`` may be shown, else expected from public data of cities.
     """
     low, high = sizes_m
     if not session.built or not 0 < low <= high <= session.region.side_m:
@@ -104,22 +90,11 @@ def best_first(session: Session, sizes_m: tuple[float, float]) -> list[str]:
 
 
 class _Line(NamedTuple):
-    """A row of the table of errors.
+    """A row of the table of errors."""
 
-    Parameters
-    ----------
-    errors : sequence of float
-        The mean relative error in each band of sizes.
-    range : str
-        The bounds of the first error, or the expected error beside a measured one, as text; empty
-        if unknown.
-    rest : sequence of str
-        The texts of the columns after the errors.
-    """
-
-    errors: Sequence[float]
-    range: str
-    rest: Sequence[str]
+    errors: Sequence[float]  # the mean relative error in each band of sizes
+    range: str  # the first error's bounds, or what was expected; empty if unknown
+    rest: Sequence[str]  # the columns after the errors
 
 
 def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
@@ -146,10 +121,7 @@ def _expected(session: Session, sizes_m: tuple[float, float]) -> str:
 def _expected_of(
     session: Session, one: Built, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
-    """Return the expected relative error, its lower and upper bound, and the error in records.
-
-    The result is None if the table of expected errors lacks the method, the sizes, n or epsilon.
-    """
+    """Return the expected relative error, its bounds, and the error in records; None if unknown."""
     keys = {method.title: key for key, method in METHODS.items()}
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])

@@ -43,18 +43,7 @@ def message(text: str, *, error: bool = False) -> str:
 
 
 def parse_box(text: str) -> list[float]:
-    """Return [south, west, north, east] of a typed box, in degrees.
-
-    Raises
-    ------
-    InputError
-        If the text is not four finite numbers that bound a box on the Earth.
-
-    Examples
-    --------
-    >>> parse_box("37.75, -122.45, 37.76, -122.44")
-    [37.75, -122.45, 37.76, -122.44]
-    """
+    """Return [south, west, north, east] in degrees; raise InputError if that is no box on Earth."""
     parts = text.replace(",", " ").split()
     try:
         numbers = [float(part) for part in parts]

@@ -237,10 +237,7 @@ def _few(ticks: Sequence[float], most: int = 8) -> list[float]:
 
 
 def need_columns(who: str, table: pd.DataFrame, *columns: str) -> None:
-    """Raise InputError if a table lacks one of the columns or has no rows.
-
-    ``who`` is the name of the calling function, for the message.
-    """
+    """Raise InputError, in the name of ``who``, if a table lacks a column or has no rows."""
     if missing := set(columns) - set(table.columns):
         raise InputError(f"{who}: the table lacks the column {', '.join(sorted(missing))}.")
     if table.empty:

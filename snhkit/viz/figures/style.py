@@ -23,17 +23,7 @@ _FIRST = ("SNH", "Denoised grid")  # methods with the first styles
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """The colour, marker, line and hatch of a method in figures.
-
-    Parameters
-    ----------
-    colour, marker, linestyle, hatch : str
-        Values for matplotlib. Colours repeat after seven methods, with other lines; markers repeat
-        after fifteen methods, and hatches after seventeen.
-    hollow : bool
-        Whether only the outline of the marker is drawn. If a figure shows several releases by one
-        method, the first has filled markers and the others have hollow markers.
-    """
+    """The colour, marker, line and hatch of a method in figures; hollow markers mark a repeat."""
 
     colour: str
     marker: str

@@ -19,32 +19,9 @@ _UNIT = 1e-6  # degrees, at most 11 cm
 def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
     """Return the outlines of the cells in which a release counts records, and a note on them.
 
-    The outline of a cell is the box in degrees whose sides pass through the midpoints of the cell's
-    edges.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-
-    Returns
-    -------
-    outlines : dict or None
-        JSON values: ``origin``, the latitude and longitude of the region's south-west corner;
-        ``unit``, a step in degrees; and ``corners``, a flat list with four whole numbers for each
-        cell, the steps from ``origin`` to the cell's south, west, north and east side. None if the
-        cells are districts, or if there are more than 60,000 cells.
-    note : str
-        A text for the map that gives the number of cells.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    >>> outlines, note = cell_outlines(data.release(snh.Identity(cell_m=1_243), epsilon=0.5))
-    >>> len(outlines["corners"]), note
-    (400, '100 equal cells of 1,243 m')
+    ``corners`` holds, for each cell, the whole steps of ``unit`` degrees from ``origin``, the
+    region's south-west corner, to its south, west, north and east side. The outlines are None if
+    the cells are districts or too many to draw.
     """
     if isinstance(release.model, PolygonModel):
         return None, f"{len(release.model.partition):,} districts, which are not outlined as cells"

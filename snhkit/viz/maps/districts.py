@@ -158,10 +158,7 @@ def scale_of(local: LocalDistricts, frames: Iterable[pd.DataFrame]) -> ColourSca
 def coloured(
     local: LocalDistricts, frame: pd.DataFrame, scale: ColourScale, title: str
 ) -> dict[str, Any]:
-    """Return districts, coloured by their counts in a frame, as a layer for ``DrawMap.layers``.
-
-    The frame has the columns ``count``, ``low`` and ``high``; ``title`` is that of the legend.
-    """
+    """Return districts, coloured by their counts in a frame, as a layer for ``DrawMap.layers``."""
     per_km2 = density(local, frame["count"])
     colours = scale.palette[scale.levels(np.nan_to_num(per_km2))]
     told = zip(frame["count"], frame["low"], frame["high"], per_km2, local.share, strict=True)
@@ -213,10 +210,7 @@ def _lines(count: float, low: float, high: float, per_km2: float, share: float) 
 
 @lru_cache(maxsize=8)
 def _drawn(local: LocalDistricts) -> list[dict[str, Any]]:
-    """Return the shapes to draw, as GeoJSON in degrees with simplified borders.
-
-    They are the parts of the polygons inside the region, or the whole polygon if no part is inside.
-    """
+    """Return the parts inside the region, else the whole shape, as GeoJSON with simple borders."""
     region = local.region
 
     def degrees(xy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,13 +14,7 @@ _HERE = Path(__file__).parent
 class Furniture(MacroElement):
     """Land, graticule and legend of a map, with the styles and JavaScript that they need.
 
-    Parameters
-    ----------
-    bounds : list, optional
-        South-west and north-east corner of the area that the map shows at first, [[lat, lon],
-        [lat, lon]] in degrees. With None, the area that the map shows does not change.
-    land : dict, optional
-        The result of ``snhkit.viz.maps.land.land``; by default, no land is drawn.
+    With ``bounds=None``, the area that the map shows does not change.
     """
 
     _template = Template(
@@ -56,14 +50,7 @@ class Furniture(MacroElement):
 
 
 class LegendOfLayer(MacroElement):
-    """A map element that shows the legend of the layer whose radio button is selected.
-
-    Parameters
-    ----------
-    legends : list of dict
-        For each layer, a dict of its ``name`` and its ``legend``, which ``ColourScale.legend``
-        returns.
-    """
+    """A map element that shows the legend of the layer whose radio button is selected."""
 
     _template = Template(
         "{% macro script(this, kwargs) %}snhkit.legendOfLayer("

@@ -30,23 +30,8 @@ _SOURCE = {"counties": "Borders: US Census 2016", "countries": "Borders: Natural
 def land(region: Region) -> dict[str, Any]:
     """Return the coastlines, borders and place names around a region, as JSON values.
 
-    Parameters
-    ----------
-    region : Region
-        The region.
-
-    Returns
-    -------
-    dict
-        ``shapes`` (GeoJSON of counties or countries in degrees), ``names`` (a list of [latitude,
-        longitude, name, kind]) and ``source``, an attribution of the data. The kind is "place" for
-        a town, and "area" for a county or country.
-
-    Examples
-    --------
-    >>> found = land(Region.around(lat=37.7637, lon=-122.4337, side_m=13_200))
-    >>> [name for _, _, name, kind in found["names"] if kind == "place"], found["source"]
-    (['San Francisco'], 'Borders: US Census 2016')
+    ``shapes`` is GeoJSON in degrees, ``names`` a list of [latitude, longitude, name, kind] with the
+    kinds "place" (a town) and "area" (a county or country), ``source`` an attribution.
     """
     south, west, north, east = region.bounds
     high, wide = _MARGIN * (north - south), _MARGIN * (east - west)

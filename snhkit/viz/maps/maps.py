@@ -182,23 +182,9 @@ def compare_map(
 
 
 def to_html(fmap: folium.Map) -> str:
-    """Return a map as one HTML page that needs no network connection.
+    """Return a map as one HTML page, whose browser refuses every request to the network.
 
-    Parameters
-    ----------
-    fmap : folium.Map
-        A map made by ``base_map``, ``compare_map`` or ``district_map`` with ``folium-offline``
-        installed and without tiles.
-
-    Returns
-    -------
-    str
-        The page. Its content security policy makes the browser refuse requests to the network.
-
-    Raises
-    ------
-    SnhkitError
-        If the map would load something from the network.
+    SnhkitError is raised if the map would load a part from the network.
     """
     if not embeds_everything(fmap):
         raise SnhkitError(
@@ -212,13 +198,7 @@ def to_html(fmap: folium.Map) -> str:
 
 
 def embeds_everything(fmap: folium.Map) -> bool:
-    """Return whether a map needs no network: it has no tiles and uses ``folium-offline``.
-
-    Parameters
-    ----------
-    fmap : folium.Map
-        The map.
-    """
+    """Return whether a map needs no network: it has no tiles and uses ``folium-offline``."""
     has_tiles = any("TileLayer" in type(child).__name__ for child in fmap._children.values())
     return folium_of(fmap).__name__ == "offlinefolium" and not has_tiles
 
@@ -287,10 +267,7 @@ def _common_region(releases: "Mapping[str, Release]") -> Region:
 
 
 def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
-    """Hide the pictures of counts that a map shows, so that a new picture can be shown.
-
-    If a layer of the map already has the name of a release, InputError is raised instead.
-    """
+    """Hide the pictures of counts that a map shows; raise InputError if it has a release's name."""
     folium_of(m)
     layers: list[Any] = [child for child in m._children.values() if hasattr(child, "layer_name")]
     taken = {layer.layer_name for layer in layers}
@@ -305,10 +282,7 @@ def _make_room(m: folium.Map, releases: "Mapping[str, Release]") -> None:
 
 
 def _control_last(module: ModuleType, m: folium.Map) -> None:
-    """Add the layer control after all layers of a map, or move an existing one there.
-
-    The script of the control refers to all layers, so they must come first.
-    """
+    """Move or add the layer control behind all layers, to which its script refers."""
     for name, child in m._children.items():
         if type(child).__name__ == "LayerControl":
             m._children.move_to_end(name)

@@ -113,15 +113,7 @@ class Surface:
 
 
 def display_cell_m(region: Region, most: int = _CELLS_A_SIDE) -> float:
-    """Return the smallest cell width of 1, 2, 5, 10, ... m with at most ``most`` cells per side.
-
-    The side is that of the region, and the width is in metres.
-
-    Examples
-    --------
-    >>> display_cell_m(Region.around(lat=0, lon=0, side_m=13_200))
-    100.0
-    """
+    """Return the least cell width of 1, 2, 5, 10, ... m with at most ``most`` cells per side."""
     return _nice(region.side_m / most, (1, 2, 5, 10))
 
 
@@ -203,25 +195,9 @@ class ColourScale:
 
 
 def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[str, Any]:
-    """Return a picture of a surface for a map in Web Mercator projection, as JSON values.
+    """Return a picture of a surface, as a PNG in Web Mercator projection with its legend, as JSON.
 
-    Each pixel shows the cell that contains the pixel's centre; pixels outside the region are
-    transparent.
-
-    Parameters
-    ----------
-    surface : Surface
-        The surface to draw.
-    scale : ColourScale
-        The colours of the densities.
-    title : str
-        The title of the legend.
-
-    Returns
-    -------
-    dict
-        ``image`` (a PNG as a data URL), ``bounds`` ([south, west, north, east] in degrees),
-        ``alt`` (a text for screen readers) and ``legend`` (the result of ``scale.legend``).
+    Each pixel shows the cell that contains its centre; pixels outside the region are transparent.
     """
     grid = surface.grid
     a_cell = max(1, min(_PIXELS_A_CELL, _MAX_PIXELS // grid.m))
@@ -245,11 +221,10 @@ def surface_overlay(surface: Surface, scale: ColourScale, title: str) -> dict[st
 def _cell_of_pixel(
     grid: Grid, pixels: int
 ) -> tuple[NDArray[np.int64], tuple[float, float, float, float]]:
-    """Return the index of each pixel's cell, shape (pixels, pixels), and the region's bounds.
+    """Return the index i * m + j of each pixel's cell, -1 outside, and the region's bounds.
 
-    In a grid of m by m cells, the index of cell (i, j) is i * m + j; outside the region, the index
-    is -1. The rows of pixels run from north to south in equal steps of Web Mercator's y coordinate,
-    which are not equal steps of latitude.
+    The rows of pixels run from north to south in equal steps of Web Mercator's y coordinate, which
+    are not equal steps of latitude.
     """
     south, west, north, east = bounds = grid.region.bounds
     low, high = (math.asinh(math.tan(math.radians(lat))) for lat in (south, north))

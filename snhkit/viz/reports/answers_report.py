@@ -29,40 +29,8 @@ def answers_html(
 ) -> str:
     """Return an HTML page with released counts of boxes, a map, cards, the ledger and code.
 
-    The page has a card, the description of a release, for each release, and needs no other files.
-
-    Parameters
-    ----------
-    releases : mapping of str to Release
-        Releases of one region, by the name to show; at least one.
-    boxes : RangeQueries, optional
-        Boxes whose counts by each release are shown.
-    ledger : Ledger
-        The ledger to show.
-    title, about : str
-        The page's heading, and a sentence on the origin of the records.
-    code : str
-        Python code to show, which builds such releases and counts the same boxes; left out if
-        empty.
-
-    Returns
-    -------
-    str
-        HTML without references to other files or addresses.
-
-    Raises
-    ------
-    InputError
-        If there is no release, or the releases' regions differ.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=1)}
-    >>> answers_html(releases, None, data.ledger, title="Fargo", about="Invented.")[:15]
-    '<!doctype html>'
+    The page needs no other files. ``releases`` are of one region, by the name to show; ``code`` is
+    Python code that builds such releases and counts the same boxes.
     """
     warnings = {name: release.card().get("Warning") for name, release in releases.items()}
     parts = [

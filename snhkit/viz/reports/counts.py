@@ -24,24 +24,12 @@ _STEPS = 65_536  # the edges of rectangles are stored as multiples of side / 65,
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counts:
-    """Counts of the cells of a grid or of rectangles, as multiples of a unit.
+    """Counts of the cells of a grid or of rectangles, as multiples of ``unit`` records."""
 
-    Parameters
-    ----------
-    values : ndarray
-        The counts divided by ``unit``: shape (m, m) for a grid, (c,) for rectangles.
-    unit : float
-        The number of records that 1 stands for.
-    edges : ndarray, shape (c, 4), optional
-        West, south, east and north of each rectangle in metres.
-    snapped : bool
-        Whether edges of boxes are rounded to 2^-20 of a cell, as ``PackedCounts`` does.
-    """
-
-    values: NDArray
+    values: NDArray  # shape (m, m) for a grid, (c,) for rectangles
     unit: float = 1.0
-    edges: NDArray[np.float64] | None = None
-    snapped: bool = False
+    edges: NDArray[np.float64] | None = None  # west, south, east and north in metres, (c, 4)
+    snapped: bool = False  # edges of boxes are rounded to 2^-20 of a cell, as ``PackedCounts``
 
     @classmethod
     def of(cls, model: Model) -> "Counts | None":
@@ -57,10 +45,10 @@ class Counts:
 
     @classmethod
     def rounded(cls, model: Model, grid: Grid, unit: float) -> "Counts":
-        """Return the answers of a model to the cells of a grid, rounded to multiples of ``unit``.
+        """Return a model's answers to the cells of a grid, rounded to multiples of ``unit``.
 
-        The running sums along a row of cells are rounded instead of single counts, so that many
-        small counts do not vanish together.
+        The running sums along a row of cells are rounded, so that small counts do not vanish
+        together.
         """
         answers = model.answer(grid.boxes()).reshape(grid.m, grid.m)
         sums = np.rint(np.cumsum(answers, axis=1) / unit).astype(np.int64)
@@ -88,10 +76,7 @@ class Counts:
 
 
 def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
-    """Return a header of JSON values and arrays as compressed bytes, which ``counts.js`` reads.
-
-    Integers are stored with as few bytes as they need.
-    """
+    """Return JSON values and arrays as compressed bytes, which ``counts.js`` reads."""
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
         small = _small(np.ascontiguousarray(array))
@@ -128,11 +113,7 @@ def _small(array: NDArray) -> NDArray:
 
 
 def ground(region: Region) -> dict[str, Any]:
-    """Return coasts and place names of a region in whole metres, as JSON values.
-
-    ``land`` holds polygons, each a list of rings, each a flat list x, y, x, y, ...; ``names`` holds
-    [x, y, name] of places inside the region.
-    """
+    """Return coasts, rings of flat lists x, y, ..., and [x, y, name] of places, in whole metres."""
     found, side = land(region), region.side_m
     shown = shapely.box(-0.02 * side, -0.02 * side, 1.02 * side, 1.02 * side)
 

@@ -36,19 +36,7 @@ __all__ = [
 
 
 def page(title: str, about: str, notes: Iterable[str], parts: Iterable[Markup]) -> str:
-    """Return an HTML page that needs no other files.
-
-    Parameters
-    ----------
-    title : str
-        The heading of the page.
-    about : str
-        A sentence on the origin of the records.
-    notes : iterable of str
-        Warnings, shown in red above the heading.
-    parts : iterable of Markup
-        Contents of the page, made by other functions of this module such as ``section``.
-    """
+    """Return an HTML page that needs no other files; ``notes`` are warnings above the heading."""
     template = _environment().get_template("page.html.j2")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return template.render(
@@ -84,15 +72,7 @@ def program(text: str) -> Markup:
 
 
 def wide(contents: Markup, kind: str = "") -> Markup:
-    """Return a table inside an area that scrolls sideways on a narrow screen.
-
-    Parameters
-    ----------
-    contents : Markup
-        The HTML table.
-    kind : str
-        A CSS class for the area, such as "ledger", which aligns texts to the left.
-    """
+    """Return a table inside an area of the CSS class ``kind`` that scrolls sideways."""
     return _part("wide", contents, kind)
 
 
@@ -103,19 +83,7 @@ def table(
 ) -> Markup:
     """Return rows of values as an HTML table that scrolls sideways on a narrow screen.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The headings of the columns.
-    rows : iterable of sequences
-        The values of each row, in the order of the columns.
-    groups : sequence of (str, int), optional
-        Headings above the columns' headings; each is a text and the number of columns below.
-
-    Examples
-    --------
-    >>> "<td>&lt;b&gt;</td>" in table(["name"], [["<b>"]])
-    True
+    ``groups`` are headings above the columns' headings, each with the number of columns below.
     """
     return wide(_part("table", columns, rows, groups))
 
@@ -123,15 +91,7 @@ def table(
 def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:
     """Return a map of released counts as HTML, with a layer for each release.
 
-    If the extra ``offline`` is not installed, a map cannot be embedded in a page. A picture of the
-    released counts is then returned instead.
-
-    Parameters
-    ----------
-    releases : mapping of str to Release
-        Releases of one region, by the name to show; at least one.
-    boxes : RangeQueries, optional
-        Boxes to outline on the map, with their counts in tooltips.
+    Without the extra ``offline``, a map cannot be embedded in a page, and a picture is returned.
     """
     fmap = compare_map(releases, boxes)
     if not embeds_everything(fmap):
@@ -141,13 +101,7 @@ def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -
 
 
 def map_page(fmap: folium.Map) -> Markup:
-    """Return a map as HTML, or a note if the map would need a network connection.
-
-    Parameters
-    ----------
-    fmap : folium.Map
-        A map made by a function of ``snhkit.viz.maps``.
-    """
+    """Return a map as HTML, or a note if the map would need a network connection."""
     if not embeds_everything(fmap):
         return paragraph("The map is left out: to include one, run pip install 'snhkit[offline]'.")
     return _part("map", to_html(fmap))

@@ -43,32 +43,12 @@ _LEAST = 0.01
 
 @dataclass(frozen=True)
 class Imprint:
-    """What a publisher says of a page; the title is required, and nothing comes from a file.
-
-    Parameters
-    ----------
-    title : str
-        The heading, such as "Taxi trips in San Francisco".
-    subject : str
-        What one record is, such as "start of a taxi trip".
-    owner, period, contact : str
-        Who publishes the page, when the records were collected, and whom readers may ask.
-
-    Raises
-    ------
-    InputError
-        If there is no title, or a text is longer than 300 characters.
-
-    Examples
-    --------
-    >>> Imprint("Taxi trips", period="May 2026").lines
-    {'Period': 'May 2026'}
-    """
+    """What a publisher says of a page; the title is required, and nothing comes from a file."""
 
     title: str
-    subject: str = ""
+    subject: str = ""  # what one record is, such as "start of a taxi trip"
     owner: str = ""
-    period: str = ""
+    period: str = ""  # when the records were collected
     contact: str = ""
 
     def __post_init__(self) -> None:
@@ -98,36 +78,8 @@ def public_html(release: "Release", districts: LocalDistricts | None, imprint: I
     """Return an HTML page for the publication of a release; the page needs no other files.
 
     A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
-    page itself, the districts, the meaning of epsilon, and the release as a download.
-
-    Parameters
-    ----------
-    release : Release
-        The release. The page shows nothing else that depends on private records.
-    districts : LocalDistricts, optional
-        Polygons to list with their counts and intervals.
-    imprint : Imprint
-        Title, subject, owner, period and contact, as the publisher gives them.
-
-    Returns
-    -------
-    str
-        HTML without references to other files or addresses.
-
-    Raises
-    ------
-    InputError
-        If the release must not be published, because its noise came from a seed, or because its
-        method is for teaching only.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    >>> release = data.release(snh.UniformGrid(), epsilon=0.5)
-    >>> public_html(release, None, Imprint("Fargo"))[:15]
-    '<!doctype html>'
+    page itself, the districts, the meaning of epsilon, and the release as a download. InputError is
+    raised if the release must not be published.
     """
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")

@@ -38,35 +38,7 @@ _NO_BAND = "Not measured: the region is smaller than the squares of every range 
 
 
 def report_html(comparison: Comparison, *, title: str, about: str) -> str:
-    """Return an HTML page of a comparison of methods: tables, plots, a map and the ledger.
-
-    The page needs no other files. A warning at the top states that the page is for the owner of the
-    records only.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The result of ``snhkit.experiment.run.run``.
-    title : str
-        The page's heading.
-    about : str
-        A sentence on the origin of the records.
-
-    Returns
-    -------
-    str
-        HTML without references to other files or addresses.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> from snhkit.experiment.run import Plan, run
-    >>> records = snh.synthetic_points("fargo", n=1_000)
-    >>> boxes = snh.RangeQueries.sample(records, 50)
-    >>> found = run(records, None, boxes, Plan(["ug"], ["0.5"]))
-    >>> report_html(found, title="Fargo", about="Invented records.")[:15]
-    '<!doctype html>'
-    """
+    """Return an HTML page of a comparison: tables, plots, a map and the ledger, for the owner."""
     shown = max(epsilon for _, epsilon in comparison.releases)
     releases = {
         title_of(name): release

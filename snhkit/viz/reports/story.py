@@ -83,22 +83,8 @@ def _busiest(counts: NDArray) -> NDArray[np.int64]:
 def make_story(key: str, n: int = _N, methods: tuple[str, ...] = _METHODS) -> bytes:
     """Return the data of a story: an invented city, and a release by each method at each stop.
 
-    The releases are replayable: their noise comes from seeds, so that the same command makes the
-    same page. They protect nobody, and nobody is in them.
-
-    Parameters
-    ----------
-    key : str
-        Key of the synthetic city.
-    n : int
-        The number of invented records.
-    methods : tuple of str
-        Short names of the methods.
-
-    Returns
-    -------
-    bytes
-        What ``story_html`` takes.
+    The noise comes from seeds, so that the same command makes the same page. Such releases protect
+    nobody, and nobody is in them.
     """
     here, layers = _City.called(key, n), []
     orders = [(key, epsilon) for key in methods for epsilon in STOPS]
@@ -197,13 +183,7 @@ def _crowded(here: _City, window: float) -> tuple[float, float]:
 
 
 def story_html(data: bytes) -> str:
-    """Return one HTML page that tells a story; the page needs no network and no Python.
-
-    Parameters
-    ----------
-    data : bytes
-        The result of ``make_story`` or ``shipped_story``.
-    """
+    """Return one HTML page that tells a story; the page needs no network and no Python."""
     from snhkit.viz.reports.page import rendered
 
     header, _ = unpacked(data)

@@ -13,13 +13,7 @@ __all__ = ["errors_html", "sizes_html", "table_for_people", "terminal_tables"]
 
 
 def table_for_people(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a comparison's table for readers: numbers as text, and units in the headings.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The ``table`` of a ``Comparison``.
-    """
+    """Return a comparison's table for readers: numbers as text, and units in the headings."""
     return pd.DataFrame(
         {
             "method": [title(name) for name in table["method"]],
@@ -42,11 +36,7 @@ def errors_html(comparison: Comparison) -> Markup:
 
 
 def sizes_html(comparison: Comparison) -> Markup:
-    """Return the errors of a comparison by size band as an HTML table.
-
-    The table has one row for each release. For each size band (a range of sides of squares), there
-    is a column of relative errors around records, and a column of errors anywhere.
-    """
+    """Return a comparison's errors around records and anywhere, by size band, as an HTML table."""
     sizes = list(dict.fromkeys(comparison.sizes["size"]))
     groups = [
         ("", 2),
@@ -66,12 +56,7 @@ def sizes_html(comparison: Comparison) -> Markup:
 
 
 def terminal_tables(comparison: Comparison) -> str:
-    """Return the tables of a comparison as text of at most 80 columns.
-
-    The first table has the errors of the queries and the sums of all tiles. The second has the
-    errors by size band (a range of sides of squares), if a band fits into the region. The last has
-    the time of the build, the time of a query and the size of the file for each release.
-    """
+    """Return a comparison's errors, errors by size band, and costs as text of 80 columns."""
     rows, heads = comparison.table, _heads(comparison)
     errors = [
         [*head, f"{relative:.3f}", _records(around), _records(anywhere), _sum(total)]
@@ -120,10 +105,7 @@ def _heads(comparison: Comparison) -> list[list[str]]:
 
 
 def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
-    """Return the errors in one column of a table as texts, with one row for each release.
-
-    ``sizes`` is the table of errors by size band, and ``value`` is the name of the column.
-    """
+    """Return the errors in the column ``value`` as texts, with one row for each release."""
     written = _records if value.startswith("abs") else "{:.3f}".format
     bands = max(len(set(sizes["size"])), 1)
     cells = [written(number) for number in sizes[value]]
@@ -131,7 +113,7 @@ def _by_band(sizes: pd.DataFrame, value: str) -> list[list[str]]:
 
 
 def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as lines of text: first column aligned to the left, others to the right.
+    """Return lines of text: first column aligned to the left, others to the right.
 
     If only the first cell of a row has a text, the cell is a heading and does not widen the column.
     """
@@ -150,13 +132,7 @@ def _aligned(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _records(error: float) -> str:
-    """Return a number of records as text: two decimals below 1, one below 100, none from 100.
-
-    Examples
-    --------
-    >>> [_records(error) for error in (0.1234, 3.21, 45.678, 12345.6)]
-    ['0.12', '3.2', '45.7', '12,346']
-    """
+    """Return a number of records as text: two decimals below 1, one below 100, none from 100."""
     if abs(error) >= 100:
         return f"{error:,.0f}"
     return f"{error:.1f}" if abs(error) >= 1 else f"{error:.2f}"
