@@ -79,7 +79,7 @@ def read_points(
         rows without an id (or with "NULL", "nan" and the like) are left out. If ``user`` is not
         given, a user column that was recognised by its name but has missing ids is ignored, and
         users are unknown. If ``time`` is given, rows without a time are left out, and the points
-        have the day of each record.
+        have the local time of each record.
 
     Raises
     ------

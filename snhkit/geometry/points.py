@@ -1,4 +1,4 @@
-"""Records: positions and, if known, the person and the day of each record."""
+"""Records: positions and, if known, the person and the local time of each record."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ from snhkit.errors import InputError
 from snhkit.geometry.arrays import floats, frozen
 from snhkit.geometry.region import Region
 
-__all__ = ["Points"]
+__all__ = ["DAY_S", "Points"]
+
+DAY_S = 86_400
+"""Seconds of a day."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,13 +31,13 @@ class Points:
         Positions in metres from the region's lower-left corner, all of them inside the region.
     user : array_like of int, shape (n,), optional
         The number of the person that each record belongs to; equal numbers mean the same person.
-    day : array_like of int, shape (n,), optional
-        The day of each record, as the number of days since 1970-01-01.
+    time : array_like of int, shape (n,), optional
+        The local time of each record, in seconds since 1970-01-01T00:00 on the same clock.
 
     Raises
     ------
     InputError
-        If the shapes disagree, a position is not inside the region, or users or days are not
+        If the shapes disagree, a position is not inside the region, or users or times are not
         whole numbers.
 
     Examples
@@ -53,14 +56,14 @@ class Points:
     region: Region
     xy: Float[np.ndarray, "n 2"]
     user: Int[np.ndarray, " n"] | None = None
-    day: Int[np.ndarray, " n"] | None = None
+    time: Int[np.ndarray, " n"] | None = None
 
     def __init__(
         self,
         region: Region,
         xy: ArrayLike,
         user: ArrayLike | None = None,
-        day: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> None:
         places = floats("Points: xy", xy)
         if places.size == 0:
@@ -78,7 +81,12 @@ class Points:
         object.__setattr__(self, "region", region)
         object.__setattr__(self, "xy", places)
         object.__setattr__(self, "user", None if user is None else _users(user, len(places)))
-        object.__setattr__(self, "day", None if day is None else _days(day, len(places)))
+        object.__setattr__(self, "time", None if time is None else _times(time, len(places)))
+
+    @property
+    def day(self) -> Int[np.ndarray, " n"] | None:
+        """The local day of each record, as the number of days since 1970-01-01, if known."""
+        return None if self.time is None else self.time // DAY_S
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -102,12 +110,12 @@ def _users(user: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     return frozen(array.astype(np.int64))
 
 
-def _days(day: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
-    array = np.asarray(day)
+def _times(time: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
+    array = np.asarray(time)
     if array.shape != (n,):
         raise InputError(
-            f"Points: day must have shape ({n},), one for each row of xy, not {array.shape}."
+            f"Points: time must have shape ({n},), one for each row of xy, not {array.shape}."
         )
-    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(day):
-        raise InputError("Points: day must be whole numbers of days since 1970-01-01.")
+    if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(time):
+        raise InputError("Points: time must be whole numbers of seconds since 1970-01-01.")
     return frozen(array.astype(np.int64))

@@ -289,8 +289,8 @@ class PrivacyUnit:
         if self.max_per_user is None:
             return points
         kept = kept_records(self.owners(points), points.xy, self.max_per_user, entropy.words(2))
-        day = None if points.day is None else points.day[kept]
-        return Points(points.region, points.xy[kept], points.user[kept], day)  # pyright: ignore
+        time = None if points.time is None else points.time[kept]
+        return Points(points.region, points.xy[kept], points.user[kept], time)  # pyright: ignore
 
     def owners(self, points: Points) -> NDArray[np.int64]:
         """Return the index, from 0, of the unit of privacy of each record, shape (n,).
@@ -312,7 +312,7 @@ class PrivacyUnit:
             raise InputError(
                 f"unit={self.kind!r} needs the time of each record, and these points have none: "
                 "read them with their time column (time='COLUMN'), make them with "
-                "Points(..., day=...), or use the stronger unit='user'."
+                "Points(..., time=...), or use the stronger unit='user'."
             )
         pairs = np.stack([points.user, windows(points.day, days)], axis=1)
         return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)

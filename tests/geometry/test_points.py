@@ -72,9 +72,9 @@ def test_masked_rows_are_not_counted_as_if_they_were_there():
         Points(CITY, [[1, 1], [2, 2]], np.ma.masked_array([1, 2], mask=[0, 1]))
 
 
-@pytest.mark.parametrize("name", ["xy", "user", "day"])
+@pytest.mark.parametrize("name", ["xy", "user", "time"])
 def test_records_cannot_be_reassigned_or_written_through(name):
-    given = {"xy": np.ones((2, 2)), "user": np.array([1, 2]), "day": np.array([5, 6])}
+    given = {"xy": np.ones((2, 2)), "user": np.array([1, 2]), "time": np.array([5, 6])}
     points = Points(Region.around(lat=0, lon=0, side_m=9), **given)
     with pytest.raises(AttributeError):
         setattr(points, name, given[name])
@@ -84,7 +84,7 @@ def test_records_cannot_be_reassigned_or_written_through(name):
     assert (getattr(points, name) != 8).all()
 
 
-@pytest.mark.parametrize("day", [[1], [0.5, 1.0], np.ma.masked_array([1, 2], [True, False])])
-def test_days_are_whole_numbers_one_for_each_record(day):
-    with pytest.raises(InputError, match="Points: day must"):
-        Points(Region.around(lat=0, lon=0, side_m=9), [[1, 1], [2, 2]], day=day)
+@pytest.mark.parametrize("time", [[1], [0.5, 1.0], np.ma.masked_array([1, 2], [True, False])])
+def test_times_are_whole_numbers_one_for_each_record(time):
+    with pytest.raises(InputError, match="Points: time must"):
+        Points(Region.around(lat=0, lon=0, side_m=9), [[1, 1], [2, 2]], time=time)

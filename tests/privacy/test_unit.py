@@ -160,7 +160,7 @@ class TestWindows:
 
     def test_weeks_begin_on_monday(self):
         """1970-01-01 was a Thursday; the Monday after was day 4."""
-        points = Points(CITY, np.ones((4, 2)), user=[1] * 4, day=[-4, -3, 3, 4])
+        points = Points(CITY, np.ones((4, 2)), user=[1] * 4, time=np.array([-4, -3, 3, 4]) * 86_400)
         assert PrivacyUnit.of("user-week", 1).owners(points).tolist() == [0, 1, 1, 2]
 
     @given(
@@ -171,7 +171,7 @@ class TestWindows:
     def test_each_person_keeps_at_most_so_many_records_in_a_window(self, rows, most, kind):
         users, days = np.array(rows, int).reshape(-1, 2).T
         x = np.arange(len(users)) / 10
-        points = Points(CITY, np.stack([x, x], axis=1), user=users, day=days)
+        points = Points(CITY, np.stack([x, x], axis=1), user=users, time=days * 86_400)
         unit = PrivacyUnit.of(kind, most)
         kept = unit.bound(points, ReplayableEntropy(1))
         width = unit.window_days

@@ -38,10 +38,10 @@ class PlaceCounter:
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
         person: NDArray[np.int64] | None = None,
-        day: NDArray[np.int64] | None = None,
+        time: NDArray[np.int64] | None = None,
         order: Order = (0, 0),
     ) -> Added:
-        """Take n places in degrees, with the person and the day of each."""
+        """Take n places in degrees, with the person and the local time of each."""
         usable = possible(lat, lon)
         everyone = bool(usable.all())
         if not everyone:
@@ -52,7 +52,7 @@ class PlaceCounter:
         self.add_kept(
             xy if isinstance(at, slice) else xy[inside],
             None if person is None else person[at],
-            None if day is None else day[at],
+            None if time is None else time[at],
             order,
         )
         return int(inside.sum()), np.flatnonzero(~usable)
@@ -61,10 +61,10 @@ class PlaceCounter:
         self,
         xy: NDArray[np.float64],
         person: NDArray[np.int64] | None,
-        day: NDArray[np.int64] | None,
+        time: NDArray[np.int64] | None,
         order: Order,
     ) -> None:
-        """Take n places in the region, shape (n, 2), in metres, with the person and day of each."""
+        """Take n places in the region, shape (n, 2), in metres, with person and time."""
         self.add_places(xy)
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
@@ -128,7 +128,7 @@ class Collector(PlaceCounter):
         self,
         xy: NDArray[np.float64],
         person: NDArray[np.int64] | None,
-        day: NDArray[np.int64] | None,
+        time: NDArray[np.int64] | None,
         order: Order,
     ) -> None:
         """Keep n records."""
@@ -139,7 +139,7 @@ class Collector(PlaceCounter):
             found, who = pd.factorize(person)
             codes = found.astype(np.int32)
         self._count(len(xy))
-        self._pieces.append((order, (xy, codes, who, day)))
+        self._pieces.append((order, (xy, codes, who, time)))
 
     def _count(self, rows: int) -> None:
         self._rows += rows
@@ -168,20 +168,20 @@ class Collector(PlaceCounter):
         xy = np.empty((ends[-1], 2))
         first = pieces[0]
         user = np.empty(ends[-1], np.int64) if first[1] is not None and with_users else None
-        day = np.empty(ends[-1], np.int64) if first[3] is not None else None
+        time = np.empty(ends[-1], np.int64) if first[3] is not None else None
         numbers = np.zeros(0, np.int64)
         if user is not None:
             numbers = pd.factorize(np.concatenate([piece[2] for piece in pieces]))[0]
         known = 0
         for i, (start, end) in enumerate(pairwise(ends)):
-            xy[start:end], codes, who, days = pieces[i]
+            xy[start:end], codes, who, times = pieces[i]
             if user is not None:
                 user[start:end] = numbers[known : known + len(who)][codes]
                 known += len(who)
-            if day is not None:
-                day[start:end] = days
+            if time is not None:
+                time[start:end] = times
             pieces[i] = (None,)  # its memory is free now
-        return Points(self.region, xy, user, day)
+        return Points(self.region, xy, user, time)
 
 
 class GridCounter:
@@ -206,7 +206,7 @@ class GridCounter:
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
         person: NDArray[np.int64] | None = None,
-        day: NDArray[np.int64] | None = None,
+        time: NDArray[np.int64] | None = None,
         order: Order = (0, 0),
     ) -> Added:
         """Count n places in degrees."""

@@ -42,7 +42,7 @@ class Counter(Protocol):
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
         person: NDArray[np.int64] | None,
-        day: NDArray[np.int64] | None,
+        time: NDArray[np.int64] | None,
         order: tuple[int, int],
     ) -> tuple[int, NDArray[np.int64]]:
         """Take rows; return how many lie in the region, and which are not valid degrees.
@@ -196,7 +196,7 @@ def take_rows(
     region: Region, ids_required: bool, counter: Counter, seen: Seen, part: int, chunk: Chunk
 ) -> None:
     """Give the rows of a chunk to a counter, and note which are unusable, and why."""
-    lat, lon, person, day = chunk.lat, chunk.lon, chunk.person, chunk.day
+    lat, lon, person, time = chunk.lat, chunk.lon, chunk.person, chunk.time
     gaps: NDArray[np.bool_] | None = None
     if person is not None:
         missing = person == 0
@@ -205,8 +205,8 @@ def take_rows(
         else:
             seen.without_id += int(missing.sum())
         seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
-    if day is not None:
-        gone = day == NO_TIME
+    if time is not None:
+        gone = time == NO_TIME
         gaps = gone if gaps is None else gaps | gone
     at: NDArray[np.int64] | None = None
     lost: list[NDArray[np.int64]] = []
@@ -215,8 +215,8 @@ def take_rows(
         at = np.flatnonzero(~gaps)
         lat, lon = lat[at], lon[at]
         person = None if person is None else person[at]
-        day = None if day is None else day[at]
-    inside, bad = counter.add(lat, lon, person, day, (part, chunk.first))
+        time = None if time is None else time[at]
+    inside, bad = counter.add(lat, lon, person, time, (part, chunk.first))
     lost.append(bad if at is None else at[bad])
     unusable = np.sort(np.concatenate(lost))
     seen.rows += chunk.rows

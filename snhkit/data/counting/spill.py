@@ -22,6 +22,7 @@ from snhkit.data.sources.chunk import Source
 from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
 from snhkit.geometry import Region
+from snhkit.geometry.points import DAY_S
 from snhkit.geometry.windows import windows
 
 __all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep"]
@@ -78,19 +79,19 @@ class Spiller(PlaceCounter):
         self,
         xy: NDArray[np.float64],
         person: NDArray[np.int64] | None,
-        day: NDArray[np.int64] | None,
+        time: NDArray[np.int64] | None,
         order: Order,
     ) -> None:
         """Write n records."""
         assert person is not None  # noqa: S101
         group = person.view(np.uint64)
         if self._to.window_days is not None:
-            if day is None:
+            if time is None:
                 raise InputError(
                     "a unit of privacy with windows of days, such as 'user-day', needs the time of "
                     "each record; give time=..., the name of the column of times."
                 )
-            nth = windows(day, self._to.window_days)
+            nth = windows(time // DAY_S, self._to.window_days)
             group = _spread(group ^ _spread(nth.view(np.uint64)))
         buckets = self._to.buckets
         bucket = (_spread(group) >> np.uint64(64 - buckets.bit_length() + 1)).astype(np.uint16)

@@ -11,7 +11,7 @@ from snhkit.data.sources.columns import Layout, Rules
 from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
 from snhkit.data.sources.people import person_keys
-from snhkit.data.sources.times import NO_TIME, days_of, times_of
+from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,12 +25,13 @@ _UNKNOWN_SIZE = 2**32  # bytes, assumed for a source whose size is unknown
 class Chunk:
     """Rows of a source that passed the filters, held in memory.
 
-    ``lat`` and ``lon`` are degrees, shape (n,), nan where the source has no number. ``person`` has
-    the key of each row's person (see ``person_keys``), and ``day`` the days since 1970, ``NO_TIME``
-    if unknown. ``rows`` counts the rows, with the malformed ones, whose defects are by row number.
-    ``first`` orders the chunks of a part. ``number`` returns the number of a row for messages, and
-    ``value`` what the source has in a row for a role such as "lat". ``texts`` has the key of each
-    different id that is text, and ``unit`` the unit of times that are numbers.
+    ``lat`` and ``lon`` are degrees, shape (n,), nan where the source has no number. ``person``
+    has the key of each row's person (see ``person_keys``), and ``time`` its local seconds since
+    1970, ``NO_TIME`` if unknown. ``rows`` counts the rows, with the malformed ones, whose
+    defects are by row number. ``first`` orders the chunks of a part. ``number`` returns the
+    number of a row for messages, and ``value`` what the source has in a row for a role such as
+    "lat". ``texts`` has the key of each different id that is text, and ``unit`` the unit of
+    times that are numbers.
     """
 
     lat: NDArray[np.float64]
@@ -40,7 +41,7 @@ class Chunk:
     number: Callable[[int], int]
     value: Callable[[int, str], object]
     person: NDArray[np.int64] | None = None
-    day: NDArray[np.int64] | None = None
+    time: NDArray[np.int64] | None = None
     malformed: Mapping[int, str] = field(default_factory=dict)
     texts: Mapping[str, int] = field(default_factory=dict)
     unit: str = ""
@@ -141,7 +142,7 @@ def chunk_of(
     number = number or (lambda row: first + row)
     lat, lon = _degrees(name, columns, layout, rules, first)
     rows = len(lat) + len(malformed or {})
-    person = day = keep = None
+    person = clock = keep = None
     texts: Mapping[str, int] = {}
     unit = ""
     if "time" in columns:
@@ -151,7 +152,7 @@ def chunk_of(
         if rules.until is not None:
             before = time < rules.until
             keep = before if keep is None else keep & before
-        day = days_of(time, rules.tz)
+        clock = local_seconds(time, rules.tz)
     if "user" in columns:
         person, texts = person_keys(columns["user"], layout.beside)
         if rules.users is not None:
@@ -164,8 +165,8 @@ def chunk_of(
             return None if np.isnan(place) else float(place)
         return columns[role][row].as_py() if role in columns else None
 
-    whole = Chunk(lat, lon, rows, first, number, value or held, person, day, malformed or {}, texts,
-                  unit)  # fmt: skip
+    whole = Chunk(lat, lon, rows, first, number, value or held, person, clock, malformed or {},
+                  texts, unit)  # fmt: skip
     return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
 
 
@@ -178,7 +179,7 @@ def _filtered(all_rows: Chunk, at: NDArray[np.int64]) -> Chunk:
         lambda row: all_rows.number(int(at[row])),
         lambda row, role: all_rows.value(int(at[row]), role),
         None if all_rows.person is None else all_rows.person[at],
-        None if all_rows.day is None else all_rows.day[at],
+        None if all_rows.time is None else all_rows.time[at],
         all_rows.malformed,
         all_rows.texts,
         all_rows.unit,

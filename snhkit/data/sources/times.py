@@ -1,4 +1,4 @@
-"""Times of rows, as microseconds since 1970 in UTC, and their days in a time zone."""
+"""Times of rows, as microseconds since 1970 in UTC, and as local seconds."""
 
 from collections.abc import Callable
 from datetime import date
@@ -12,12 +12,11 @@ from snhkit.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NO_TIME", "days_of", "instant", "times_of", "zone"]
+__all__ = ["NO_TIME", "instant", "local_seconds", "times_of", "zone"]
 
 NO_TIME = int(np.iinfo(np.int64).min)
-"""The number that stands for a missing time or day."""
+"""The number that stands for a missing time."""
 
-_DAY_US = 86_400_000_000
 _FIRST, _LAST = 315_532_800, 4_102_444_800  # 1980 and 2100, in seconds since 1970
 _UNITS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$"
@@ -36,20 +35,20 @@ def zone(tz: str | None) -> str | None:
         raise InputError(f"tz must name a time zone such as 'Europe/Paris', not {tz!r}.") from None
 
 
-def days_of(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.int64]:
-    """Return the days, counted from 1970-01-01, of times in microseconds, in the zone ``tz``.
+def local_seconds(time: NDArray[np.int64], tz: str | None = None) -> NDArray[np.int64]:
+    """Return the seconds since 1970 that clocks in the zone ``tz`` show at times in microseconds.
 
     Examples
     --------
-    >>> days_of(np.array([-1, 0, 86_400_000_000])), days_of(np.array([0]), "America/New_York")
-    (array([-1,  0,  1]), array([-1]))
+    >>> local_seconds(np.array([-1, 0, 10**6])), local_seconds(np.array([0]), "America/New_York")
+    (array([-1,  0,  1]), array([-18000]))
     """
     if tz is not None:
         import pandas as pd
 
         local = pd.DatetimeIndex(time.view("M8[us]"), tz="UTC").tz_convert(tz).tz_localize(None)
         time = np.asarray(local.as_unit("us").asi8)
-    return np.where(time == NO_TIME, NO_TIME, time // _DAY_US)
+    return np.where(time == NO_TIME, NO_TIME, time // 10**6)
 
 
 def instant(name: str, value: object, tz: str | None = None) -> int | None:
