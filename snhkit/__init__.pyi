@@ -1,5 +1,6 @@
 """The public names of snhkit, and where each is defined."""
 
+from . import districts as districts
 from .builders import (
     DAWA as DAWA,
 )
@@ -40,12 +41,6 @@ from .data import (
     city as city,
 )
 from .data import (
-    districts as districts,
-)
-from .data import (
-    read_boxes as read_boxes,
-)
-from .data import (
     read_points as read_points,
 )
 from .data import (
@@ -56,6 +51,9 @@ from .data import (
 )
 from .dataset import (
     PrivateDataset as PrivateDataset,
+)
+from .districts import (
+    read_boxes as read_boxes,
 )
 from .errors import (
     BudgetExceeded as BudgetExceeded,

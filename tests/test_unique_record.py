@@ -21,7 +21,7 @@ from safetensors.numpy import load as arrays_of
 
 import snhkit as snh
 from snhkit.cli.main import main
-from snhkit.data.boxes import estimates_text
+from snhkit.districts.boxes import estimates_text
 from snhkit.release import card_json, card_markdown
 from snhkit.viz.maps import compare_map
 from snhkit.viz.reports.answers_report import answers_html

@@ -14,6 +14,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 HOMES = (
     "snhkit.geometry",
+    "snhkit.districts",
     "snhkit.models",
     "snhkit.privacy",
     "snhkit.data",
@@ -34,7 +35,7 @@ HOMES = (
 """The modules with public names in addition to ``snhkit``."""
 
 SECTIONS = {
-    "Regions and boxes": ("geometry",),
+    "Regions and boxes": ("geometry", "districts"),
     "Records": ("data", "dataset", "privacy"),
     "Releases": ("release", "loading", "experiment", "planning"),
     "Methods": ("methods", "builders"),
@@ -138,8 +139,9 @@ def origins(module: str, suffix: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            origin = f"{module}.{node.module}" if node.level else str(node.module)
-            found.setdefault(origin, []).extend(alias.name for alias in node.names)
+            for name in (alias.name for alias in node.names):
+                origin = node.module or name
+                found.setdefault(f"{module}.{origin}" if node.level else origin, []).append(name)
     return found
 
 

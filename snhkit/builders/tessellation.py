@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from snhkit.builders.base import publish
-from snhkit.data.districts import Districts, DistrictsLike
+from snhkit.districts.districts import Districts, DistrictsLike
 from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
@@ -56,7 +56,7 @@ class Tessellation:
 
     See Also
     --------
-    snhkit.data.districts.read_districts : Districts from a file.
+    snhkit.districts.read_districts : Districts from a file.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
         raise click.UsageError("Give --boxes, --raster or both.")
     if cell_m is not None and raster is None:
         raise click.UsageError("--cell-m needs --raster.")
-    from snhkit.data.boxes import estimates_text, read_boxes
+    from snhkit.districts.boxes import estimates_text, read_boxes
     from snhkit.loading import load
     from snhkit.release.estimates import ADDED, Estimates
 

@@ -198,7 +198,7 @@ def release(
 
 def _page(made, districts, label, texts) -> str:
     """Return the HTML page of a release; if ``districts`` is a file, the page lists its counts."""
-    from snhkit.data.districts import Districts
+    from snhkit.districts.districts import Districts
     from snhkit.viz.reports.public_page import Imprint, public_html
 
     shown = None

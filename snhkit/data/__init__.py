@@ -1,7 +1,5 @@
 """Readers of records, the twelve cities of the SNH paper, and synthetic records in these cities."""
 
-from snhkit.data import districts
-from snhkit.data.boxes import read_boxes
 from snhkit.data.cities import CITIES, City, city
 from snhkit.data.records import read_points, scan_points
 from snhkit.data.sources.report import ReadReport, ReadWarning
@@ -13,8 +11,6 @@ __all__ = [
     "ReadReport",
     "ReadWarning",
     "city",
-    "districts",
-    "read_boxes",
     "read_points",
     "scan_points",
     "synthetic_points",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from snhkit.data.districts import WHOLE, Districts, LocalDistricts
 from snhkit.defaults import DEFAULT_LEVEL
+from snhkit.districts.districts import WHOLE, Districts, LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.queries import warn_outside

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
-from snhkit.data.districts import Districts, DistrictsLike
+from snhkit.districts.districts import Districts, DistrictsLike
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
 from snhkit.models import GridModel

@@ -8,7 +8,8 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.data.districts import MAX_DISTRICTS, Districts
+from snhkit.districts.districts import Districts
+from snhkit.districts.files import MAX_DISTRICTS
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.geometry.histogram import Histogram, proven

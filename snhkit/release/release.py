@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from snhkit.data.districts import DistrictsLike
+    from snhkit.districts.districts import DistrictsLike
     from snhkit.release.estimates import Estimates, Queries
 
 __all__ = ["Release"]

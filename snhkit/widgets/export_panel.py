@@ -10,9 +10,9 @@ import anywidget
 import pandas as pd
 import traitlets
 
-from snhkit.data.boxes import estimates_text
-from snhkit.data.districts import LocalDistricts
 from snhkit.dataset import PrivateDataset
+from snhkit.districts.boxes import estimates_text
+from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError, SnhkitError
 from snhkit.experiment.code import code, from_files, from_synthetic_city
 from snhkit.geometry import RangeQueries

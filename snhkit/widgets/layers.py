@@ -8,7 +8,7 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
-from snhkit.data.districts import LocalDistricts
+from snhkit.districts.districts import LocalDistricts
 from snhkit.methods import METHODS
 from snhkit.viz.maps.cells import cell_outlines
 from snhkit.viz.maps.districts import coloured, outlines, scale_of

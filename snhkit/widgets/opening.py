@@ -11,7 +11,6 @@ import folium
 from snhkit.checks import positive, two_numbers, whole
 from snhkit.data import city as find_city
 from snhkit.data import read_points
-from snhkit.data.districts import Districts, DistrictsLike
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import (
     DEFAULT_EPSILON,
@@ -19,6 +18,7 @@ from snhkit.defaults import (
     DEFAULT_OWN_METHODS,
     DEFAULT_SIZES_M,
 )
+from snhkit.districts.districts import Districts, DistrictsLike
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.methods import method, name_of

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from snhkit.data import read_points
-from snhkit.data.districts import Districts
 from snhkit.data.sources.files import is_large
 from snhkit.dataset import PrivateDataset
+from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.privacy import PrivacyUnit, exact

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from snhkit.builders import Tessellation
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
-from snhkit.data.districts import LocalDistricts
 from snhkit.dataset import PrivateDataset
+from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.methods import METHODS, Method

@@ -7,7 +7,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.data.districts import Districts
+from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.release.polygon_partition import OVERLAP_TOLERANCE, PolygonPartition

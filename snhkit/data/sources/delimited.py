@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,13 +15,13 @@ import numpy as np
 from snhkit.data.sources.chunk import Block, Chunk, chunk_of
 from snhkit.data.sources.columns import Layout, Rules, layout_of, said_position
 from snhkit.data.sources.files import Place
-from snhkit.data.sources.report import parsing
 from snhkit.errors import InputError
+from snhkit.untrusted import parsing, refuse_swallowed_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TextPart", "refuse_swallowed_rows", "text_part"]
+__all__ = ["TextPart", "text_part"]
 
 _MAX_HEADER = 2**20  # bytes in the first row
 _MAX_COLUMNS = 10_000
@@ -444,66 +444,3 @@ class _Chained(io.RawIOBase):
         self._data = self._data[len(data) :]
         buffer[: len(data)] = data
         return len(data)
-
-
-def refuse_swallowed_rows(
-    source: str, lines: Iterable[str], delimiter: str, is_row: Callable[[list[str]], bool]
-) -> None:
-    """Raise InputError if a quoted field contains text that looks like rows, or is never closed.
-
-    A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
-    hides all rows up to the next mark. ``is_row`` returns whether the fields of one line look like
-    a whole row.
-
-    Raises
-    ------
-    InputError
-        If there is such a field; the message names the line on which the field begins.
-
-    Examples
-    --------
-    >>> text = 'note,lat,lon\\n"a,48.8,2.3\\nb,48.8,2.4\\n"c,48.9,2.3\\n'
-    >>> refuse_swallowed_rows("a.csv", text.splitlines(), ",", lambda fields: len(fields) == 3)
-    Traceback (most recent call last):
-    snhkit.errors.InputError: a.csv: line 2: a quotation mark opens a field that is closed only ...
-    """
-    inside, begun, rows = False, 0, 0
-    number = 0
-    for number, line in enumerate(lines, start=1):
-        ends_inside, opened = _scan(line, delimiter, inside)
-        if inside:
-            rows += is_row(line.split(delimiter))
-            if (not ends_inside or opened) and rows > 1:
-                raise InputError(
-                    f"{source}: line {begun}: a quotation mark opens a field that is closed only "
-                    f"on line {number} and takes in the rows between; remove or close the mark."
-                )
-        if ends_inside and (opened or not inside):
-            begun, rows = number, int(is_row(line.split(delimiter)))
-        inside = ends_inside
-    if inside:
-        raise InputError(
-            f"{source}: line {begun}: a quotation mark opens a field and none closes it; the rows "
-            "after it would be lost. Remove or close the mark."
-        )
-
-
-def _scan(line: str, delimiter: str, inside: bool) -> tuple[bool, bool]:
-    """Return whether a line ends inside quotes, and whether the line opens a quoted field."""
-    at, opened = 0, False
-    while True:
-        if inside:
-            at = line.find('"', at)
-            if at < 0:
-                return True, opened
-            if line[at + 1 : at + 2] == '"':
-                at += 2
-                continue
-            inside = False
-        elif line[at : at + 1] == '"':
-            inside, opened, at = True, True, at + 1
-            continue
-        at = line.find(delimiter, at)
-        if at < 0:
-            return False, opened
-        at += 1

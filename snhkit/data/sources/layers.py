@@ -1,32 +1,25 @@
-"""Layers of GDAL: the points of GeoJSON and GeoPackage files.
-
-GDAL guesses the format from the content, and some formats name other files or addresses to be read
-instead. The content is therefore checked before GDAL is called.
-"""
+"""Layers of GDAL: the points of GeoJSON and GeoPackage files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snhkit.data.sources.chunk import Block, Chunk, chunk_of
 from snhkit.data.sources.columns import Layout, Rules, layout_of
 from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import Geometry, named_crs
 from snhkit.data.sources.people import id_family
-from snhkit.data.sources.report import parsing
 from snhkit.errors import InputError
+from snhkit.untrusted import only_layer, parsing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LayerPart", "layer_part", "only_layer"]
+__all__ = ["LayerPart", "layer_part"]
 
 _BATCH = 2**18  # rows at a time
-_MAX_GEOJSON = 2**30
-MAX_FEATURES = 100_000_000
-_GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
 _DRIVERS = {".geojson": "GeoJSON", ".gpkg": "GPKG"}
 
 
@@ -103,57 +96,3 @@ def layer_part(place: Place, rules: Rules) -> LayerPart:
             kind = reader.schema.field(layout.columns["user"]).type
             ids = id_family(kind), str(kind)
     return LayerPart(place, rules, layout, ids)
-
-
-def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
-    """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
-
-    ``driver`` is "GeoJSON" or "GPKG", the format that the file must have.
-
-    Raises
-    ------
-    InputError
-        If the file has another format, is damaged, is too large, or has not exactly one layer.
-    """
-    import pyogrio
-
-    address = _address(path, driver)
-    with parsing(path.name, driver):
-        layers = [str(name) for name, _ in pyogrio.list_layers(address)]
-        if len(layers) != 1:
-            raise InputError(
-                f"{path.name}: it has {len(layers)} layers ({', '.join(layers[:10])}); read one "
-                "with geopandas.read_file(..., layer=...) and pass the frame."
-            )
-        info = pyogrio.read_info(address)
-        if info["driver"] != driver:
-            raise InputError(
-                f"{path.name}: the content of the file is not {driver}; rename the file "
-                "to match its content, or write it again."
-            )
-        if info["features"] > MAX_FEATURES:
-            raise InputError(
-                f"{path.name}: it has {info['features']:,} rows; at most {MAX_FEATURES:,} are read "
-                "from such a file. Write it as GeoParquet."
-            )
-    return address, info
-
-
-def _address(path: Path, driver: str) -> str:
-    """Return a name with which GDAL reads a file in the format ``driver`` and in no other."""
-    if driver == "GPKG":
-        with path.open("rb") as file:
-            head = file.read(72)
-        if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
-            raise InputError(
-                f"{path.name}: the content of the file is not a GeoPackage; rename the "
-                "file to match its content, or write it again."
-            )
-        return str(path)
-    size = path.stat().st_size
-    if size > _MAX_GEOJSON:
-        raise InputError(
-            f"{path.name}: the file has {size:,} bytes, more than the GeoJSON limit "
-            f"of {_MAX_GEOJSON:,}; write the points as Parquet or CSV instead."
-        )
-    return f"GeoJSON:{path}"

@@ -12,8 +12,8 @@ from snhkit.data.sources.columns import Layout, Rules, layout_of
 from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import geometry_of
 from snhkit.data.sources.people import id_family
-from snhkit.data.sources.report import parsing
 from snhkit.errors import InputError
+from snhkit.untrusted import parsing
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

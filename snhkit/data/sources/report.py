@@ -2,8 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,8 +14,8 @@ from snhkit.errors import InputError
 from snhkit.geometry import Region
 
 __all__ = [
-    "FIRST_ROWS", "OWNER_ONLY", "ReadReport", "ReadWarning", "Seen", "defect", "parsing",
-    "possible", "report_of", "warn_owner",
+    "FIRST_ROWS", "OWNER_ONLY", "ReadReport", "ReadWarning", "Seen", "defect", "possible",
+    "report_of", "warn_owner",
 ]  # fmt: skip
 
 OWNER_ONLY = "For the eyes of the records' owner only."
@@ -245,19 +244,3 @@ def _fault(what: str, value: object, wrong: str) -> str:
         return f"{what} is missing"
     text = repr(value)
     return f"{what} {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'} {wrong}"
-
-
-@contextmanager
-def parsing(source: str, kind: str) -> Iterator[None]:
-    """Turn every exception into an InputError that names the source, because input is untrusted."""
-    try:
-        yield
-    except InputError as refusal:
-        if str(refusal).startswith(source):
-            raise
-        raise InputError(f"{source}: {refusal}") from None
-    except Exception as failure:
-        reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
-        raise InputError(
-            f"{source}: could not be read as {kind} ({reason}). Is the file complete?"
-        ) from None

@@ -13,8 +13,8 @@ from branca.element import MacroElement
 from jinja2 import Template
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.data.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
 from snhkit.defaults import DEFAULT_LEVEL
+from snhkit.districts.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
 from snhkit.viz.maps.surface import ColourScale

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import shapely
 
-from snhkit.data.boxes import estimates_text
-from snhkit.data.districts import LocalDistricts
+from snhkit.districts.boxes import estimates_text
+from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
 from snhkit.methods import METHODS

@@ -6,7 +6,7 @@ import pytest
 import shapely
 
 import snhkit as snh
-from snhkit.data.districts import Districts, LocalDistricts
+from snhkit.districts.districts import Districts, LocalDistricts
 from snhkit.errors import InputError
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.districts import answers

@@ -8,7 +8,7 @@ import pytest
 import shapely
 
 import snhkit as snh
-from snhkit.data.boxes import estimates_text, read_boxes
+from snhkit.districts.boxes import estimates_text, read_boxes
 from snhkit.errors import InputError
 
 CITY = snh.Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
@@ -198,6 +198,6 @@ def test_polygons_stay_polygons(written):
 def test_a_missing_or_huge_file_is_refused(tmp_path, written, monkeypatch):
     with pytest.raises(InputError, match="no such file"):
         read_boxes(tmp_path / "a.csv")
-    monkeypatch.setattr("snhkit.data.boxes._MAX_BYTES", 10)
+    monkeypatch.setattr("snhkit.districts.boxes._MAX_BYTES", 10)
     with pytest.raises(InputError, match="larger than the limit of 10 bytes"):
         read_boxes(written("b.csv", HEAD + ROW))

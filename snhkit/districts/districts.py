@@ -1,7 +1,5 @@
 """Districts, such as wards or H3 cells: polygons that are read, checked and projected once."""
 
-import importlib
-import json
 import os
 from collections import Counter
 from collections.abc import Hashable
@@ -14,7 +12,8 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.data.sources.report import parsing
+from snhkit.districts.covering import areal, cover
+from snhkit.districts.files import frame_of_file
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
 
@@ -22,20 +21,8 @@ if TYPE_CHECKING:
     import geopandas as gpd
     from pyproj import CRS
 
-__all__ = [
-    "MAX_DISTRICTS",
-    "WHOLE",
-    "Districts",
-    "DistrictsLike",
-    "LocalDistricts",
-    "geohash",
-    "h3",
-    "quadkeys",
-    "read_districts",
-]
+__all__ = ["WHOLE", "Districts", "DistrictsLike", "LocalDistricts", "read_districts"]
 
-MAX_DISTRICTS = 65_536
-"""The largest number of districts that can be read from a file, or counted one by one."""
 
 WHOLE = 0.999
 """A larger share of an area is taken as all of it, since projections change areas slightly."""
@@ -45,13 +32,9 @@ DistrictsLike: TypeAlias = Union[
 ]
 """Districts, a frame of polygons, or the path of a file of polygons."""
 
-_MAX_BYTES = 2**30
 _LONGEST_EDGE_M = 1_000  # projecting only the ends of such an edge moves its middle by centimetres
 _AREAL = 2  # shapely's dimension of polygons
 _SLACK = 1.01  # rounding may leave degrees above 90 or 360 by up to this factor
-_PIECES = 500_000  # pieces of borders that are compared with a grid at a time
-_ROUNDING = 1e-9  # a share of a cell that is smaller, or differs from 1 by less, is rounded
-_CORNERS = 256  # a shape with more corners is cut into parts before cells are compared with it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +172,7 @@ class LocalDistricts:
         inside = (low_x >= 0) & (low_y >= 0) & (high_x <= side) & (high_y <= side)
         found = self.shapes.copy()
         parts = shapely.intersection(found[~inside], shapely.box(0, 0, side, side))
-        found[~inside] = shapely.transform(_areal(parts), lambda xy: np.clip(xy, 0, side))
+        found[~inside] = shapely.transform(areal(parts), lambda xy: np.clip(xy, 0, side))
         return found
 
     @cached_property
@@ -251,202 +234,6 @@ class LocalDistricts:
         return kept[1]
 
 
-def cover(
-    cells: Grid | Partition, polygons: NDArray[Any]
-) -> tuple[NDArray[np.int64], RangeQueries, NDArray[np.float64]]:
-    """Return ``LocalDistricts.cover`` for polygons in metres inside the region of the cells."""
-    if isinstance(cells, Grid):
-        found = _over_grid(cells, polygons)
-    else:
-        found = _over_partition(cells, polygons)
-    rows = np.flatnonzero(found[3] > 0)
-    rows = rows[np.argsort(found[0][rows], kind="stable")]
-    owner, low, high, share = (part[rows] for part in found)
-    return owner, RangeQueries(cells.region, *low.T, *(high - low).T), share
-
-
-def _over_grid(grid: Grid, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
-    """Return owners, corners and shares of boxes of a grid's cells that cover polygons.
-
-    A box is a cell that a border crosses, or a run of cells in one row with equal shares. By
-    Green's theorem, the covered area of a cell is a sum over the pieces into which the lines of the
-    grid cut the borders, so the time grows with the number of pieces, and nothing is intersected.
-    """
-    owner, start, end = _edges(polygons)
-    start, end = start / grid.cell_m, end / grid.cell_m
-    lines = np.abs(np.floor(end) - np.floor(start)).sum(axis=1) + 2
-    part = np.cumsum(lines) // _PIECES
-    # Whole polygons at a time, in bounded memory.
-    group = np.maximum.accumulate(part[np.searchsorted(owner, owner)])
-    found = [np.zeros((0, 5))]
-    for rows in np.split(np.arange(len(owner)), np.flatnonzero(np.diff(group)) + 1):
-        if rows.size:
-            found.append(_shares(owner[rows], start[rows], end[rows], grid.m))
-    who, row, first, last, share = np.concatenate(found).T
-    edges = grid.edges()
-    row, first, last = (a.astype(np.int64) for a in (row, first, last))
-    low = np.stack([edges[first], edges[row]], axis=1)
-    return who.astype(np.int64), low, np.stack([edges[last], edges[row + 1]], axis=1), share
-
-
-def _edges(polygons: NDArray[Any]) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the edges of polygons, with the inside to their left: owners (e,), two ends (e, 2)."""
-    parts, polygon = shapely.get_parts(polygons, return_index=True)
-    rings, part = shapely.get_rings(parts, return_index=True)
-    outer = np.diff(part, prepend=-1) > 0  # the first ring of each part
-    forward = shapely.is_ccw(rings) == outer
-    xy, ring = shapely.get_coordinates(rings, return_index=True)
-    edge = np.flatnonzero(ring[1:] == ring[:-1])
-    edge = edge[xy[edge, 1] != xy[edge + 1, 1]]  # horizontal edges have nothing beside them
-    start, end = xy[edge], xy[edge + 1]
-    turned = ~forward[ring[edge], None]
-    start, end = np.where(turned, end, start), np.where(turned, start, end)
-    return polygon[part[ring[edge]]], start, end
-
-
-def _shares(owner: NDArray, start: NDArray, end: NDArray, m: int) -> NDArray[Any]:
-    """Return the boxes of ``_over_grid``: owner, row, first column, end and share, shape (p, 5).
-
-    The edges of polygons are given in cells of a grid of m by m cells.
-    """
-    edge, at = [np.arange(len(owner))] * 2, [np.zeros(len(owner)), np.ones(len(owner))]
-    for axis in (0, 1):  # where edges cross lines of the grid, as shares of their lengths
-        low, high = np.minimum(start, end)[:, axis], np.maximum(start, end)[:, axis]
-        first = np.floor(low) + 1
-        count = np.maximum(np.ceil(high) - first, 0).astype(np.int64)
-        which = np.repeat(np.arange(len(owner)), count)
-        line = first[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-        edge.append(which)
-        at.append((line - start[which, axis]) / (end - start)[which, axis])
-    edge, at = np.concatenate(edge), np.clip(np.concatenate(at), 0, 1)
-    order = np.lexsort((at, edge))
-    edge, at = edge[order], at[order]
-    piece = np.flatnonzero(edge[1:] == edge[:-1])
-    of, (s, t) = edge[piece], (at[piece], at[piece + 1])
-    along = end[of] - start[of]
-    middle = start[of] + along * ((s + t) / 2)[:, None]
-    column, row = np.clip(np.floor(middle).astype(np.int64), 0, m - 1).T
-    height = -along[:, 1] * (t - s)  # what the piece adds to all cells to its right in its row
-    key, which = np.unique((owner[of] * m + row) * m + column, return_inverse=True)
-    own = np.bincount(which, height * (column + 1 - middle[:, 0]), len(key))
-    line, column = np.divmod(key, m)
-    first = np.diff(line, prepend=-1) != 0
-    running = np.cumsum(np.bincount(which, height, len(key)))
-    total = np.diff(running, prepend=0.0)
-    before = running - total
-    before -= before[np.maximum.accumulate(np.where(first, np.arange(len(key)), 0))]
-    share = np.clip(own + before, 0, 1)
-    share[share > 1 - _ROUNDING] = 1
-    share[share < _ROUNDING] = 0
-    who, row = np.divmod(line, m)
-    cells = np.stack([who, row, column, column + 1, share], axis=1)
-    beyond = np.append(column[1:], 0)  # the next cell with a border in the row
-    held = np.clip(before + total, 0, 1)
-    held[held > 1 - _ROUNDING] = 1
-    ends = np.append(first[1:], True)
-    run = np.flatnonzero((held > _ROUNDING) & ~ends & (beyond > column + 1))
-    runs = [who[run], row[run], column[run] + 1, beyond[run], held[run]]
-    return np.concatenate([cells, np.stack(runs, axis=1)])
-
-
-def _over_partition(cells: Partition, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
-    """Return owners, corners and shares of the cells of a partition that cover polygons."""
-    boxes = shapely.box(cells.x0, cells.y0, cells.x1, cells.y1)
-    owner, pieces = _divided(polygons)
-    shapely.prepare(pieces)
-    piece, at = shapely.STRtree(boxes).query(pieces, predicate="intersects")
-    share = shapely.covers(pieces[piece], boxes[at]).astype(float)
-    edge = np.flatnonzero(share == 0)
-    common = shapely.intersection(pieces[piece[edge]], boxes[at[edge]])
-    share[edge] = shapely.area(common) / cells.areas[at[edge]]
-    pair, which = np.unique(owner[piece] * len(cells) + at, return_inverse=True)
-    share = np.minimum(np.bincount(which, share, len(pair)), 1)
-    owner, at = np.divmod(pair, len(cells))
-    low, high = (np.stack(sides, axis=1) for sides in ((cells.x0, cells.y0), (cells.x1, cells.y1)))
-    return owner, low[at], high[at], share
-
-
-def _divided(polygons: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Cut polygons with many corners into halves until none has many; also return the owners."""
-    owner, pieces = np.arange(len(polygons)), polygons
-    found = []
-    for _ in range(40):
-        large = shapely.get_num_coordinates(pieces) > _CORNERS
-        found.append((owner[~large], pieces[~large]))
-        if not large.any():
-            break
-        owner, pieces = owner[large], pieces[large]
-        west, south, east, north = shapely.bounds(pieces).T
-        wide = east - west >= north - south
-        x, y = np.where(wide, (west + east) / 2, east), np.where(wide, north, (south + north) / 2)
-        first = shapely.box(west, south, x, y)
-        other = shapely.box(np.where(wide, x, west), np.where(wide, south, y), east, north)
-        halves = np.concatenate([shapely.intersection(pieces, box) for box in (first, other)])
-        owner, pieces = np.tile(owner, 2), _areal(halves)
-    else:
-        found.append((owner, pieces))  # corners at one place cannot be cut apart
-    owner, pieces = (np.concatenate(part) for part in zip(*found, strict=True))
-    return owner, pieces
-
-
-def h3(region: Region, resolution: int) -> Districts:
-    """Return the H3 cells of a resolution (0 to 15) that touch a region; needs the extra ``cells``.
-
-    The labels, and the column ``h3``, are the ids of the cells.
-    """
-    lib = _library("h3")
-    if (about := region.side_m**2 / lib.average_hexagon_area(resolution, "m^2")) > MAX_DISTRICTS:
-        raise InputError(f"about {about:,.0f} cells; at most {MAX_DISTRICTS:,}: use wider ones.")
-    lat, lon = region.ring()
-    ring = lib.LatLngPoly(list(zip(lat.tolist(), lon.tolist(), strict=True)))
-    ids = sorted(lib.h3shape_to_cells_experimental(ring, resolution, contain="overlap"))
-    rings = [np.array(lib.cell_to_boundary(one))[:, ::-1] for one in ids]
-    return _named("h3", ids, [shapely.Polygon(_unrolled(region, ring)) for ring in rings])
-
-
-def geohash(region: Region, precision: int) -> Districts:
-    """Return the geohash cells with ids of a length that touch a region; see ``h3``."""
-    lib = _library("pygeohash")
-    south, west, north, east = region.bounds
-    box = lib.BoundingBox(south, west, north, east)
-    width, height = 360 / 2 ** ((5 * precision + 1) // 2), 180 / 2 ** (5 * precision // 2)
-    if (about := (east - west) / width * (north - south) / height) > MAX_DISTRICTS:
-        raise InputError(f"about {about:,.0f} cells; at most {MAX_DISTRICTS:,}: use wider ones.")
-    ids = sorted(lib.geohashes_in_box(box, precision))
-    found = [lib.get_bounding_box(one) for one in ids]
-    boxes = [shapely.box(b.min_lon, b.min_lat, b.max_lon, b.max_lat) for b in found]
-    return _named("geohash", ids, boxes)
-
-
-def quadkeys(region: Region, zoom: int) -> Districts:
-    """Return the map tiles of a zoom level that touch a region, by their quadkeys; see ``h3``."""
-    lib = _library("mercantile")
-    south, west, north, east = region.bounds
-    if (about := ((east - west) / 360 * 2**zoom) ** 2) > MAX_DISTRICTS:
-        raise InputError(f"about {about:,.0f} tiles; at most {MAX_DISTRICTS:,}: use wider ones.")
-    tiles = list(lib.tiles(west, south, east, north, zooms=zoom))
-    return _named("quadkey", list(map(lib.quadkey, tiles)), [
-        shapely.box(*lib.bounds(tile)) for tile in tiles
-    ])  # fmt: skip
-
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"{name} is not installed: run pip install 'snhkit[cells]'.") from None
-
-
-def _unrolled(region: Region, ring: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([region.near_centre(ring[:, 0]), ring[:, 1]], axis=1)
-
-
-def _named(column: str, ids: list[str], shapes: list[Any]) -> Districts:
-    import geopandas as gpd
-
-    return Districts.of(gpd.GeoDataFrame({column: ids}, geometry=shapes, crs=4326), column)
-
-
 def read_districts(path: str | os.PathLike[str], label: Hashable | None = None) -> Districts:
     """Return the labelled polygons of a file.
 
@@ -478,89 +265,11 @@ def read_districts(path: str | os.PathLike[str], label: Hashable | None = None) 
     Districts(1 polygons: 1)
     """
     path = Path(path).expanduser()
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file.")
-    if (size := path.stat().st_size) > _MAX_BYTES:
-        raise InputError(
-            f"{path.name}: the file has {size:,} bytes, more than the limit of "
-            f"{_MAX_BYTES:,}; simplify the shapes or split the file."
-        )
     try:
-        return Districts.of(_read_frame(path), label)
+        return Districts.of(frame_of_file(path), label)
     except InputError as error:
         told = str(error)
         raise InputError(told if told.startswith(path.name) else f"{path.name}: {told}") from None
-
-
-def _read_frame(path: Path) -> "gpd.GeoDataFrame":
-    import geopandas as gpd
-    import pyogrio
-
-    from snhkit.data.sources.layers import only_layer
-
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        with parsing(path.name, "GeoParquet"):
-            return gpd.read_parquet(path)
-    if suffix in (".geojson", ".json"):
-        with parsing(path.name, "GeoJSON"):
-            return _from_geojson(json.loads(path.read_text(encoding="utf-8-sig")))
-    if suffix != ".gpkg":
-        raise InputError(
-            "polygons are read from .geojson, .json, .gpkg or .parquet files. Convert other files "
-            f"with geopandas.read_file({path.name!r}).to_file({path.stem + '.gpkg'!r})."
-        )
-    address, info = only_layer(path, "GPKG")
-    _refuse_many(info["features"])
-    with parsing(path.name, "GPKG"):
-        return pyogrio.read_dataframe(address)
-
-
-def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
-    """Return the features of a document with their properties unchanged, and ids as the index."""
-    import geopandas as gpd
-    import pandas as pd
-
-    features = document["features"]
-    _refuse_many(len(features))
-    properties = [feature.get("properties") or {} for feature in features]
-    if not all(isinstance(of, dict) for of in properties):
-        raise InputError("the properties of a feature must be a JSON object.")
-    ids = [feature.get("id") for feature in features]
-    index = None if None in ids else pd.Index(ids)
-    rows = pd.DataFrame(properties, index=index, dtype=object)
-    for name in rows.columns[~rows.isna().any()]:
-        rows[name] = rows[name].infer_objects()
-    told = [feature["geometry"] and json.dumps(feature["geometry"]) for feature in features]
-    shapes = shapely.from_geojson(np.array(told, object))
-    name = "geometry" if "geometry" not in rows else "geometry of the feature"
-    rows[name] = gpd.GeoSeries(shapes, index=rows.index, crs=_crs(document))
-    return gpd.GeoDataFrame(rows, geometry=name)
-
-
-def _crs(document: dict[str, Any]) -> "CRS":
-    """Return the CRS that a document names; longitude and latitude on WGS 84 if it names none."""
-    from pyproj import CRS
-    from pyproj.exceptions import CRSError
-
-    named = document.get("crs") or {}
-    text = json.dumps(named) if named else "CRS84"
-    if "CRS84" in text:
-        return CRS("EPSG:4326")
-    try:
-        return CRS.from_user_input((named.get("properties") or named)["name"])
-    except (CRSError, AttributeError, LookupError, TypeError):
-        raise InputError(
-            f"its CRS is unknown: {text[:100]}; write the file in EPSG:4326."
-        ) from None
-
-
-def _refuse_many(rows: int) -> None:
-    if rows > MAX_DISTRICTS:
-        raise InputError(
-            f"the file has {rows:,} rows; at most {MAX_DISTRICTS:,} polygons are possible. "
-            "Join polygons with frame.dissolve(by=...)."
-        )
 
 
 def _labels(frame: "gpd.GeoDataFrame | gpd.GeoSeries", label: Hashable) -> tuple[str, ...]:
@@ -609,17 +318,6 @@ def _checked(shapes: NDArray[Any]) -> NDArray[Any]:
     return shapes
 
 
-def _areal(shapes: NDArray[Any]) -> NDArray[Any]:
-    """Return shapes without the points and lines that cutting may leave."""
-    found = shapes.copy()
-    kinds = shapely.get_type_id(shapes)
-    plain = np.isin(kinds, [shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON])
-    for row in np.flatnonzero(~plain):
-        parts = shapely.get_parts(shapely.get_parts(shapes[row]))
-        found[row] = shapely.MultiPolygon(list(parts[shapely.area(parts) > 0]))
-    return found
-
-
 @lru_cache(maxsize=8)
 def _inside(districts: Districts, region: Region) -> LocalDistricts:
     import geopandas as gpd
@@ -645,7 +343,7 @@ def _inside(districts: Districts, region: Region) -> LocalDistricts:
     placed = flat.translate(region.side_m / 2, region.side_m / 2).to_numpy()
     if turn and shapely.is_empty(cut).all():
         _refuse_misplaced(shapes, nearby, turn, crs)
-    return LocalDistricts(districts, region, _areal(placed))
+    return LocalDistricts(districts, region, areal(placed))
 
 
 def _with_short_edges(shapes: NDArray[Any], longest: float) -> NDArray[Any]:

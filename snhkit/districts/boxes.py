@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from snhkit.data.districts import read_districts
-from snhkit.data.sources.delimited import refuse_swallowed_rows
-from snhkit.data.sources.report import parsing
+from snhkit.districts.districts import read_districts
 from snhkit.errors import InputError
 from snhkit.geometry.queries import are_boxes
+from snhkit.untrusted import parsing, refuse_swallowed_rows
 
 if TYPE_CHECKING:
     import geopandas as gpd

@@ -1,0 +1,99 @@
+"""Files of polygons, which may be hostile: GeoJSON, GeoPackage and GeoParquet."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from snhkit.errors import InputError
+from snhkit.untrusted import only_layer, parsing
+
+if TYPE_CHECKING:
+    import geopandas as gpd
+    from pyproj import CRS
+
+__all__ = ["MAX_DISTRICTS", "frame_of_file"]
+
+
+MAX_DISTRICTS = 65_536
+"""The largest number of districts that can be read from a file, or counted one by one."""
+_MAX_BYTES = 2**30
+
+
+def frame_of_file(path: Path) -> "gpd.GeoDataFrame":
+    """Return the rows of a file, opened in the format of its suffix; sizes are checked first."""
+    import geopandas as gpd
+    import pyogrio
+
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file.")
+    if (size := path.stat().st_size) > _MAX_BYTES:
+        raise InputError(
+            f"{path.name}: the file has {size:,} bytes, more than the limit of "
+            f"{_MAX_BYTES:,}; simplify the shapes or split the file."
+        )
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        with parsing(path.name, "GeoParquet"):
+            return gpd.read_parquet(path)
+    if suffix in (".geojson", ".json"):
+        with parsing(path.name, "GeoJSON"):
+            return _from_geojson(json.loads(path.read_text(encoding="utf-8-sig")))
+    if suffix != ".gpkg":
+        raise InputError(
+            "polygons are read from .geojson, .json, .gpkg or .parquet files. Convert other files "
+            f"with geopandas.read_file({path.name!r}).to_file({path.stem + '.gpkg'!r})."
+        )
+    address, info = only_layer(path, "GPKG")
+    _refuse_many(info["features"])
+    with parsing(path.name, "GPKG"):
+        return pyogrio.read_dataframe(address)
+
+
+def _from_geojson(document: dict[str, Any]) -> "gpd.GeoDataFrame":
+    """Return the features of a document with their properties unchanged, and ids as the index."""
+    import geopandas as gpd
+    import pandas as pd
+
+    features = document["features"]
+    _refuse_many(len(features))
+    properties = [feature.get("properties") or {} for feature in features]
+    if not all(isinstance(of, dict) for of in properties):
+        raise InputError("the properties of a feature must be a JSON object.")
+    ids = [feature.get("id") for feature in features]
+    index = None if None in ids else pd.Index(ids)
+    rows = pd.DataFrame(properties, index=index, dtype=object)
+    for name in rows.columns[~rows.isna().any()]:
+        rows[name] = rows[name].infer_objects()
+    told = [feature["geometry"] and json.dumps(feature["geometry"]) for feature in features]
+    shapes = shapely.from_geojson(np.array(told, object))
+    name = "geometry" if "geometry" not in rows else "geometry of the feature"
+    rows[name] = gpd.GeoSeries(shapes, index=rows.index, crs=_crs(document))
+    return gpd.GeoDataFrame(rows, geometry=name)
+
+
+def _crs(document: dict[str, Any]) -> "CRS":
+    """Return the CRS that a document names; longitude and latitude on WGS 84 if it names none."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    named = document.get("crs") or {}
+    text = json.dumps(named) if named else "CRS84"
+    if "CRS84" in text:
+        return CRS("EPSG:4326")
+    try:
+        return CRS.from_user_input((named.get("properties") or named)["name"])
+    except (CRSError, AttributeError, LookupError, TypeError):
+        raise InputError(
+            f"its CRS is unknown: {text[:100]}; write the file in EPSG:4326."
+        ) from None
+
+
+def _refuse_many(rows: int) -> None:
+    if rows > MAX_DISTRICTS:
+        raise InputError(
+            f"the file has {rows:,} rows; at most {MAX_DISTRICTS:,} polygons are possible. "
+            "Join polygons with frame.dissolve(by=...)."
+        )

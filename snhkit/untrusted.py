@@ -1,0 +1,149 @@
+"""Guards for files that may be hostile: no exception, file or row of theirs passes unnoticed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from snhkit.errors import InputError
+
+__all__ = ["only_layer", "parsing", "refuse_swallowed_rows"]
+
+_MAX_GEOJSON = 2**30  # bytes
+_MAX_FEATURES = 100_000_000
+_GPKG_IDS = (b"GPKG", b"GP10", b"GP11")
+
+
+@contextmanager
+def parsing(source: str, kind: str) -> Iterator[None]:
+    """Turn every exception into an InputError that names the source, because input is untrusted."""
+    try:
+        yield
+    except InputError as refusal:
+        if str(refusal).startswith(source):
+            raise
+        raise InputError(f"{source}: {refusal}") from None
+    except Exception as failure:
+        reason = (str(failure) or type(failure).__name__).splitlines()[0][:160]
+        raise InputError(
+            f"{source}: could not be read as {kind} ({reason}). Is the file complete?"
+        ) from None
+
+
+def only_layer(path: Path, driver: str) -> tuple[str, dict[str, Any]]:
+    """Return the name by which pyogrio reads a file, and pyogrio's description of its only layer.
+
+    GDAL guesses the format from the content, and some formats name other files or addresses to be
+    read instead, so the content is checked before GDAL is called.
+    ``driver`` is "GeoJSON" or "GPKG", the format that the file must have.
+
+    Raises
+    ------
+    InputError
+        If the file has another format, is damaged, is too large, or has not exactly one layer.
+    """
+    import pyogrio
+
+    address = _address(path, driver)
+    with parsing(path.name, driver):
+        layers = [str(name) for name, _ in pyogrio.list_layers(address)]
+        if len(layers) != 1:
+            raise InputError(
+                f"{path.name}: it has {len(layers)} layers ({', '.join(layers[:10])}); read one "
+                "with geopandas.read_file(..., layer=...) and pass the frame."
+            )
+        info = pyogrio.read_info(address)
+        if info["driver"] != driver:
+            raise InputError(
+                f"{path.name}: the content of the file is not {driver}; rename the file "
+                "to match its content, or write it again."
+            )
+        if info["features"] > _MAX_FEATURES:
+            raise InputError(
+                f"{path.name}: it has {info['features']:,} rows; at most {_MAX_FEATURES:,} are "
+                "read from such a file. Write it as GeoParquet."
+            )
+    return address, info
+
+
+def _address(path: Path, driver: str) -> str:
+    """Return a name with which GDAL reads a file in the format ``driver`` and in no other."""
+    if driver == "GPKG":
+        with path.open("rb") as file:
+            head = file.read(72)
+        if not head.startswith(b"SQLite format 3\0") or head[68:72] not in _GPKG_IDS:
+            raise InputError(
+                f"{path.name}: the content of the file is not a GeoPackage; rename the "
+                "file to match its content, or write it again."
+            )
+        return str(path)
+    size = path.stat().st_size
+    if size > _MAX_GEOJSON:
+        raise InputError(
+            f"{path.name}: the file has {size:,} bytes, more than the GeoJSON limit "
+            f"of {_MAX_GEOJSON:,}; write the points as Parquet or CSV instead."
+        )
+    return f"GeoJSON:{path}"
+
+
+def refuse_swallowed_rows(
+    source: str, lines: Iterable[str], delimiter: str, is_row: Callable[[list[str]], bool]
+) -> None:
+    """Raise InputError if a quoted field contains text that looks like rows, or is never closed.
+
+    A quoted field may contain line ends. A stray quotation mark at the start of a field therefore
+    hides all rows up to the next mark. ``is_row`` returns whether the fields of one line look like
+    a whole row.
+
+    Raises
+    ------
+    InputError
+        If there is such a field; the message names the line on which the field begins.
+
+    Examples
+    --------
+    >>> text = 'note,lat,lon\\n"a,48.8,2.3\\nb,48.8,2.4\\n"c,48.9,2.3\\n'
+    >>> refuse_swallowed_rows("a.csv", text.splitlines(), ",", lambda fields: len(fields) == 3)
+    Traceback (most recent call last):
+    snhkit.errors.InputError: a.csv: line 2: a quotation mark opens a field that is closed only ...
+    """
+    inside, begun, rows = False, 0, 0
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        ends_inside, opened = _scan(line, delimiter, inside)
+        if inside:
+            rows += is_row(line.split(delimiter))
+            if (not ends_inside or opened) and rows > 1:
+                raise InputError(
+                    f"{source}: line {begun}: a quotation mark opens a field that is closed only "
+                    f"on line {number} and takes in the rows between; remove or close the mark."
+                )
+        if ends_inside and (opened or not inside):
+            begun, rows = number, int(is_row(line.split(delimiter)))
+        inside = ends_inside
+    if inside:
+        raise InputError(
+            f"{source}: line {begun}: a quotation mark opens a field and none closes it; the rows "
+            "after it would be lost. Remove or close the mark."
+        )
+
+
+def _scan(line: str, delimiter: str, inside: bool) -> tuple[bool, bool]:
+    """Return whether a line ends inside quotes, and whether the line opens a quoted field."""
+    at, opened = 0, False
+    while True:
+        if inside:
+            at = line.find('"', at)
+            if at < 0:
+                return True, opened
+            if line[at + 1 : at + 2] == '"':
+                at += 2
+                continue
+            inside = False
+        elif line[at : at + 1] == '"':
+            inside, opened, at = True, True, at + 1
+            continue
+        at = line.find(delimiter, at)
+        if at < 0:
+            return False, opened
+        at += 1
