@@ -9,6 +9,7 @@ program takes an hour on two cores; after an interruption, the next run continue
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -134,14 +135,16 @@ def rule(table: pd.DataFrame, cities: dict[str, snh.Points]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The best cell widths of the denoised grid.")
     parser.add_argument("--folder", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--journal", type=Path, default=Path("denoised_errors.csv"))
+    parser.add_argument("--journal", type=Path, default=Path("denoised_errors.jsonl"))
     parser.add_argument("--out", type=Path, default=Path("snhkit/select/denoised.csv"))
     parser.add_argument("--jobs", type=int, default=-1)
     given = parser.parse_args()
     cities, builder = datasets(given.folder), snh.DenoisedGrid(prior=Prior(turns=1))
     how = {"path": given.journal, "n_jobs": given.jobs}
     labels = snh.ParamSelect.fit(cities, EPSILONS, builder, "cell_m", WIDTHS_M, **how).labels
-    errors = pd.read_csv(given.journal, comment="#")
+    lines = map(json.loads, given.journal.read_text(encoding="utf-8").splitlines()[1:])
+    errors = pd.DataFrame([line["cell"] | {"error": line["rows"][0][0]} for line in lines])
+    errors[["epsilon", "value"]] = errors[["epsilon", "value"]].astype(float)
     table = errors.pivot_table(index=["dataset", "epsilon"], columns="value", values="error")
     rule(table, cities)
     for city, rows in labels.groupby("dataset"):

@@ -1,18 +1,23 @@
-"""Writing of files in one step, so that no reader of a file ever sees incomplete content."""
+"""Files that are written in one step, and files of results from which long work is resumed."""
 
 import contextlib
 import errno
+import json
+import math
 import os
 import stat
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from snhkit.errors import InputError
 
-__all__ = ["refuse_unwritable", "write_whole"]
+__all__ = ["ResumeFile", "refuse_unwritable", "write_whole"]
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of files that are open already
+_MAX_BYTES = 2**28  # of a file of results
 _TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and their total seconds
 
 
@@ -154,3 +159,76 @@ def _copy_permissions(target: Path, written: Path, mode: int) -> None:
     with contextlib.suppress(OSError, AttributeError):  # only an administrator may change owners
         os.chown(written, old.st_uid, old.st_gid)
     written.chmod(stat.S_IMODE(old.st_mode))
+
+
+@dataclass(frozen=True)
+class ResumeFile:
+    """The results of finished measurements, in memory and in a file of JSON lines.
+
+    The first line of the file holds the settings that all measurements share, and each other line
+    the results of one measurement. An interrupted program measures only what the file lacks.
+    """
+
+    path: Path | None  # None for memory only
+    rows: dict[tuple[str, str], list[list[float]]]  # by JSON key and digest of the records
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] | None, settings: Mapping) -> "ResumeFile":
+        """Return the results in a file, which is created if missing; drop half a last line.
+
+        ``settings`` has the lists "bands_m" and "measures", whose lengths are those of the results.
+        """
+        if path is None:
+            return cls(None, {})
+        target, first = Path(path), json.dumps({"sweep": settings}, sort_keys=True)
+        if not target.exists():
+            write_whole(target, first + "\n")
+            return cls(target, {})
+        if target.stat().st_size > _MAX_BYTES:
+            raise InputError(
+                f"{target.name}: the file is larger than {_MAX_BYTES:,} bytes; name another file."
+            )
+        data = target.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.decode(errors="replace").splitlines()
+        if not lines or lines[0] != first:
+            there = lines[0][:300] if lines else "nothing"
+            raise InputError(
+                f"{target.name}: the file was begun with other settings; name another file. "
+                f"Settings in the file: {there}. Settings now: {first}."
+            )
+        width = len(settings["bands_m"]), len(settings["measures"])
+        rows = dict(_result(target.name, i, line, width) for i, line in enumerate(lines[1:], 2))
+        if whole != data:
+            os.truncate(target, len(whole))
+        return cls(target, rows)
+
+    def add(self, key: str, digest: str, rows: list[list[float]]) -> None:
+        """Add the results of a measurement, and append them to the file in a single write."""
+        self.rows[key, digest] = rows
+        if self.path is not None:
+            line = json.dumps({"cell": json.loads(key), "records": digest, "rows": rows})
+            with self.path.open("ab", buffering=0) as stream:
+                stream.write(line.encode() + b"\n")
+
+
+def _result(
+    source: str, number: int, line: str, width: tuple[int, int]
+) -> tuple[tuple[str, str], list[list[float]]]:
+    try:
+        told = json.loads(line)
+        key, digest = json.dumps(told["cell"]), str(told["records"])
+        rows = [[float(value) for value in row] for row in told["rows"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(
+            f"{source}: line {number} does not hold results; name another file."
+        ) from None
+    if (len(rows), *{len(row) for row in rows}) != width or not all(
+        math.isfinite(value) for row in rows for value in row
+    ):
+        raise InputError(
+            f"{source}: line {number} must hold {width[0]} lists of {width[1]} finite numbers; "
+            "name another file."
+        )
+    # Whole numbers, such as sizes in bytes, are read as they were written.
+    return (key, digest), told["rows"]

@@ -159,8 +159,7 @@ def _page(out: Path, quick: bool, names: list[str], *, own: bool = False) -> str
     import pandas as pd
 
     from snhkit.experiment.compare import OWNER_ONLY
-    from snhkit.reproduction import FIGURES
-    from snhkit.reproduction.effort import Effort
+    from snhkit.reproduction.figures import FIGURES, Effort
 
     command = "snhkit reproduce" + (" --quick" if quick else "")
     effort, seconds = Effort.of(quick), 0.0

@@ -1,33 +1,117 @@
 """Sweeps: the errors of many methods on many cities, with many settings, as one table."""
 
+import hashlib
 import itertools
+import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
+from snhkit.builder import Builder
 from snhkit.checks import whole
+from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
-from snhkit.experiment.cells import MEASURES, Cell, measured, uses
 from snhkit.experiment.compare import OWNER_ONLY
-from snhkit.experiment.done import DoneCells
-from snhkit.experiment.places import Place
-from snhkit.methods import method
+from snhkit.experiment.evaluation import SizeBand
+from snhkit.experiment.places import Place, thinned
+from snhkit.files import ResumeFile
+from snhkit.methods import METHODS, method
 from snhkit.metrics import SIZE_BANDS_M
 from snhkit.privacy import Epsilon, exact, written
+from snhkit.release import Release
+from snhkit.select.search import parameters, with_parameter
 
 if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = ["intervals_over_seeds", "sweep"]
+__all__ = ["MEASURES", "Cell", "intervals_over_seeds", "measured", "sweep"]
 
 _SETTINGS = ("city", "n", "method", "epsilon", "from_m", "to_m", "cell_m", "k", "depth")
+
+MEASURES = ("rel_error", "abs_error", "rel_error_anywhere", "abs_error_anywhere", "bytes")
+"""The values that are measured for each ``Cell`` and each range of sizes; see ``measured``."""
+
+_PARTS = {"k": "networks.k", "depth": "networks.network.depth"}  # attributes of a builder
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of a method, a place and settings whose errors a sweep measures."""
+
+    city: str
+    n: int | None  # records to draw from the place; None for all
+    method: str
+    epsilon: str  # text, so that 0.1 is exactly one tenth
+    cell_m: float | str | None  # None, here and below, for the method's default
+    k: int | None
+    depth: int | None
+    seed: int  # of the choice of records, the squares and the noise
+
+    @property
+    def key(self) -> str:
+        """The attributes as one line of JSON, which identifies the combination in a file."""
+        return json.dumps(asdict(self))
+
+    def builder(self, sizes_m: tuple[float, float]) -> Builder:
+        """Return the builder of the method with the settings, which it must have."""
+        cell_m: Any = self.cell_m
+        builder = method(self.method).builder(sizes_m, cell_m)
+        for name, path in _PARTS.items():
+            if (value := getattr(self, name)) is not None:
+                if path not in parameters(builder):
+                    raise InputError(f"{self.method}: {name} is not a parameter of this method.")
+                builder = with_parameter(builder, path, value)
+        return builder
+
+    def noise_seed(self, sizes_m: tuple[float, float]) -> int:
+        """Return the seed of the noise, which differs between all combinations and sizes."""
+        told = f"{self.key} {json.dumps([float(size) for size in sizes_m])}"
+        return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
+
+
+def measured(
+    cell: Cell, place: Place, bands_m: Sequence[tuple[float, float]], queries: int
+) -> list[list[float]]:
+    """Build the releases of a combination, and return the ``MEASURES`` for each size band.
+
+    If the builder depends on query sizes, one release is built for each band, else one for all.
+    """
+    dataset, asked = _exam(place, cell.n, cell.seed, tuple(bands_m), queries)
+    releases: dict[Builder, Release] = {}
+    found = []
+    for band in asked:
+        builder = cell.builder(band.sizes_m)
+        if builder not in releases:
+            seed = cell.noise_seed(band.sizes_m)
+            releases[builder] = dataset.release(
+                builder, epsilon=cell.epsilon, public=place.public, seed=seed
+            )
+        release = releases[builder]
+        row = []
+        for squares in (band.around, band.anywhere):
+            answers = release.answer(squares.boxes)
+            row += [squares.relative_error(answers), squares.absolute_error(answers)]
+        found.append([*row, len(release.to_bytes())])
+    return found
+
+
+@lru_cache(maxsize=4)
+def _exam(
+    place: Place, n: int | None, seed: int, bands_m: tuple[tuple[float, float], ...], queries: int
+) -> tuple[PrivateDataset, list[SizeBand]]:
+    """Return the records of a cell as a data set, and the squares that its releases answer."""
+    records = place.records if n is None else thinned(place.records, n, seed)
+    bands = [SizeBand.of(records, sizes_m, queries, seed) for sizes_m in bands_m]
+    return PrivateDataset(records, 10**9, unit="record", n_public=True), bands
 
 
 def sweep(
@@ -127,7 +211,7 @@ def sweep(
             extra.require()
     cells = list(_cells(places, methods, epsilons, n, cell_m, k, depth, seeds))
     digests = {name: place.digest for name, place in places.items()}
-    done = DoneCells.open(file, settings)
+    done = ResumeFile.open(file, settings)
     missing = [cell for cell in cells if (cell.key, digests[cell.city]) not in done.rows]
     # ``closing`` ends the worker processes even after an error or an interruption.
     with closing(_results(missing, places, bands, queries, processes, client)) as results:
@@ -199,12 +283,19 @@ def _cells(
         if most is not None and most > len(places[city].records):
             continue
         given = {"cell_m": cell_m, "k": k, "depth": depth}
-        used = [v if uses(name, parameter) else (None,) for parameter, v in given.items()]
+        used = [v if _uses(name, parameter) else (None,) for parameter, v in given.items()]
         for (width, networks, deep), seed in itertools.product(itertools.product(*used), seeds):
             cell = Cell(city, most, name, epsilon, width, networks, deep, seed)
             if cell not in seen:
                 seen.add(cell)
                 yield cell
+
+
+def _uses(name: str, parameter: str) -> bool:
+    """Return whether a method has a parameter that a sweep varies: "cell_m", "k" or "depth"."""
+    if parameter == "cell_m":
+        return METHODS[name].builder(cell_m=30.0) != METHODS[name].builder(cell_m=60.0)
+    return _PARTS[parameter] in parameters(METHODS[name].builder())
 
 
 _WORK: dict = {}

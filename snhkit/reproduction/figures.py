@@ -1,13 +1,16 @@
 """The figures of the paper's evaluation (Sec. 6), measured again."""
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.builders import PGM, Identity, UniformGrid
@@ -15,11 +18,10 @@ from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.places import Place, thinned
+from snhkit.files import ResumeFile
 from snhkit.geometry import Asked, RangeQueries
 from snhkit.methods import METHODS, title
 from snhkit.neural import MLP, SNH, Networks
-from snhkit.reproduction.effort import Effort
-from snhkit.reproduction.jobs import Job, finished
 from snhkit.reproduction.verdicts import (
     PAPERS_NETWORK,
     cheap,
@@ -38,9 +40,56 @@ from snhkit.select import ParamSelect
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FIGURES", "PaperFigure", "figure"]
+__all__ = ["FIGURES", "Effort", "Job", "PaperFigure", "figure"]
 
 _SIZES_M = (25.0, 100.0)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The methods, settings and sample sizes for measuring a figure of the paper."""
+
+    further: Sequence[str]  # methods besides those that the paper compares
+    epsilons: Sequence[str]
+    seeds: Sequence[int]
+    queries: int
+    most: int  # records; of a larger data set, a random sample is used
+    steps: int  # of the paper's network, which its authors train for 10,000 epochs on a GPU
+    batch: int
+
+    @classmethod
+    def of(cls, quick: bool) -> "Effort":
+        """Return the settings of a quick measurement if ``quick``, else of a full one."""
+        if quick:
+            return cls((), ("0.05", "0.2", "0.8"), (0,), 1_500, 60_000, 200, 2_048)
+        further = ("quadtree", "hb2d", "privelet", "hdmm")
+        epsilons = ("0.05", "0.1", "0.2", "0.4", "0.8")
+        return cls(further, epsilons, (0, 1, 2), 5_000, 10**9, 1_000, 4_096)
+
+    def with_one_seed(self) -> "Effort":
+        """Return the same effort with the first seed only, for networks that train for minutes."""
+        return replace(self, seeds=self.seeds[:1])
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """Arguments of ``Networks.paper`` that shorten the training of its networks."""
+        return {
+            "steps": self.steps,
+            "batch": self.batch,
+            "learning_rate": 0.002,
+            "schedule": "cosine",
+        }
+
+
+@dataclass(frozen=True)
+class Job:
+    """One point of a plotted figure, with the function that measures the point's value."""
+
+    data: str
+    line: str
+    x: float
+    epsilon: str
+    measure: Callable[[], float]
 
 
 Measure = Callable[[Mapping[str, Place], Effort], list[Job]]
@@ -323,4 +372,32 @@ def figure(
     if name not in FIGURES:
         raise InputError(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}.")
     effort = Effort.of(quick)
-    return finished(FIGURES[name].measure(places, effort), name, places, effort, file)
+    return _finished(FIGURES[name].measure(places, effort), name, places, effort, file)
+
+
+def _finished(
+    jobs: Sequence[Job],
+    name: str,
+    places: Mapping[str, Place],
+    effort: Effort,
+    file: str | os.PathLike[str] | None,
+) -> "pd.DataFrame":
+    """Return all points of a figure; points that are not in the file yet are measured first."""
+    import pandas as pd
+
+    measures = ["value", "cpu_s"]
+    settings = {"bands_m": [[0, 0]], "measures": measures, "snhkit": version("snhkit")}
+    done = ResumeFile.open(file, settings)
+    digests = {data: places[data].digest for data in {job.data for job in jobs}}
+    rows = []
+    for job in tqdm(jobs, name, unit="build", leave=False):
+        point = {"data": job.data, "line": job.line, "x": float(job.x), "epsilon": job.epsilon}
+        key = json.dumps({"figure": name, **point, "effort": asdict(effort)})
+        digest = digests[job.data]
+        if (key, digest) not in done.rows:
+            start = time.process_time()
+            value = float(job.measure())
+            done.add(key, digest, [[value, round(time.process_time() - start, 2)]])
+        found = dict(zip(measures, done.rows[key, digest][0], strict=True))
+        rows.append(point | {"epsilon": float(job.epsilon)} | found)
+    return pd.DataFrame(rows)

@@ -128,7 +128,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
     return text
 
 
-def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[list[str]]]:
+def rows_of(source: str, text: str) -> tuple[list[str], list[list[str]]]:
     """Return the header and the other rows of a CSV text.
 
     Parameters
@@ -137,8 +137,6 @@ def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[lis
         Name of the file, for messages.
     text : str
         The text of the table, which starts with the header.
-    first : int
-        The number of the header's row in the file, for messages.
 
     Raises
     ------
@@ -156,7 +154,7 @@ def rows_of(source: str, text: str, first: int = 1) -> tuple[list[str], list[lis
             f"{len(lines):,} lines."
         )
     header, *rows = lines
-    for line, row in enumerate(rows, start=first + 1):
+    for line, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise InputError(
                 f"{source}: row {line} has {len(row)} fields, but the header has {len(header)}."

@@ -138,9 +138,10 @@ class ParamSelect:
         grid : sequence of numbers
             The values of the parameter to try.
         path : str or path, optional
-            A CSV file to which each measured error is appended. A later call with the same file
-            does not repeat the experiments in the file. A run may therefore be interrupted at any
-            time, and a later call may have more datasets, epsilons, values or repeats.
+            A file of JSON lines to which each measured error is appended. A later call with the
+            same file does not repeat the experiments in the file. A run may therefore be
+            interrupted at any time, and a later call may have more datasets, epsilons, values or
+            repeats.
         sizes_m : (float, float)
             Smallest and largest side of the test squares, in metres.
         queries : int

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.errors import InputError
+from snhkit.files import ResumeFile
 from snhkit.geometry import Asked, Points, RangeQueries
 from snhkit.privacy import (
     Measurements,
@@ -25,14 +26,29 @@ from snhkit.privacy import (
     exact,
 )
 from snhkit.select.features import entropy
-from snhkit.select.journal import Experiment, Journal
 from snhkit.select.labels import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
 
-__all__ = ["Exam", "Search", "best_values"]
+__all__ = ["Exam", "Experiment", "Search", "best_values", "parameters", "with_parameter"]
+
+
+class Experiment(NamedTuple):
+    """One release of a public data set whose error ``ParamSelect.fit`` measures, as texts."""
+
+    dataset: str
+    points: str  # a digest of the data set's points
+    n: str
+    epsilon: str
+    value: str  # of the parameter that ``fit`` varies
+    repeat: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key of the experiment's error in a ``ResumeFile``."""
+        return json.dumps(self._asdict()), self.points
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class Search:
     def __post_init__(self) -> None:
         if not dataclasses.is_dataclass(self.builder) or isinstance(self.builder, type):
             raise InputError("fit: builder must be a builder such as Identity(), not a class.")
-        if self.parameter not in (names := _parameters(self.builder)):
+        if self.parameter not in (names := parameters(self.builder)):
             raise InputError(
                 f"{type(self.builder).__name__} has no parameter {self.parameter!r}; "
                 f"it has {', '.join(names) or 'none'}."
@@ -59,25 +75,25 @@ class Search:
 
     def with_value(self, value: float) -> Builder:
         """Return the builder with the parameter set to a value."""
-        return _replaced(self.builder, self.parameter, value)
+        return with_parameter(self.builder, self.parameter, value)
 
-    def settings(self) -> str:
-        """Return the settings that all experiments of a search share, as one line of text."""
-        others = _parameters(self.builder)
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that all experiments of a search share, as JSON values."""
+        others = parameters(self.builder)
         del others[self.parameter]
         given = ", ".join(f"{name}={value!r}" for name, value in others.items())
-        settings = {
+        return {
             "builder": f"{type(self.builder).__name__}({given})",
             "parameter": self.parameter,
-            "sizes_m": [float(size) for size in self.sizes_m],
+            "bands_m": [[float(size) for size in self.sizes_m]],
+            "measures": ["error"],
             "queries": self.queries,
             "seed": self.seed,
             "snhkit": version("snhkit"),
         }
-        return json.dumps(settings)
 
 
-def _parameters(thing: Any) -> dict[str, Any]:
+def parameters(thing: Any) -> dict[str, Any]:
     """Return the values of a dataclass's fields by name.
 
     Fields of a dataclass inside a field have names such as ``outer.inner``.
@@ -86,15 +102,16 @@ def _parameters(thing: Any) -> dict[str, Any]:
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
         if dataclasses.is_dataclass(value):
-            found |= {f"{field.name}.{name}": part for name, part in _parameters(value).items()}
+            found |= {f"{field.name}.{name}": part for name, part in parameters(value).items()}
         elif field.init:
             found[field.name] = value
     return found
 
 
-def _replaced(thing: Any, name: str, value: Any) -> Any:
+def with_parameter(thing: Any, name: str, value: Any) -> Any:
+    """Return a copy of a dataclass with a field, such as ``outer.inner``, set to a value."""
     first, _, rest = name.partition(".")
-    inner = _replaced(getattr(thing, first), rest, value) if rest else value
+    inner = with_parameter(getattr(thing, first), rest, value) if rest else value
     return dataclasses.replace(thing, **{first: inner})
 
 
@@ -166,22 +183,21 @@ def best_values(
     for e in wanted:
         exam = exams[e.dataset]
         builders[e.value].check(exam.points.region, exam.terms(e))
-    journal = Journal.open(path, search.settings())
-    journal.refuse_others(digests)
-    todo = journal.missing(wanted)
+    done = ResumeFile.open(path, search.settings())
+    todo = [experiment for experiment in wanted if experiment.key not in done.rows]
     if todo:
         calls = (delayed(_run)(e, exams[e.dataset], builders[e.value], search.seed) for e in todo)
         there = nullcontext() if client is None else parallel_config("dask", client=client)
-        done = len(wanted) - len(todo)
-        bar = tqdm(total=len(wanted), initial=done, desc=search.parameter, leave=False)
+        known = len(wanted) - len(todo)
+        bar = tqdm(total=len(wanted), initial=known, desc=search.parameter, leave=False)
         with there:
             results: Any = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
         with bar, closing(results):
             for experiment, error in results:
-                journal.add(experiment, error)
+                done.add(*experiment.key, [[error]])
                 bar.update()
     shape = len(exams), len(prices), len(values), repeats
-    errors = np.reshape([journal.errors[e] for e in wanted], shape).mean(axis=-1)
+    errors = np.reshape([done.rows[e.key][0][0] for e in wanted], shape).mean(axis=-1)
     choices = list(values.values())
     rows = [
         (name, len(points), epsilon, entropy(points), choices[best])

@@ -9,8 +9,8 @@ import pytest
 import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.experiment import Place, intervals_over_seeds, sweep, thinned
-from snhkit.experiment.cells import MEASURES, Cell
 from snhkit.experiment.evaluation import SizeBand
+from snhkit.experiment.sweep import MEASURES, Cell
 
 BANDS = ((25.0, 100.0), (100.0, 300.0))
 

@@ -13,8 +13,7 @@ from snhkit.experiment import Place
 from snhkit.reproduction import figures as module
 from snhkit.reproduction import verdicts
 from snhkit.reproduction.drawing import reproduction_figure
-from snhkit.reproduction.figures import FIGURES, figure
-from snhkit.reproduction.jobs import Job
+from snhkit.reproduction.figures import FIGURES, Job, figure
 
 
 def table(*rows: tuple[str, float, float]) -> pd.DataFrame:
