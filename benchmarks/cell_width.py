@@ -11,7 +11,7 @@ import numpy as np
 from denoised_widths import EPSILONS, datasets
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.metrics import relative_errors
 
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import default_cell_width
-from snhkit.builders.width.evenness import bought_evenness
+from snhkit.builders.cell_width import bought_evenness, default_cell_width
 from snhkit.geometry import Grid
 from snhkit.neural import Prior
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact

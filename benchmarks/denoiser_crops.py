@@ -17,12 +17,12 @@ from denoiser_blocks import (
 from numpy.typing import NDArray
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
+from snhkit.builders.cell_width import chosen_grid, default_cell_width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.geometry import Grid
 from snhkit.geometry.counts import count_in_boxes
 from snhkit.neural.denoiser.denoiser import peaks
-from snhkit.neural.denoiser.merging import merged_groups
+from snhkit.neural.denoiser.levels import merged_groups
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms, exact
 
 SIDE_M = 13_200.0

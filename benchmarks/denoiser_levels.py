@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from public_cities import CALIBRATION, HELD_OUT, place
 from tqdm.auto import tqdm
 
-from snhkit.builders.width.cell_width import chosen_grid
-from snhkit.geometry.blocks import block_sums
+from snhkit.builders.cell_width import chosen_grid
+from snhkit.geometry.grid import block_sums
 from snhkit.metrics import smoothing
 from snhkit.neural.denoiser.levels import WIDER, bought_levels, coarse_share
 from snhkit.neural.denoiser.reconcile import projected

@@ -32,9 +32,8 @@ import snhkit as snh
 from snhkit.errors import ReleaseFileError
 from snhkit.geometry import Grid, Partition
 from snhkit.models import BlockNoise, GridModel, Model, PackedGridModel, PartitionModel
-from snhkit.models.axis_noise import AxisNoise
-from snhkit.models.cell_noise import CellNoise
-from snhkit.models.packed_counts import BAND, PackedCounts
+from snhkit.models.packed_model import BAND, PackedCounts
+from snhkit.models.variance import AxisNoise, CellNoise
 from snhkit.neural import MLP
 from snhkit.neural.dpsgd.network_model import NetworkModel
 from snhkit.neural.networks.feature_grid import FeatureGrid

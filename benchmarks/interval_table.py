@@ -23,7 +23,7 @@ from public_cities import CALIBRATION, HELD_OUT, TRAINED_ON, places
 from tqdm.auto import tqdm
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.experiment import Place, thinned
 from snhkit.experiment.evaluation import SizeBand
 from snhkit.methods import METHODS

@@ -19,7 +19,7 @@ from sklearn.model_selection import LeaveOneGroupOut, RepeatedKFold, cross_val_s
 
 from snhkit.builders import UniformGrid
 from snhkit.select import ParamSelect, features
-from snhkit.select.regression import fitted, unfitted
+from snhkit.select.paramselect import fitted, unfitted
 
 FIGURES = Path(__file__).parents[2] / "shared" / "paper" / "paramselect_gowalla.csv"
 SIDE_M = 12_430

@@ -7,7 +7,7 @@ import numpy as np
 
 import snhkit as snh
 from snhkit.builders import Builder
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 
 SIDE_M = 13_200.0
 

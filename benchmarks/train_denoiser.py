@@ -30,7 +30,7 @@ from safetensors.numpy import load_file, save_file
 from tqdm.auto import tqdm
 
 from snhkit.geometry import Grid, Region
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.grid import block_sums
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, start
 from snhkit.neural.denoiser.levels import blocks, estimates
 from snhkit.neural.denoiser.reconcile import LEAST, reconciled

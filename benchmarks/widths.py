@@ -25,8 +25,7 @@ from scipy.optimize import minimize
 from tqdm.auto import tqdm
 
 import snhkit as snh
-from snhkit.builders.width.cell_width import default_cell_width
-from snhkit.builders.width.evenness import evenness_of
+from snhkit.builders.cell_width import default_cell_width, evenness_of
 from snhkit.geometry import Grid, SummedArea
 from snhkit.metrics import relative_errors
 from snhkit.select import entropy

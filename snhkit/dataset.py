@@ -43,7 +43,6 @@ from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
 from snhkit.release import Release
-from snhkit.release.agreement import disagreement
 
 if TYPE_CHECKING:
     from snhkit.planning import Recommendation
@@ -342,7 +341,7 @@ class PrivateDataset:
         private = Measurements(self._source, terms, entropy)
         try:
             release = builder.build(private)
-            if fault := disagreement(release, private):
+            if fault := _disagreement(release, private):
                 raise InputError(f"{who}.build returned {fault}")
             self.ledger.settle(entry, private.spends, release.checksum)
         except BaseException as error:
@@ -441,3 +440,27 @@ class PrivateDataset:
 
     def _repr_html_(self) -> str:
         return self.ledger._repr_html_()
+
+
+def _disagreement(release: object, private: Measurements) -> str:
+    """Return how a release differs from its measurements, or an empty text, for an error."""
+    if not isinstance(release, Release):
+        return f"a {type(release).__name__}, not a Release."
+    if not private.spends:
+        return "a release, but measured nothing; build must make at least one noisy measurement."
+    measured = {
+        "epsilon": private.spent,
+        "delta": private.delta,
+        "spends": private.spends,
+        "unit": private.unit,
+        "n": private.n,
+        "replayable": private.replayable,
+        "region": private.region,
+    }
+    for name, value in measured.items():
+        if getattr(release, name) != value:
+            return (
+                f"a release whose '{name}' differs from the measurements; make the release with "
+                "snhkit.builders.base.publish."
+            )
+    return ""

@@ -6,7 +6,7 @@ from snhkit.errors import InputError, ReleaseFileError, SnhkitError
 from snhkit.geometry import Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.release import Release, file
-from snhkit.release.header import check_header
+from snhkit.release.file import check_header
 
 __all__ = ["load"]
 

@@ -20,7 +20,7 @@ from snhkit.builders import (
     UniformGrid,
 )
 from snhkit.builders.base import Extra
-from snhkit.builders.width.cell_width import Width
+from snhkit.builders.cell_width import Width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.neural import DPSGD, SNH, DenoisedGrid

@@ -11,8 +11,8 @@ from snhkit.builders.base import publish
 from snhkit.checks import positive
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Region
-from snhkit.models.cell_noise import CellNoise
 from snhkit.models.partition_model import PartitionModel
+from snhkit.models.variance import CellNoise
 from snhkit.privacy import Measurements, Terms, exact
 from snhkit.release import Release
 

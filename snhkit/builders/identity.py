@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from snhkit.builders.base import publish
-from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.geometry import Region
 from snhkit.models.grid_model import GridModel
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.builders.base import Extra, publish
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.jax_ready import require_jax
-from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.geometry import Grid, Region
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.grid import block_sums
 from snhkit.models.grid_model import GridModel
 from snhkit.privacy import Measurements, Terms
 from snhkit.progress import steps

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from snhkit.builders.base import publish
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.checks import positive
 from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 

@@ -7,8 +7,8 @@ from snhkit.checks import whole
 from snhkit.geometry import Partition, Region
 from snhkit.geometry.dyadic import squares_at
 from snhkit.geometry.partition import MAX_DEPTH
-from snhkit.models.cell_noise import CellNoise
 from snhkit.models.partition_model import PartitionModel
+from snhkit.models.variance import CellNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 

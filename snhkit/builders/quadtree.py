@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
-from snhkit.builders.inference.hierarchy import measured
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
+from snhkit.builders.hierarchical import measured
 from snhkit.checks import whole
 from snhkit.geometry import Region
 from snhkit.privacy import Measurements, Terms

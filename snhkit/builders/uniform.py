@@ -8,7 +8,7 @@ from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish
 from snhkit.checks import positive
 from snhkit.geometry import Grid, Region
 from snhkit.models.grid_model import GridModel
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import BlockNoise
 from snhkit.privacy import Measurements, Terms
 from snhkit.release import Release
 

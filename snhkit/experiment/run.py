@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
-from snhkit.builders.width.cell_width import Width
+from snhkit.builders.cell_width import Width
 from snhkit.dataset import PrivateDataset
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError

@@ -1,7 +1,6 @@
 """Regions, points, boxes, grids and partitions, in metres in the projection of a region."""
 
-from snhkit.geometry.asked import Asked
-from snhkit.geometry.counts import exact_counts
+from snhkit.geometry.counts import Asked, exact_counts
 from snhkit.geometry.grid import Grid, SummedArea
 from snhkit.geometry.histogram import Histogram
 from snhkit.geometry.partition import Partition

@@ -1,14 +1,19 @@
 """Exact counts of the points in many boxes."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
-from snhkit.geometry.wavelet import levels
+from snhkit.metrics import relative_errors
 
-__all__ = ["count_in_boxes", "exact_counts"]
+__all__ = ["Asked", "Level", "count_in_boxes", "exact_counts", "levels"]
 
 
 def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
@@ -84,3 +89,111 @@ def _ranked_below(
     for level in levels(ranks, first, last, limit):
         found += np.where(level.below, level.last - level.first, 0)
     return found
+
+
+class Level(NamedTuple):
+    """One level of a wavelet matrix, which sorts the items by one bit of their ranks.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (n,)
+        The stable permutation that puts items whose bit is 0 before items whose bit is 1.
+    zeros : int
+        The number of items whose bit is 0.
+    first, last : ndarray of int, shape (q,)
+        For each of q queries, the half-open range in which the query's items with bit 0 lie after
+        the permutation.
+    below : ndarray of bool, shape (q,)
+        Whether all items of this range are known to rank below the limit of the query. If not,
+        later levels decide for each item.
+    """
+
+    order: Int[np.ndarray, " n"]
+    zeros: int
+    first: Int[np.ndarray, " q"]
+    last: Int[np.ndarray, " q"]
+    below: Bool[np.ndarray, " q"]
+
+
+def levels(
+    rank: Int[np.ndarray, " n"],
+    first: Int[np.ndarray, " q"],
+    last: Int[np.ndarray, " q"],
+    limit: Int[np.ndarray, " q"],
+) -> Iterator[Level]:
+    """Yield the levels of a wavelet matrix, which find the items that rank below a limit.
+
+    A query asks for the items of a range that rank below a limit. Each such item lies in the range
+    ``Level.first`` to ``Level.last`` of exactly one level at which ``Level.below`` is true for the
+    query. One level is held in memory at a time.
+
+    Examples
+    --------
+    >>> one = np.array([1])
+    >>> parts = levels(np.array([3, 0, 2, 1]), first=0 * one, last=3 * one, limit=3 * one)
+    >>> sum(int((part.last - part.first)[part.below].sum()) for part in parts)
+    2
+
+    Notes
+    -----
+    F. Claude, G. Navarro and A. Ordóñez, "The wavelet matrix", Information Systems 47, 2015.
+    """
+    largest = max(int(rank.max(initial=0)), int(limit.max(initial=0)))
+    for bit in range(largest.bit_length() - 1, -1, -1):
+        zero = (rank >> bit & 1) == 0
+        zeros_before = np.concatenate([[0], np.cumsum(zero)])
+        zeros = int(zeros_before[-1])
+        below = (limit >> bit & 1).astype(bool)
+        a, b = zeros_before[first], zeros_before[last]
+        order = np.concatenate([np.flatnonzero(zero), np.flatnonzero(~zero)])
+        yield Level(order, zeros, a, b, below)
+        rank = rank[order]
+        first = np.where(below, zeros + first - a, a)
+        last = np.where(below, zeros + last - b, b)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Asked:
+    """Boxes with their true counts, with which the answers of releases are compared.
+
+    Parameters
+    ----------
+    boxes : RangeQueries
+        q boxes.
+    counts : ndarray of int, shape (q,)
+        The true count of each box, which only the owner of the records may see.
+    n : int
+        The total number of records.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=100)
+    >>> records = Points(city, [[10.0, 10.0], [60.0, 60.0]])
+    >>> Asked.of(records, RangeQueries(city, [0, 50], [0, 0], [50, 50], [50, 50])).counts
+    array([1, 0])
+    """
+
+    boxes: RangeQueries
+    counts: NDArray[np.int64]
+    n: int
+
+    @classmethod
+    def of(cls, truth: Points, boxes: RangeQueries) -> "Asked":
+        """Return boxes with the number of records of ``truth`` in each box."""
+        return cls(boxes, exact_counts(truth, boxes), len(truth))
+
+    def relative_error(self, answers: NDArray[np.float64]) -> float:
+        """Return the mean relative error of answers, shape (q,), with the smoothing of the paper.
+
+        An error is divided by the true count, or by 0.1 % of ``n`` if the count is smaller.
+        """
+        return _mean(relative_errors(answers, self.counts, self.n))
+
+    def absolute_error(self, answers: NDArray[np.float64]) -> float:
+        """Return the mean absolute error of answers, shape (q,), in records."""
+        return _mean(np.abs(answers - self.counts))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -4,16 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from snhkit.checks import floats, frozen
 from snhkit.errors import InputError
-from snhkit.geometry.arrays import floats, frozen
 from snhkit.geometry.region import Region
 
-__all__ = ["DAY_S", "Points"]
+__all__ = ["DAY_S", "Points", "windows"]
 
 DAY_S = 86_400
 """Seconds of a day."""
+
+_FIRST_MONDAY = 3  # the days from a Monday to 1970-01-01, a Thursday
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,3 +121,16 @@ def _times(time: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
     if (array.size and array.dtype.kind not in "iu") or np.ma.is_masked(time):
         raise InputError("Points: time must be whole numbers of seconds since 1970-01-01.")
     return frozen(array.astype(np.int64))
+
+
+def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
+    """Return the index of the window of ``days`` days that each day lies in, shape (n,).
+
+    Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
+
+    Examples
+    --------
+    >>> windows(np.array([0, 3, 4, 10, 11]), days=7)
+    array([0, 0, 1, 1, 2])
+    """
+    return (day + _FIRST_MONDAY) // days

@@ -9,10 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
-from snhkit.checks import two_numbers, whole
+from snhkit.checks import floats, two_numbers, whole
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError, OutsideWarning
-from snhkit.geometry.arrays import floats
 from snhkit.geometry.points import Points
 from snhkit.geometry.region import Region
 

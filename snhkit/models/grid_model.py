@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
-from snhkit.models.axis_noise import AxisNoise
-from snhkit.models.grid_noise import BlockNoise, GridNoise
-from snhkit.models.unknown_noise import unknown_variance
+from snhkit.models.variance import AxisNoise, BlockNoise, GridNoise, unknown_variance
 
 __all__ = ["GridModel"]
 

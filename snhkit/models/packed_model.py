@@ -1,6 +1,8 @@
 """A model that estimates counts of boxes from compressed counts of a grid's cells."""
 
-from collections.abc import Iterator, Mapping
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +11,234 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.models.packed_counts import BAND, MOST, PackedCounts
-from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.models.variance import UnknownNoise
 
-__all__ = ["PackedGridModel"]
+__all__ = ["BAND", "MOST", "PackedCounts", "PackedGridModel"]
 
 _UNITS = 16  # units in one noise scale, so that rounding errors are far below the noise
 _WIDEST = 2.0**128  # the limit of the unit in a file, so that answers stay finite
+
+MOST = 2**53
+"""The largest sum of all counts; 64-bit floats are exact for whole numbers up to 2**53."""
+
+BAND = 64
+"""The number of rows of cells that are compressed together: a band of rows."""
+
+_CHUNK = 65_536  # boxes at a time
+_HELD = 2**23  # the most unpacked numbers to keep for the next answer
+_BITS = 20  # edges of boxes are rounded to 2^-20 of a cell's width
+_AREA = 2 ** (2 * _BITS)  # units of area in a cell
+
+
+class PackedCounts:
+    """Compressed whole-number counts of a grid's cells, and their sums over boxes.
+
+    The edges of a box are rounded to about a millionth of a cell, and each sum is the
+    floating-point number nearest to the exact sum. The sum over a box is therefore never smaller
+    than the sum over a part of the box. The rows of cells are compressed in bands of 64 rows. To
+    add up counts, only the bands that contain an edge of a box are unpacked, a few at a time. The
+    memory needed is the size of the compressed counts plus about 64 MB.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid of m by m cells.
+    size : int
+        The number of bytes per unpacked count: 1, 2, 4 or 8.
+    packed : ndarray of uint8, shape (c,)
+        The compressed bands of rows, one after the other.
+    ends : ndarray of int, shape (ceil(m / 64),)
+        The position in ``packed`` at which each band ends.
+
+    Raises
+    ------
+    InputError
+        If ``packed`` cannot be unpacked to counts, ``ends`` does not fit ``grid`` and ``packed``,
+        or the counts add up to more than ``MOST``.
+
+    Examples
+    --------
+    >>> from snhkit.geometry import Region
+    >>> city = Region.around(lat=0, lon=0, side_m=2)
+    >>> counts = PackedCounts.of(Grid(city, 2), np.array([[1, 2], [3, 2**52]]))
+    >>> counts.sums(RangeQueries(city, x=[0, 0.5], y=[0, 0], width=[1, 1], height=[2, 1]))
+    array([3., 2.])
+    >>> counts.size, counts.total
+    (8, 4503599627370502)
+    """
+
+    def __init__(
+        self, grid: Grid, size: int, packed: NDArray[np.uint8], ends: NDArray[np.integer]
+    ) -> None:
+        bands = -(-grid.m // BAND)
+        edges = [0, *(int(end) for end in ends)]
+        if len(edges) != bands + 1 or edges != sorted(edges) or edges[-1] != len(packed):
+            raise InputError(
+                f"the array 'ends' does not fit a grid of {grid.m:,} rows of cells; the file is "
+                "damaged or was changed."
+            )
+        self.grid, self.size, self.packed, self.ends = grid, size, packed, ends
+        self._edges = edges
+        self._tables: OrderedDict[int, NDArray[np.int64]] = OrderedDict()
+        # For each band, the sums of all earlier bands up to each column: the band's first row in
+        # ``_table``.
+        self._below = np.zeros((bands + 1, grid.m + 1), np.int64)
+        total = 0.0
+        for band in range(bands):
+            rows = self._rows(band)
+            total += rows.sum(dtype=float)
+            if total > MOST:
+                raise InputError(
+                    "the counts add up to more than 2**53, the limit for a release; the file is "
+                    "damaged or was changed."
+                )
+            np.cumsum(rows.sum(axis=0, dtype=np.int64), out=self._below[band + 1, 1:])
+            self._below[band + 1] += self._below[band]
+
+    @classmethod
+    def of(cls, grid: Grid, counts: NDArray) -> "PackedCounts":
+        """Return the compressed form of ``counts``: whole numbers of at least 0, shape (m, m)."""
+        parts = (counts[first : first + BAND] for first in range(0, grid.m, BAND))
+        return cls.of_bands(grid, int(counts.max()), parts)
+
+    @classmethod
+    def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
+        """Return the compressed form of counts that are given in bands of 64 rows.
+
+        Each of ``bands`` has the shape (64, m), or fewer rows at the end. ``largest`` is the
+        largest of all counts.
+        """
+        kind = np.min_scalar_type(largest).newbyteorder("<")
+        packed = [_packed(rows.astype(kind)) for rows in bands]
+        ends = np.cumsum([len(part) for part in packed])
+        return cls(grid, kind.itemsize, np.frombuffer(b"".join(packed), np.uint8), ends)
+
+    @property
+    def total(self) -> int:
+        """The sum of all counts."""
+        return int(self._below[-1, -1])
+
+    def counts(self) -> NDArray:
+        """Return all counts, unpacked, shape (m, m)."""
+        return np.concatenate([self._rows(band) for band in range(len(self._edges) - 1)])
+
+    def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return the sum of counts over each of q boxes, shape (q,).
+
+        Parts of a box outside the region count as 0.
+        """
+        if queries.region != self.grid.region:
+            raise InputError(
+                "the boxes lie in another region than the cells; make the boxes with the "
+                "release's region."
+            )
+        parts = [self._sums(part) for part in queries.chunks(_CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _sums(self, q: RangeQueries) -> NDArray[np.float64]:
+        i, u = self._steps(q.x, q.width)
+        j, v = self._steps(q.y, q.height)
+        i, u = i[:, None], u[:, None]
+        around = self._around(*np.broadcast_arrays(i, j))
+        if self.total * _AREA < 2**62:
+            return _difference(around, u.astype(np.int64), v.astype(np.int64)) / _AREA
+        # This sum is exact except for a missing multiple of 2**64, which is computed from the
+        # rounded floating-point sum.
+        parts = _difference(around.astype(np.uint64), u, v)
+        about = _difference(around.astype(float), u.astype(float), v.astype(float))
+        rounds = np.rint((about - parts.astype(float)) / 2.0**64)
+        whole = (parts // _AREA).astype(float) + rounds * (2**64 // _AREA)
+        return whole + (parts % _AREA).astype(float) / _AREA
+
+    def _steps(
+        self, low: NDArray[np.float64], width: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the index of the cell at each end of q intervals, and the end's place in the cell.
+
+        Both arrays have shape (2, q). A place is a whole multiple of 2^-20 of a cell's width.
+        """
+        cells = np.stack([low, low + width]) / self.grid.cell_m
+        cells = np.minimum(np.maximum(cells, 0), self.grid.m)
+        steps = np.rint(cells * 2**_BITS).astype(np.int64)
+        cell = np.minimum(steps >> _BITS, self.grid.m - 1)
+        return cell, (steps - (cell << _BITS)).astype(np.uint64)
+
+    def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sums of all counts below and left of each corner of the cells (i, j).
+
+        The cells (i, j) hold the four corners of q boxes. The shape is (4, 2, 2, q): first the four
+        corners of a cell, then the four corners of a box.
+        """
+        found = np.empty((4, *i.shape), np.int64)
+        band = i // BAND
+        for k in np.unique(band):
+            here = band == k
+            table, row, column = self._table(int(k)), i[here] - k * BAND, j[here]
+            corners = ((0, 0), (0, 1), (1, 0), (1, 1))
+            found[:, here] = [table[row + up, column + right] for up, right in corners]
+        return found
+
+    def _table(self, band: int) -> NDArray[np.int64]:
+        """Return the sums of all counts below and left of each corner of the cells of a band.
+
+        The shape is (rows + 1, m + 1).
+        """
+        if band not in self._tables:
+            rows = self._rows(band)
+            table = np.empty((len(rows) + 1, self.grid.m + 1), np.int64)
+            table[0], table[1:, 0] = self._below[band], 0
+            np.cumsum(rows, axis=0, dtype=np.int64, out=table[1:, 1:])
+            np.cumsum(table[1:, 1:], axis=1, out=table[1:, 1:])
+            table[1:] += table[0]
+            while self._tables and (len(self._tables) + 1) * table.size > _HELD:
+                self._tables.popitem(last=False)
+            self._tables[band] = table
+        self._tables.move_to_end(band)
+        return self._tables[band]
+
+    def _rows(self, band: int) -> NDArray:
+        """Return the counts of the cells of a band, shape (rows, m)."""
+        data = self.packed[self._edges[band] : self._edges[band + 1]]
+        rows = min(BAND, self.grid.m - band * BAND)
+        return _unpacked(data, (rows, self.grid.m), self.size)
+
+
+def _packed(rows: NDArray) -> bytes:
+    """Return numbers as compressed bytes: the lowest bytes of all numbers, then the next bytes."""
+    parts = np.ascontiguousarray(rows).reshape(-1, 1).view(np.uint8).T
+    return zlib.compress(np.ascontiguousarray(parts).tobytes(), 9)
+
+
+def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
+    """Return the numbers of ``size`` bytes each that zlib decompresses, as an array of ``shape``.
+
+    InputError is raised if the decompressed bytes are not exactly as many as the array needs.
+    """
+    unzip = zlib.decompressobj()
+    length = shape[0] * shape[1] * size
+    try:
+        data = unzip.decompress(packed.tobytes(), length + 1)
+    except zlib.error as error:
+        raise InputError(f"the compressed bytes of counts cannot be unpacked ({error}).") from None
+    if len(data) != length or not unzip.eof or unzip.unused_data:
+        raise InputError(
+            f"the compressed bytes do not hold the counts of {shape[0]:,} by {shape[1]:,} cells."
+        )
+    parts = np.frombuffer(data, np.uint8).reshape(size, -1).T
+    return np.ascontiguousarray(parts).view(f"<u{size:d}").reshape(shape)
+
+
+def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
+    """Return the sums of counts over q boxes, multiplied by ``_AREA``, shape (q,).
+
+    ``around`` is the result of ``_around``; ``u`` and ``v`` are the places of the boxes' edges
+    along x and y, as ``_steps`` returns them.
+    """
+    one = u.dtype.type(2**_BITS)
+    low = around[0] * (one - v) + around[1] * v
+    high = around[2] * (one - v) + around[3] * v
+    upto = low * (one - u) + high * u
+    return (upto[1, 1] - upto[0, 1]) - (upto[1, 0] - upto[0, 0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from snhkit.errors import InputError
 from snhkit.geometry import Partition, RangeQueries, Region
-from snhkit.geometry.densities import DensityTable
-from snhkit.models.cell_noise import CellNoise
-from snhkit.models.unknown_noise import unknown_variance
+from snhkit.geometry.partition import DensityTable
+from snhkit.models.variance import CellNoise, unknown_variance
 
 __all__ = ["PartitionModel"]
 

@@ -6,8 +6,8 @@ With a prior, the networks are trained on a denoised grid instead.
 from dataclasses import dataclass, field
 
 from snhkit.builders.base import MAX_CELLS_PER_SIDE, publish, sizes
+from snhkit.builders.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.builders.jax_ready import require_jax
-from snhkit.builders.width.cell_width import Width, check_width, chosen_grid, given_grid
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region, SummedArea

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from snhkit.checks import whole
 from snhkit.errors import InputError
 from snhkit.geometry import Points
-from snhkit.geometry.windows import windows
+from snhkit.geometry.points import windows
 from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.budget import written
 from snhkit.privacy.entropy import Entropy

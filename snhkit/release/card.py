@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from snhkit.errors import printable
 from snhkit.release.release import Release
 
 __all__ = ["card_json", "card_markdown"]
@@ -95,5 +96,4 @@ def _public(release: Release) -> list[str]:
 
 
 def _escaped(text: Any) -> str:
-    plain = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
-    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", plain)
+    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", printable(str(text)))

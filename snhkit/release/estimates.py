@@ -14,9 +14,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
 from snhkit.geometry.queries import warn_outside
 from snhkit.models import Model
-from snhkit.models.axis_noise import AxisNoise
-from snhkit.models.cell_noise import CellNoise
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import AxisNoise, BlockNoise, CellNoise
 from snhkit.release.intervals import Counted, cells_in_boxes, exact_bounds, meaning, usual_bounds
 from snhkit.release.polygon_model import PolygonModel
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries
-from snhkit.geometry.densities import DensityTable
+from snhkit.geometry.partition import DensityTable
 
 if TYPE_CHECKING:
     from snhkit.models import Model

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
+from snhkit.errors import printable
 from snhkit.files import write_whole
 from snhkit.geometry import Grid, Region
 from snhkit.models import Model
@@ -23,7 +24,6 @@ from snhkit.privacy.budget import fraction
 from snhkit.privacy.scale import inverse_scale
 from snhkit.privacy.zcdp import Rho
 from snhkit.release import file
-from snhkit.release.card_lines import card_lines
 
 if TYPE_CHECKING:
     import geopandas as gpd
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Release"]
 
+_LARGE_EPSILON = 10
 _SHOWN = 128  # cells per side that ``plot`` and ``explore`` show of a release with more
 
 
@@ -437,7 +438,30 @@ class Release:
 
     def card(self) -> dict[str, str]:
         """Return the card of the release: method, privacy, cost and more, as text by heading."""
-        return card_lines(self)
+        denoised = self.method == "SNH" and self.hyperparameters.get("prior")
+        lines = {
+            "Method": self.method + (", trained on a denoised grid" if denoised else ""),
+            "Privacy": self.unit.promise(self.epsilon, self.delta, self.rho),
+            "Paid for": "; ".join(map(str, self.spends)),
+            "Region": (
+                f"{self.region.side_m:,.0f} m square around {self.region.lat:.5f}, "
+                f"{self.region.lon:.5f}"
+            ),
+            "Settings": ", ".join(f"{k} = {v}" for k, v in self.hyperparameters.items()),
+        } | getattr(self.model, "remarks", dict)()
+        if self.epsilon > _LARGE_EPSILON:
+            lines["Caution"] = (
+                f"epsilon = {written(self.epsilon)} protects almost nothing: a result may be "
+                f"e^{written(self.epsilon)} times as probable with a person's record as without "
+                "it. Usual values are 0.1 to 1."
+            )
+        # The warning belongs to the kind of model, so a file cannot leave it out.
+        warnings = [getattr(self.model, "warning", "")]
+        if self.replayable:
+            warnings.append("replayable: the noise came from a seed. For research, not to publish.")
+        if any(warnings):
+            lines["Warning"] = " ".join(filter(None, warnings))
+        return {name: printable(text) for name, text in lines.items()}  # a file may be hostile
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.card().items())

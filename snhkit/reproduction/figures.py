@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from snhkit.builder import Builder
 from snhkit.builders import PGM, Identity, UniformGrid
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.experiment.places import Place, thinned

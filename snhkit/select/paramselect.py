@@ -18,16 +18,17 @@ from snhkit.files import write_whole
 from snhkit.geometry import Points
 from snhkit.select.features import entropy, features
 from snhkit.select.labels import checked, read_labels
-from snhkit.select.regression import fitted
 from snhkit.select.search import Search, best_values
 
 if TYPE_CHECKING:
     import pandas as pd
     from distributed import Client
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import ExtraTreesRegressor
 
-    from snhkit.select.regression import Trees
+    Trees = ExtraTreesRegressor | TransformedTargetRegressor
 
-__all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained"]
+__all__ = ["OutOfRangeWarning", "ParamSelect", "Pretrained", "fitted", "unfitted"]
 
 Pretrained = Literal["published", "snh", "denoised"]
 """The names of the tables of training examples that come with snhkit."""
@@ -291,3 +292,33 @@ class ParamSelect:
 @cache
 def _pretrained(labels: str) -> ParamSelect:
     return ParamSelect.load(Path(__file__).with_name(f"{labels}.csv"))
+
+
+def unfitted(values: NDArray[np.float64]) -> "Trees":
+    """Return a regression by extremely randomised trees, not yet fitted.
+
+    The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values``, the numbers
+    to fit, are positive, the trees average their logarithms. In cross-validation on the published
+    training examples, this gives errors that are a few percent smaller. Trees whose
+    leaves hold more than one example give larger errors.
+    """
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    trees = ExtraTreesRegressor(n_estimators=150, max_depth=7, random_state=0)
+    if np.min(values) <= 0:
+        return trees
+    return TransformedTargetRegressor(trees, func=np.log, inverse_func=np.exp)
+
+
+def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
+    """Return a regression fitted to the best parameter values of q training examples.
+
+    Parameters
+    ----------
+    phi : ndarray, shape (q, 4) or (q, 5)
+        The features of each training example, as ``features`` returns them.
+    values : ndarray, shape (q,)
+        The best value of the parameter in each training example.
+    """
+    return unfitted(values).fit(phi, values)

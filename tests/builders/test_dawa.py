@@ -5,7 +5,7 @@ import pytest
 
 from snhkit import METHODS, PrivateDataset
 from snhkit.builders import DAWA
-from snhkit.builders.inference.binary_tree import box_energies, level_shares
+from snhkit.builders.dawa import box_energies, level_shares
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.privacy import total

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from snhkit import PrivateDataset
 from snhkit.builders import HierarchicalGrid
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.builders.hierarchical import average_variance
-from snhkit.builders.width.cell_width import default_cell_width
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, exact_counts
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import BlockNoise
 
 SIDES = [(1,), (7,), (2, 4), (1, 2, 4, 8), (3, 12), (2, 6)]
 

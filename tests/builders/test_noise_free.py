@@ -7,7 +7,7 @@ import pytest
 
 from snhkit.builders import Identity, UniformGrid
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
-from snhkit.builders.width.cell_width import chosen_grid, default_cell_width
+from snhkit.builders.cell_width import chosen_grid, default_cell_width
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, SummedArea, exact_counts

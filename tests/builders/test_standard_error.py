@@ -20,8 +20,8 @@ from snhkit.builders import (
 )
 from snhkit.dataset import PrivateDataset
 from snhkit.geometry import Points, RangeQueries
-from snhkit.geometry.densities import DensityTable
 from snhkit.geometry.grid import Grid, SummedArea
+from snhkit.geometry.partition import DensityTable
 from snhkit.privacy import Budget, noise, noise_variance, products, splits
 
 LINEAR = {

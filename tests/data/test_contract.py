@@ -27,7 +27,7 @@ from snhkit.data.counting.exact import Scan
 from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.geometry import Grid, Points, Region
-from snhkit.geometry.windows import windows
+from snhkit.geometry.points import windows
 from snhkit.privacy.bounding import kept_records
 
 distributed = pytest.importorskip("distributed")

@@ -3,9 +3,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from snhkit.checks import floats
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.geometry.arrays import floats
 
 GAPS = {
     "masked": np.ma.masked_array([1, 2], mask=[False, True]),

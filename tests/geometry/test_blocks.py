@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from snhkit.geometry.blocks import block_starts, block_sums, spread
+from snhkit.geometry.grid import block_starts, block_sums, spread
 
 
 @pytest.mark.parametrize(("m", "blocks"), [(6, 2), (7, 3), (5, 5), (4, 1)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
-from snhkit.geometry.densities import DensityTable
+from snhkit.geometry.partition import DensityTable
 
 CITY = Region.around(lat=0, lon=0, side_m=13.2)
 

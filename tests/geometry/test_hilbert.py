@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from snhkit.errors import InputError
-from snhkit.geometry.hilbert import hilbert_curve, runs_on_curve
+from snhkit.geometry.dyadic import hilbert_curve, runs_on_curve
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 5, 10])

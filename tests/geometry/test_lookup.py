@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from snhkit.geometry import Grid, Partition, Points, Region
 from snhkit.geometry.dyadic import numbers_at, square_of
-from snhkit.geometry.lookup import CellLookup
+from snhkit.geometry.partition import CellLookup
 
 CITY = Region.around(lat=0, lon=0, side_m=13_200)
 

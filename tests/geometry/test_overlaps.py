@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.geometry import RangeQueries, Region
-from snhkit.geometry.overlaps import fractions, spans, squared_fractions
+from snhkit.models.variance import fractions, spans, squared_fractions
 
 places = st.one_of(st.floats(0, 1), st.integers(0, 12).map(lambda twelfth: twelfth / 12))
 

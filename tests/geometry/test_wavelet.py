@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.geometry.wavelet import levels
+from snhkit.geometry.counts import levels
 
 
 @given(st.integers(0, 2**32), st.integers(0, 40), st.integers(0, 12), st.integers(0, 50))

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.models.axis_noise import AxisNoise
 from snhkit.models.grid_model import GridModel
+from snhkit.models.variance import AxisNoise
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 GRID = Grid(CITY, 8)

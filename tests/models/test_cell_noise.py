@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from snhkit.builders.adaptive import consistent, consistent_noise
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
-from snhkit.models import cell_noise
-from snhkit.models.cell_noise import CellNoise
+from snhkit.models import variance
 from snhkit.models.partition_model import PartitionModel
+from snhkit.models.variance import CellNoise
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 CELLS = Partition.split(Grid(CITY, 2), np.array([[1, 2], [3, 4]]))
@@ -29,8 +29,8 @@ def covered(cells: Partition, boxes: RangeQueries) -> np.ndarray:
 
 @pytest.mark.parametrize("chunks", [(64, 4_096), (7, 5)])
 def test_it_is_the_sum_of_squares(chunks, monkeypatch):
-    monkeypatch.setattr(cell_noise, "_BOXES", chunks[0])
-    monkeypatch.setattr(cell_noise, "_CELLS", chunks[1])
+    monkeypatch.setattr(variance, "_BOXES", chunks[0])
+    monkeypatch.setattr(variance, "_CELLS", chunks[1])
     expected = 3 * (covered(CELLS, BOXES) ** 2).sum(axis=1)
     np.testing.assert_allclose(CellNoise(3.0).of(CELLS, BOXES), expected, atol=1e-9)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models.grid_model import GridModel
-from snhkit.models.grid_noise import BlockNoise
+from snhkit.models.variance import BlockNoise
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 SEED = st.integers(0, 2**32)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
-from snhkit.models import packed_counts
-from snhkit.models.packed_counts import MOST, PackedCounts
+from snhkit.models import packed_model
+from snhkit.models.packed_model import MOST, PackedCounts
 
 CITY = Region.around(lat=45, lon=7, side_m=400)
 PLACES = st.floats(-50, 450) | st.sampled_from([0.0, 57.142857142857146, 100.0, 200.0, 400.0])
@@ -61,7 +61,7 @@ def exact(values: np.ndarray, box: RangeQueries) -> Fraction:
 def packed(values: np.ndarray, band: int = 64) -> PackedCounts:
     """Compressed in bands of so many rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_counts, "BAND", band)
+        patch.setattr(packed_model, "BAND", band)
         return PackedCounts.of(Grid(CITY, len(values)), values.astype(np.uint64))
 
 
@@ -69,7 +69,7 @@ def packed(values: np.ndarray, band: int = 64) -> PackedCounts:
 @given(values=tables(), boxes=nested())
 def test_the_nearest_number_to_the_exact_sum(band, values, boxes):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_counts, "BAND", band)
+        patch.setattr(packed_model, "BAND", band)
         found = packed(values, band).sums(boxes)
     assert found.tolist() == [float(exact(values, boxes[k : k + 1])) for k in (0, 1)]
 
@@ -88,7 +88,7 @@ def test_many_bands_and_boxes(most, monkeypatch):
     assert counts.total == values.sum()
     assert (counts.counts() == values).all()
     assert counts.size == np.min_scalar_type(values.max()).itemsize
-    monkeypatch.setattr(packed_counts, "_HELD", 2 * 65 * 301)
+    monkeypatch.setattr(packed_model, "_HELD", 2 * 65 * 301)
     low, high = np.sort(np.random.default_rng(1).integers(0, 301, (2, 2, 999)), axis=0)
     edges = Grid(CITY, 300).edges()
     boxes = RangeQueries(CITY, *edges[low], *(edges[high] - edges[low]))

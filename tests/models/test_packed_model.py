@@ -15,7 +15,7 @@ from snhkit import load
 from snhkit.errors import InputError, ReleaseFileError
 from snhkit.geometry import Grid, RangeQueries, Region
 from snhkit.models import PackedGridModel
-from snhkit.models.packed_counts import PackedCounts
+from snhkit.models.packed_model import PackedCounts
 from snhkit.privacy import PrivacyUnit, Spend
 from snhkit.release import Release
 

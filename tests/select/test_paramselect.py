@@ -12,7 +12,7 @@ from sklearn.model_selection import RepeatedKFold, cross_val_score
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
 from snhkit.select import OutOfRangeWarning, ParamSelect, entropy, features
-from snhkit.select.regression import unfitted
+from snhkit.select.paramselect import unfitted
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)
 COLUMNS = ["dataset", "n", "epsilon", "entropy", "cell_m"]

@@ -11,7 +11,7 @@ from snhkit.data.sources.report import possible
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, Points, RangeQueries, Region, exact_counts
 from snhkit.geometry.histogram import Cells
-from snhkit.geometry.lookup import CellLookup
+from snhkit.geometry.partition import CellLookup
 
 __all__ = ["BoxCounter", "CellCounter", "Collector", "GridCounter", "PlaceCounter", "counter_of"]
 

@@ -17,7 +17,7 @@ from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Partition, RangeQueries, Region
 from snhkit.geometry.dyadic import numbers_at
 from snhkit.geometry.histogram import Cells, is_proven
-from snhkit.geometry.lookup import CellLookup
+from snhkit.geometry.partition import CellLookup
 
 __all__ = ["FINE_DEPTH", "ExactCounts", "FineCounts", "Scan", "fine_grid"]
 

@@ -22,8 +22,7 @@ from snhkit.data.sources.chunk import Source
 from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.geometry.points import DAY_S
-from snhkit.geometry.windows import windows
+from snhkit.geometry.points import DAY_S, windows
 
 __all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep"]
 

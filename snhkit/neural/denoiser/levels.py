@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from snhkit.builders.width.cell_width import default_cell_width
+from snhkit.builders.cell_width import default_cell_width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
-from snhkit.geometry.blocks import block_starts, block_sums, spread
+from snhkit.geometry.grid import block_starts, block_sums, spread
 from snhkit.geometry.histogram import Merged
-from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements
 
 __all__ = [
@@ -25,6 +24,7 @@ __all__ = [
     "coarse_share",
     "enough_records",
     "estimates",
+    "merged_groups",
 ]
 
 BLOCK_M = 400.0
@@ -44,6 +44,13 @@ _PARTS = 1_000  # shares of epsilon are rounded to thousandths
 
 Measured = tuple[Float[np.ndarray, "_ _"], float]
 """Noisy counts of blocks, and the variance of the noise of each."""
+
+WIDER = 1.12
+"""The factor by which a bought cell width is multiplied. A bought width is chosen for squares
+around records. With slightly wider cells, the errors of these squares are the same, and the errors
+of all other boxes are smaller (``benchmarks/denoised.py --tables widths``)."""
+
+_LEAST_SIDE = 1.5  # the least mean number of cells per side of a group
 
 
 class Blocks(NamedTuple):
@@ -161,12 +168,6 @@ def checked_share(share: float) -> None:
         raise InputError(
             f"coarse must be a fraction of epsilon, at least 0 and less than 1, not {share!r}."
         )
-
-
-WIDER = 1.12
-"""The factor by which a bought cell width is multiplied. A bought width is chosen for squares
-around records. With slightly wider cells, the errors of these squares are the same, and the errors
-of all other boxes are smaller (``benchmarks/denoised.py --tables widths``)."""
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
@@ -314,3 +315,50 @@ def _merged(grid: Grid, first: Int[np.ndarray, " b"]) -> Merged:
     """Return the blocks of cells that begin at ``first`` along either axis, to be counted."""
     block = np.repeat(np.arange(len(first)), np.diff(first, append=grid.m))
     return Merged(grid, block[:, None] * len(first) + block)
+
+
+def merged_groups(
+    m: int, first: Int[np.ndarray, " b"], sums: Float[np.ndarray, "b b"], enough: float
+) -> Int[np.ndarray, "{m} {m}"]:
+    """Return the index, from 0, of the group of cells with which each cell is counted.
+
+    Every block of cells is divided into r by r groups of about equal size. For each block, the
+    number r is chosen so that a group holds about ``enough`` records or more, as in an adaptive
+    grid. If groups would be less than 1.5 cells wide, each cell of the block is a group of its own.
+
+    Parameters
+    ----------
+    m : int
+        The number of cells along a side of the grid.
+    first : ndarray of int, shape (b,)
+        The index of the first cell of each block along an axis; the same for both axes.
+    sums : ndarray, shape (b, b)
+        The estimated number of records in each block, from noisy counts only.
+    enough : float
+        The number of records that a group should hold, in the unit of ``sums``.
+
+    Examples
+    --------
+    >>> merged_groups(4, np.array([0, 2]), np.array([[9.0, 1.0], [0.0, 2.0]]), enough=2.0)
+    array([[0, 1, 4, 4],
+           [2, 3, 4, 4],
+           [5, 5, 6, 6],
+           [5, 5, 6, 6]])
+
+    Notes
+    -----
+    The rule for the number of groups is that of the adaptive grid of Qardaji, Yang and Li,
+    "Differentially private grids for geospatial data", ICDE 2013, Sec. 4.2.
+    """
+    size = np.diff(first, append=m)
+    parts = np.maximum(np.sqrt(np.maximum(sums, 0) / enough), 1).astype(np.int64)
+    whole = parts * _LEAST_SIDE > np.sqrt(np.outer(size, size))
+    along_x = np.where(whole, size[:, None], np.minimum(parts, size[:, None]))
+    along_y = np.where(whole, size, np.minimum(parts, size))
+    ends = np.cumsum(along_x * along_y).reshape(parts.shape)
+    block = np.repeat(np.arange(len(first)), size)
+    place = np.arange(m) - first[block]
+    each = np.ix_(block, block)
+    i = place[:, None] * along_x[each] // size[block][:, None]
+    j = place * along_y[each] // size[block]
+    return (ends - along_x * along_y)[each] + i * along_y[each] + j

@@ -13,7 +13,7 @@ from safetensors.numpy import load
 from snhkit.builders.base import MAX_CELLS_PER_SIDE
 from snhkit.checks import whole
 from snhkit.errors import InputError
-from snhkit.geometry.blocks import block_sums, spread
+from snhkit.geometry.grid import block_sums, spread
 from snhkit.neural.denoiser.denoiser import SPLIT, Weights, denoise, peaks
 from snhkit.neural.denoiser.levels import Blocks, Levels
 from snhkit.neural.denoiser.reconcile import reconciled

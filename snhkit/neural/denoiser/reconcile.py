@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-from snhkit.geometry.blocks import block_sums, spread
+from snhkit.geometry.grid import block_sums, spread
 from snhkit.neural.denoiser.levels import Blocks, Levels
 
 __all__ = ["projected", "reconciled", "settled"]

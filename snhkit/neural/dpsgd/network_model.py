@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from snhkit.builders.jax_ready import refuse_forked
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.models.variance import UnknownNoise
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import evaluate
 from snhkit.neural.networks.network import network_from, network_settings

@@ -16,7 +16,7 @@ from snhkit.builders.jax_ready import refuse_forked
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.models.grid_model import GridModel
-from snhkit.models.unknown_noise import UnknownNoise
+from snhkit.models.variance import UnknownNoise
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params, network_from, network_settings

@@ -1,5 +1,6 @@
 """Settings of k networks, one for each query size, and their training on one noisy grid."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,17 +13,21 @@ from jaxtyping import Float, Float32, Float64
 from snhkit.checks import positive, whole
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, SummedArea
-from snhkit.neural.networks.augment import Augmentation, aligned, query_sizes, scattered
+from snhkit.neural.networks.augment import (
+    Augmentation,
+    aligned,
+    drawn_points,
+    query_sizes,
+    scattered,
+)
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.model import SNHModel, blocks_along
 from snhkit.neural.networks.network import parameter_count
 from snhkit.neural.networks.squares import Batch, Scattered
-from snhkit.neural.networks.start_map import start_map
 from snhkit.neural.networks.train import Learned, train
-from snhkit.neural.networks.workload import drawn_points
 
-__all__ = ["Networks"]
+__all__ = ["Networks", "start_map"]
 
 _WORDS = {
     "positions": ("scattered", "aligned"),
@@ -33,6 +38,8 @@ _MOST_PARAMETERS = 2**26
 _HELD_OUT = 4_096  # held-out squares of each size
 _SUM_WITHIN = 0.03  # the largest relative difference between the sums of map and noisy grid
 _LARGE_BLOCKS = 8  # blocks along a side of the region over which a difference is spread
+
+_WINDOWS = (1, 3, 9, 27)  # cells per side of the windows of local means
 
 
 @dataclass(frozen=True)
@@ -313,3 +320,37 @@ def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
     """
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)
+
+
+def start_map(counts: Float[np.ndarray, "m m"], noise_scale: float) -> Float[np.ndarray, "m m"]:
+    """Return the initial counts of the shared map, shape (m, m).
+
+    The initial counts are the noisy counts, smoothed by a local Wiener filter at three scales. The
+    noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
+    differences: of the means over 9 by 9 and 27 by 27 cells, of the means over 3 by 3 and 9 by 9
+    cells, and of the count and the mean over 3 by 3 cells. The filter multiplies each difference by
+    the share of the difference's local variance that noise does not explain. Where noise explains
+    everything, the mean over 27 by 27 cells remains; without noise, the result is equal to the
+    counts. Where there is no training square, the map keeps these values.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (m, m)
+        The noisy counts of the cells.
+    noise_scale : float
+        The scale of the noise in one cell, in records.
+    """
+    from scipy.ndimage import uniform_filter
+
+    noise = 2 * noise_scale**2
+    means = [uniform_filter(counts, side, mode="reflect") for side in _WINDOWS]
+    found = means[-1]
+    for (fine, wide), (here, around) in zip(
+        itertools.pairwise(_WINDOWS), itertools.pairwise(means), strict=True
+    ):
+        added = here - around
+        variance = uniform_filter(added**2, wide, mode="reflect")
+        by_noise = noise * (fine**-2.0 - wide**-2.0)
+        kept = np.maximum(variance - by_noise, 0) / np.maximum(variance, np.finfo(float).tiny)
+        found = found + kept * added
+    return found

@@ -13,11 +13,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Float, Key
 
 from snhkit import progress
-from snhkit.neural.networks.boxes import summed_area, table_sums
 from snhkit.neural.networks.feature_grid import FeatureGrid
 from snhkit.neural.networks.mlp import MLP
 from snhkit.neural.networks.network import Params
-from snhkit.neural.networks.squares import Batch, Scattered, Stored
+from snhkit.neural.networks.squares import Batch, Scattered, Stored, summed_area, table_sums
 
 __all__ = ["Learned", "mesh_shape", "stalled", "train"]
 

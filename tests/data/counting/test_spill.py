@@ -14,7 +14,7 @@ from snhkit.data.sources.columns import rules_of
 from snhkit.data.sources.opening import open_source
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.geometry.windows import windows
+from snhkit.geometry.points import windows
 from snhkit.privacy.bounding import kept_records
 
 CITY = Region.around(lat=37.7637, lon=-122.4337, side_m=13_200)

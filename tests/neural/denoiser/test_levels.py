@@ -7,14 +7,14 @@ import pytest
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, Region
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.grid import block_sums
 from snhkit.neural.denoiser import levels
 from snhkit.neural.denoiser.levels import (
     blocks,
     bought_levels,
     estimates,
+    merged_groups,
 )
-from snhkit.neural.denoiser.merging import merged_groups
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, ReplayableEntropy, Terms
 
 CITY = Region.around(lat=45, lon=7, side_m=4_800)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.geometry.blocks import block_starts
-from snhkit.neural.denoiser.merging import merged_groups
+from snhkit.geometry.grid import block_starts
+from snhkit.neural.denoiser.levels import merged_groups
 
 
 @given(st.data())

@@ -10,7 +10,7 @@ from safetensors.numpy import load
 
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Region
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.grid import block_sums
 from snhkit.neural import Prior
 from snhkit.neural.denoiser import prior
 from snhkit.neural.denoiser.denoiser import PLANES, start

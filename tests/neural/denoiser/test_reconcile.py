@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
 from snhkit.geometry import Grid, Region
-from snhkit.geometry.blocks import block_sums
+from snhkit.geometry.grid import block_sums
 from snhkit.neural.denoiser.levels import blocks, estimates
 from snhkit.neural.denoiser.reconcile import LEAST, projected, reconciled, settled
 

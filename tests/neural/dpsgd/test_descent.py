@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from snhkit.neural import MLP
-from snhkit.neural.dpsgd.descent import descend
+from snhkit.neural.dpsgd.dpsgd import descend
 from snhkit.neural.networks.network import parameter_count
 from snhkit.privacy import NoisyGradients
 

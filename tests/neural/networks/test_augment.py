@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
-from snhkit.neural.networks.augment import Augmentation, aligned, query_sizes
-from snhkit.neural.networks.workload import overlaps
+from snhkit.neural.networks.augment import Augmentation, aligned, overlaps, query_sizes
 
 CITY = Region.around(lat=45, lon=7, side_m=40)
 NOISY = np.random.default_rng(1).integers(-3, 20, (4, 4))

@@ -10,8 +10,7 @@ from scipy.stats import chisquare
 
 from snhkit.geometry import Grid, RangeQueries, Region, SummedArea
 from snhkit.neural.networks.augment import Augmentation, scattered
-from snhkit.neural.networks.boxes import table_sums
-from snhkit.neural.networks.squares import Batch, Stored, relative_weights
+from snhkit.neural.networks.squares import Batch, Stored, relative_weights, table_sums
 
 CITY = Region.around(lat=45, lon=7, side_m=100)
 KEY = jax.random.key(3)

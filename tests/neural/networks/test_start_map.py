@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snhkit.neural.networks.start_map import start_map
+from snhkit.neural.networks.networks import start_map
 
 
 def test_without_noise_the_counts_come_out():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.neural.networks.workload import drawn_points, overlaps
+from snhkit.neural.networks.augment import drawn_points, overlaps
 
 CITY = Region.around(lat=45, lon=7, side_m=100)
 

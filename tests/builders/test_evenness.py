@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snhkit.builders import Identity
-from snhkit.builders.width.cell_width import chosen_grid, default_cell_width, narrowing
-from snhkit.builders.width.evenness import bought_evenness
+from snhkit.builders.cell_width import bought_evenness, chosen_grid, default_cell_width, narrowing
 from snhkit.dataset import PrivateDataset
 from snhkit.geometry import Grid, Points, Region
 from snhkit.privacy import Measurements, PointSource, PrivacyUnit, SystemEntropy, Terms

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snhkit.builders import HDMM, PGM, HierarchicalGrid, Identity, Privelet
-from snhkit.builders.width.cell_width import chosen_grid
+from snhkit.builders.cell_width import chosen_grid
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.builders.inference.p_identity import (
+from snhkit.builders.hdmm import (
     best_extra_rows,
     interval_gram,
     loss_and_gradient,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.builders.inference.binary_tree import fitted_leaves
+from snhkit.builders.dawa import fitted_leaves
 
 
 def design(leaves: int, level: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from snhkit.builders.inference.binary_tree import (
+from snhkit.builders.dawa import (
     box_energies,
     expected_error,
     level_shares,
@@ -72,7 +72,7 @@ def test_missing_leaves_up_to_a_power_of_two_count_as_empty():
 
 def test_chunks_of_boxes_give_the_same_energies(case, monkeypatch):
     together = box_energies(*case)
-    monkeypatch.setattr("snhkit.builders.inference.binary_tree._CHUNK_CELLS", 40)
+    monkeypatch.setattr("snhkit.builders.dawa._CHUNK_CELLS", 40)
     assert box_energies(*case) == pytest.approx(together)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snhkit.builders.inference.hierarchy import consistent, measured
+from snhkit.builders.hierarchical import consistent, measured
 from snhkit.geometry import Grid
 from snhkit.privacy import (
     Measurements,

@@ -1,1 +1,0 @@
-"""Least-squares estimates from overlapping noisy sums, and the optimal choice of such sums."""

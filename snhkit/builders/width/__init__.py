@@ -1,1 +1,0 @@
-"""The cell width of a grid, chosen from public numbers or from a noisy measurement."""
