@@ -38,9 +38,9 @@ def course(out, without_solutions, slides, chosen) -> None:
     is a course for nbgrader, with one assignment for each lecture. The folder "slides" has one HTML
     page for each lecture, which can be shown without a network.
     """
-    from snhkit.teaching import copies, sources
+    from snhkit.teaching import copies
 
-    notebooks = _chosen(sources.lectures(), chosen)
+    notebooks = _chosen(copies.lectures(), chosen)
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out} is not empty: give a new folder, so that nothing is replaced.")
     for path in notebooks:
@@ -53,7 +53,7 @@ def course(out, without_solutions, slides, chosen) -> None:
     if not without_solutions:
         _write_text(out / "nbgrader" / "nbgrader_config.py", copies.NBGRADER_CONFIG)
     stems = {path.stem for path in notebooks}
-    for path in sources.quizzes():
+    for path in copies.quizzes():
         if path.stem in stems:
             text = path.read_text(encoding="utf-8")
             _write_text(out / "students" / "quizzes" / path.name, copies.unfolded(text))
@@ -78,8 +78,12 @@ def _write_slides(notebooks: list[Path], folder: Path) -> None:
     from tqdm.auto import tqdm
 
     from snhkit.teaching.copies import without_solutions
-    from snhkit.teaching.running import run
-    from snhkit.teaching.slides import slides
+
+    try:
+        from snhkit.teaching.kernels import run
+        from snhkit.teaching.slides import slides
+    except ImportError:
+        raise InputError('Slides need nbconvert: pip install "snhkit[course]".') from None
 
     for path in tqdm(notebooks, "slides", unit="lecture", leave=False, disable=None):
         lecture = json.loads(path.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from snhkit.errors import InputError
 from snhkit.files import write_whole
-from snhkit.teaching.sources import lectures
+from snhkit.teaching.copies import lectures
 
 if TYPE_CHECKING:
     from snhkit.widgets.own_file import OwnFile

@@ -1,10 +1,10 @@
 """Code for the lectures only: checks of exercises, games, and attacks for demonstration."""
 
 from snhkit.teaching.betting import BettingGame, surest
-from snhkit.teaching.check import check, exercise_names
-from snhkit.teaching.claim import claim
+from snhkit.teaching.check import check, claim, exercise_names
 from snhkit.teaching.copies import with_solutions, without_solutions
 from snhkit.teaching.daily import guessed_after, running_totals, running_totals_std
+from snhkit.teaching.judges import Verdict
 from snhkit.teaching.promises import (
     counts_of_answers,
     gaussian_delta,
@@ -15,7 +15,6 @@ from snhkit.teaching.promises import (
 from snhkit.teaching.rebuilding import bounds_of_cells, cells_in, random_boxes, rebuilt
 from snhkit.teaching.suspects import FAULTS, faulty_map, suspects
 from snhkit.teaching.unicity import Traces, invented_hours
-from snhkit.teaching.verdict import Verdict
 
 __all__ = [
     "FAULTS",

@@ -1,16 +1,13 @@
-"""The function ``check``, which judges the answer to an exercise of a lecture."""
+"""What a lecture says of a run: ``check`` judges an answer, ``claim`` a statement."""
 
 import os
 from collections.abc import Callable
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from snhkit.errors import InputError
-from snhkit.teaching import exercises
-from snhkit.teaching.verdict import Verdict
+from snhkit.teaching.judges import Verdict
 
-__all__ = ["check", "exercise_names"]
+__all__ = ["check", "claim", "exercise_names"]
 
 _GRADING = "NBGRADER_EXECUTION"
 
@@ -72,8 +69,32 @@ def exercise_names() -> list[str]:
     return sorted(_judges())
 
 
+def claim(holds: bool, says: str, otherwise: str) -> None:
+    """Print a claim of a lecture if it is true in this run; otherwise, print what happened instead.
+
+    The numbers of a lecture change with the noise, the city and epsilon. An assertion would stop
+    the notebook when a student changes one of them; this function does not.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether the claim holds in this run.
+    says : str
+        The text of the claim.
+    otherwise : str
+        The text to print if the claim does not hold: what this run shows instead, and why.
+
+    Examples
+    --------
+    >>> claim(2 > 1, "Two is more than one.", "It is not: one of them was changed.")
+    ✓ Two is more than one.
+    >>> claim(1 > 2, "One is more than two.", "One is less, whatever the noise.")
+    ≠ In this run it is different. One is less, whatever the noise.
+    """
+    print(f"✓ {says}" if holds else f"≠ In this run it is different. {otherwise}")
+
+
 def _judges() -> dict[str, Callable[..., Verdict]]:
-    modules = [
-        import_module(f"{exercises.__name__}.{m.name}") for m in iter_modules(exercises.__path__)
-    ]
-    return {name: judge for module in modules for name, judge in module.JUDGES.items()}
+    from snhkit.teaching.exercises import JUDGES  # which imports all methods
+
+    return JUDGES

@@ -1,20 +1,39 @@
-"""Copies of a lecture's notebook, with or without the solutions of the exercises."""
+"""The course's files, and copies of its notebooks with or without the solutions of exercises."""
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
 __all__ = [
     "NBGRADER_CONFIG",
     "for_nbgrader",
+    "lectures",
+    "quizzes",
     "tagged",
     "unfolded",
     "with_solutions",
     "without_solutions",
 ]
 
+_PACKAGE = Path(__file__).parents[1]
 _FOLDED = re.compile(r"\s*<details>.*?</details>\s*", re.DOTALL)
 _CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def lectures() -> list[Path]:
+    """Return the paths of the course's notebooks, in order."""
+    return sorted(_folder().glob("*.ipynb"))
+
+
+def quizzes() -> list[Path]:
+    """Return the paths of the quizzes, Markdown files with folded answers, in lecture order."""
+    return sorted((_folder() / "quizzes").glob("*.md"))
+
+
+def _folder() -> Path:
+    installed = _PACKAGE / "_notebooks"
+    return installed if installed.is_dir() else _PACKAGE.parent / "notebooks"
 
 
 def with_solutions(notebook: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A client that runs notebooks, for ``snhkit course``, the tests and the documentation.
+"""The running of notebooks, for ``snhkit course``, the tests and the documentation.
 
 ``nbclient`` communicates with ``Output`` widgets over the same socket on which it waits for the
 reply to a cell. ZeroMQ signals each message once. If the reply arrives during that communication,
@@ -6,6 +6,7 @@ the signal is lost, and the wait lasts until the cell's time limit. The channel 
 therefore polls the socket every second.
 """
 
+import tempfile
 import time
 from os import PathLike, fspath
 from queue import Empty
@@ -16,10 +17,14 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from traitlets import Type, default
 
-__all__ = ["notebook_client"]
+from snhkit.errors import InputError
 
+__all__ = ["notebook_client", "run"]
+
+_LONGEST_S = 600  # time limit of one cell
 _POLL_S = 1.0
 
 
@@ -56,3 +61,15 @@ def notebook_client(
         kernel_manager_class=_Manager,
         resources={"metadata": {"path": fspath(folder)}},
     )
+
+
+def run(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Run a notebook in an empty folder, and return a copy with the outputs of the cells."""
+    cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
+    content: Any = nbformat.from_dict({**notebook, "cells": cells})
+    with tempfile.TemporaryDirectory(prefix="snhkit-") as folder:
+        try:
+            notebook_client(content, folder, _LONGEST_S).execute()
+        except CellExecutionError as error:
+            raise InputError(f"The notebook cannot be run: {error}") from None
+    return content

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from snhkit.cli.main import app
 from snhkit.errors import InputError
-from snhkit.teaching.sources import lectures, quizzes
+from snhkit.teaching.copies import lectures, quizzes
 
 
 def invoke(*words):
