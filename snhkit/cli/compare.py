@@ -4,16 +4,17 @@ import json
 
 import click
 
-from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.explore import explore_command
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import (
+    districts_options,
     read,
     records_options,
     refuse_same_file,
     region_sentence,
     sizes_option,
     synthetic,
+    tessellation,
 )
 from snhkit.cli.types import Epsilons, Methods, OutputFile
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS

@@ -1,7 +1,9 @@
-"""The command line; each command has its own module."""
+"""The command line, whose commands are in the other modules of this folder."""
 
 import _thread
+import contextlib
 import io
+import os
 import signal
 import sys
 import threading
@@ -9,28 +11,27 @@ import warnings
 from typing import Any, NoReturn
 
 import click
+import platformdirs
 
-from snhkit.cli import compile_cache
 from snhkit.cli.answer import answer
-from snhkit.cli.card import card
-from snhkit.cli.cities import cities
 from snhkit.cli.compare import compare
-from snhkit.cli.course import course
+from snhkit.cli.course import course, story
+from snhkit.cli.describe import card, cities, show_ledger, verify
 from snhkit.cli.doctor import doctor
 from snhkit.cli.explore import explore
-from snhkit.cli.ledger import show_ledger
 from snhkit.cli.plan import plan
 from snhkit.cli.release import release
 from snhkit.cli.reproduce import reproduce
-from snhkit.cli.story import story
-from snhkit.cli.verify import verify
 from snhkit.errors import LedgerWarning, SnhkitError, printable
 
-__all__ = ["app", "main"]
+__all__ = ["app", "keep_compiled", "main"]
 
 
 _NO_SPACE = " Write the numbers of one option without a space, as in --center 44.97,-93.26."
 _AGAIN_S = 0.05  # seconds after which a lost Ctrl-C is repeated
+# Programs that compile in fewer seconds are not kept. With JAX's default of 1, half of the programs
+# for a small city would not be kept.
+_LEAST_SECONDS = "0.5"
 _over = threading.Event()
 """An event that is set when the command has ended or an interrupt has reached ``main``."""
 
@@ -50,7 +51,7 @@ for _command in (
 
 def main() -> None:
     """Run the command line; after an error, print one line to standard error and exit with 2."""
-    compile_cache.switch_on()
+    keep_compiled()
     for stream in (sys.stdout, sys.stderr):  # many consoles lack letters such as a Greek epsilon
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -111,3 +112,17 @@ def _show_warning(message: Warning | str, category: type[Warning], *where: Any) 
 def _fail(message: str) -> NoReturn:
     click.echo(f"snhkit: {printable(message)}", err=True)
     sys.exit(2)
+
+
+def keep_compiled() -> None:
+    """Let this process and its children keep compiled programs in the user's cache folder.
+
+    JAX must not be imported yet. The cache holds programs and the shapes of arrays, no values. The
+    library does not call this, since programs that import it keep their own settings of JAX.
+    """
+    folder = platformdirs.user_cache_path("snhkit", appauthor=False) / "jax"
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        with contextlib.suppress(OSError):  # without a writable folder nothing is kept
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", _LEAST_SECONDS)

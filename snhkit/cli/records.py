@@ -22,11 +22,13 @@ from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 
 if TYPE_CHECKING:
+    from snhkit.builders import Tessellation
     from snhkit.geometry import Points, Region
 
 __all__ = [
     "account_options",
     "declared_region",
+    "districts_options",
     "named_as_options",
     "place_options",
     "read",
@@ -37,6 +39,7 @@ __all__ = [
     "sizes_option",
     "synthetic",
     "tell",
+    "tessellation",
 ]
 
 
@@ -110,6 +113,33 @@ def records_options(command):
         "denoised, also measures how clustered the records are, for up to 3 % of epsilon.",
     )
     return place_options(cell_m(command))
+
+
+def districts_options(command):
+    """Add the options --districts, a file of polygons, and --label, the column of their names."""
+    label = click.option(
+        "--label",
+        metavar="COLUMN",
+        help="With --districts: column of the districts' names [default: row numbers].",
+    )
+    file = click.option(
+        "--districts",
+        type=INPUT_FILE,
+        help="File of polygons that do not overlap, each of which gets a count: .geojson, .gpkg or "
+        ".parquet.",
+    )
+    return file(label(command))
+
+
+def tessellation(path: Path | None, label: str | None) -> "Tessellation | None":
+    """Return the builder that counts the districts of a file; None if there is no file."""
+    if path is None:
+        if label is not None:
+            raise click.UsageError("--label needs --districts.")
+        return None
+    from snhkit.builders import Tessellation
+
+    return Tessellation(path, label=label)
 
 
 def refuse_same_file(**paths: Path | None) -> None:

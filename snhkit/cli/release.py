@@ -4,9 +4,15 @@ import json
 
 import click
 
-from snhkit.cli.districts import districts_options, tessellation
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
-from snhkit.cli.records import account_options, records_options, refuse_same_file, sizes_option
+from snhkit.cli.records import (
+    account_options,
+    districts_options,
+    records_options,
+    refuse_same_file,
+    sizes_option,
+    tessellation,
+)
 from snhkit.cli.scanning import opened, scan_options
 from snhkit.cli.types import INPUT_FILE, Delta, Epsilons, Methods, OutputFile
 from snhkit.errors import InputError, SnhkitError

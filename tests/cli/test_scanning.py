@@ -1,9 +1,7 @@
 """Large files, folders and clusters, on the command line."""
 
-import os
 import re
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -86,22 +84,23 @@ def test_either_a_scheduler_or_workers(frame, tmp_path):
     assert "give either" in release(tmp_path / "a.csv", tmp_path, *both, code=2).output
 
 
-def test_a_cluster_counts_and_its_dashboard_is_said(frame, tmp_path):
-    pytest.importorskip("distributed")
+def test_a_cluster_counts_and_its_dashboard_is_said(frame, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
     (tmp_path / "trips").mkdir()
     frame.to_parquet(tmp_path / "trips" / "a.parquet")
-    code = "from snhkit.cli.main import main; main()"
-    done = subprocess.run(
-        [
-            sys.executable, "-c", code, "release", "--data", str(tmp_path / "trips"), *WHERE,
-            "--out", str(tmp_path / "a.snh"), "--budget", "1", "--n-public", "--workers", "2",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONWARNINGS": ""},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    threads = partial(distributed.LocalCluster, processes=False)  # of processes: tests/data
+    monkeypatch.setattr(distributed, "LocalCluster", threads)
+    command = [
+        "release",
+        "--data",
+        str(tmp_path / "trips"),
+        *WHERE,
+        "--out",
+        str(tmp_path / "a.snh"),
+    ]
+    more = ["--budget", "1", "--n-public", "--workers", "2"]
+    done = CliRunner().invoke(app, [*command, *more])
+    assert done.exit_code == 0, done.output
     assert re.search(r"Dask: 2 workers; dashboard http://\S+/status", done.stderr)
     assert load(tmp_path / "a.snh").n == 2_000
 
