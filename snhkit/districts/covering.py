@@ -6,9 +6,18 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries
+from snhkit.geometry.counts import overlapping_pairs
 
-__all__ = ["areal", "cover"]
+__all__ = ["MAX_NEAR", "areal", "cover", "divided", "refuse_tangled"]
+
+MAX_NEAR = 128
+"""How many other bounding boxes may overlap the bounding box of an edge or district, on average.
+
+The borders of countries, coasts and districts have 2 to 10. Time and memory grow with the product
+of this number and the number of edges, so without a limit they would grow with its square.
+"""
 
 _PIECES = 500_000  # pieces of borders that are compared with a grid at a time
 _ROUNDING = 1e-9  # a share of a cell that is smaller, or differs from 1 by less, is rounded
@@ -116,7 +125,7 @@ def _shares(owner: NDArray, start: NDArray, end: NDArray, m: int) -> NDArray[Any
 def _over_partition(cells: Partition, polygons: NDArray[Any]) -> tuple[NDArray, ...]:
     """Return owners, corners and shares of the cells of a partition that cover polygons."""
     boxes = shapely.box(cells.x0, cells.y0, cells.x1, cells.y1)
-    owner, pieces = _divided(polygons)
+    owner, pieces = divided(polygons)
     shapely.prepare(pieces)
     piece, at = shapely.STRtree(boxes).query(pieces, predicate="intersects")
     share = shapely.covers(pieces[piece], boxes[at]).astype(float)
@@ -130,12 +139,14 @@ def _over_partition(cells: Partition, polygons: NDArray[Any]) -> tuple[NDArray, 
     return owner, low[at], high[at], share
 
 
-def _divided(polygons: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Cut polygons with many corners into halves until none has many; also return the owners."""
+def divided(
+    polygons: NDArray[Any], corners: int = _CORNERS
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return owners and parts of polygons, halved until none has more than ``corners`` corners."""
     owner, pieces = np.arange(len(polygons)), polygons
     found = []
     for _ in range(40):
-        large = shapely.get_num_coordinates(pieces) > _CORNERS
+        large = shapely.get_num_coordinates(pieces) > corners
         found.append((owner[~large], pieces[~large]))
         if not large.any():
             break
@@ -162,3 +173,24 @@ def areal(shapes: NDArray[Any]) -> NDArray[Any]:
         parts = shapely.get_parts(shapely.get_parts(shapes[row]))
         found[row] = shapely.MultiPolygon(list(parts[shapely.area(parts) > 0]))
     return found
+
+
+def refuse_tangled(shapes: NDArray[Any]) -> None:
+    """Raise InputError if too many edges of a polygon are near each other, as in a star of spikes.
+
+    To check such a polygon, or to cut it, would take minutes.
+    """
+    for row in np.flatnonzero(shapely.get_num_coordinates(shapes) > 2 * MAX_NEAR):
+        xy, ring = shapely.get_coordinates(
+            shapely.get_rings(shapely.get_parts(shapes[row])), return_index=True
+        )
+        ends = np.stack([xy[:-1], xy[1:]])[:, ring[1:] == ring[:-1]]
+        pairs = overlapping_pairs(np.concatenate([ends.min(axis=0), ends.max(axis=0)], axis=1))
+        if 2 * pairs > MAX_NEAR * (edges := ends.shape[1]):
+            raise InputError(
+                f"row {row} (counted from 0) has {edges:,} edges, each with {2 * pairs // edges:,} "
+                f"others near it on average, more than {MAX_NEAR}: is it a star or a comb of thin "
+                "spikes? Leave it out, cut it into several districts with frame.explode(), or "
+                "remove spikes with frame.set_geometry(frame.simplify(TOLERANCE)), where TOLERANCE "
+                "is longer than a spike."
+            )

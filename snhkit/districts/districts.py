@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from snhkit.districts.covering import areal, cover
+from snhkit.districts.covering import areal, cover, refuse_tangled
 from snhkit.districts.files import frame_of_file
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Partition, RangeQueries, Region
@@ -309,6 +309,7 @@ def _checked(shapes: NDArray[Any]) -> NDArray[Any]:
             "not a polygon; frame[frame.geom_type.isin(['Polygon', 'MultiPolygon'])] keeps the "
             "polygons."
         )
+    refuse_tangled(shapes)
     for row in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
         raise InputError(
             f"row {row} (counted from 0) is not a valid polygon "

@@ -13,7 +13,7 @@ from snhkit.geometry.points import Points
 from snhkit.geometry.queries import RangeQueries
 from snhkit.metrics import relative_errors
 
-__all__ = ["Asked", "Level", "count_in_boxes", "exact_counts", "levels"]
+__all__ = ["Asked", "Level", "count_in_boxes", "exact_counts", "levels", "overlapping_pairs"]
 
 
 def exact_counts(points: Points, queries: RangeQueries) -> Int[np.ndarray, " q"]:
@@ -74,6 +74,21 @@ def count_in_boxes(
     below_high = _ranked_below(ranks, first, last, np.searchsorted(y_sorted, y1))
     below_low = _ranked_below(ranks, first, last, np.searchsorted(y_sorted, y0))
     return np.maximum(below_high - below_low, 0)
+
+
+def overlapping_pairs(bounds: Float[np.ndarray, "n 4"]) -> int:
+    """Return how many pairs of n boxes (west, south, east, north) overlap or touch, unlisted.
+
+    All pairs, less those with one box to the left of the other or below it; pairs for which both
+    hold were subtracted twice.
+    """
+    west, south, east, north = bounds.T
+    left = np.searchsorted(np.sort(east), west).sum()
+    below = np.searchsorted(np.sort(north), south).sum()
+    low = np.full(len(west), -np.inf)
+    both = count_in_boxes(np.stack([east, north], axis=1), low, low, west, south).sum()
+    both += count_in_boxes(np.stack([east, -south], axis=1), low, low, west, -north).sum()
+    return len(west) * (len(west) - 1) // 2 - int(left + below - both)
 
 
 def _ranked_below(

@@ -8,10 +8,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from snhkit.districts.covering import MAX_NEAR, divided, refuse_tangled
 from snhkit.districts.districts import Districts
 from snhkit.districts.files import MAX_DISTRICTS
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
+from snhkit.geometry.counts import overlapping_pairs
 from snhkit.geometry.histogram import Histogram, proven
 
 __all__ = ["OVERLAP_TOLERANCE", "PolygonPartition"]
@@ -21,6 +23,7 @@ OVERLAP_TOLERANCE = 1e-3
 
 _SAME = 1e-4  # shapes count as equal if all but this share of both areas is common
 _ROUNDING = 1e-6  # areas that are a smaller share of the whole count as 0
+_CORNERS = 2_048  # a polygon with more corners is compared with its neighbours in parts
 _RECORDS, _PAIRS = 65_536, 4_096  # records, and pairs of shapes, that are looked up at a time
 _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
@@ -217,21 +220,36 @@ class PolygonPartition:
                 "the districts overlap: together they are larger than the region; give every "
                 "place to one district only."
             )
-        every_one, every_other = self._tree.query(self.shapes)  # by bounding boxes
-        once = every_one < every_other
-        every_one, every_other = every_one[once], every_other[once]
-        for start in range(0, len(every_one), _PAIRS):
-            one, other = every_one[start : start + _PAIRS], every_other[start : start + _PAIRS]
-            near = shapely.intersects(self.shapes[one], self.shapes[other])
-            one, other = one[near], other[near]
-            common = shapely.area(shapely.intersection(self.shapes[one], self.shapes[other]))
-            limit = OVERLAP_TOLERANCE * np.minimum(areas[one], areas[other])
-            for k in np.flatnonzero(common > limit)[:1]:
-                raise InputError(
-                    f"the districts {self.labels[one[k]]!r} and {self.labels[other[k]]!r} overlap "
-                    f"by {common[k]:,.0f} m²; give this area to one of them, as "
-                    "shape.difference(other_shape) does, or leave one out."
-                )
+        if 2 * (pairs := overlapping_pairs(shapely.bounds(self.shapes))) > MAX_NEAR * len(self):
+            raise InputError(
+                f"the bounding boxes of the districts overlap in {pairs:,} pairs, too many to "
+                "compare; are they thin and diagonal? Join neighbours with frame.dissolve(by=...)."
+            )
+        one, other = self._tree.query(self.shapes)  # by bounding boxes
+        corners = shapely.get_num_coordinates(self.shapes)
+        first = (corners[one] > corners[other]) | ((corners[one] == corners[other]) & (one < other))
+        one, other = one[first], other[first]  # the larger first, since it is prepared
+        near = shapely.intersects(self.shapes[one], self.shapes[other])
+        some = np.union1d(one[near], other[near])
+        owner, pieces = divided(self.shapes[some], _CORNERS)  # most pairs share a few corners only
+        owner = some[owner]
+        one, other = shapely.STRtree(pieces).query(pieces)  # by bounding boxes
+        once = owner[one] < owner[other]
+        one, other = one[once], other[once]
+        common = np.zeros(len(one))
+        for start in range(0, len(one), _PAIRS):
+            part = slice(start, start + _PAIRS)
+            both = shapely.intersection(pieces[one[part]], pieces[other[part]])
+            common[part] = shapely.area(both)
+        pair, which = np.unique(owner[one] * len(self) + owner[other], return_inverse=True)
+        common = np.bincount(which, common, len(pair))
+        one, other = np.divmod(pair, len(self))
+        for k in np.flatnonzero(common > OVERLAP_TOLERANCE * np.minimum(areas[one], areas[other])):
+            raise InputError(
+                f"the districts {self.labels[one[k]]!r} and {self.labels[other[k]]!r} overlap "
+                f"by {common[k]:,.0f} m²; give this area to one of them, as "
+                "shape.difference(other_shape) does, or leave one out."
+            )
 
     def arrays(self) -> dict[str, NDArray]:
         """Return the polygons as arrays, for a release file.
@@ -285,6 +303,7 @@ class PolygonPartition:
             )
         except shapely.errors.ShapelyError as error:
             raise InputError(f"the arrays of the districts are damaged ({error}).") from None
+        refuse_tangled(shapes)
         found = cls(region, labels, shapes)
         for k in np.flatnonzero(~shapely.is_valid(shapes))[:1]:
             raise InputError(f"district {labels[k]!r} is not a valid polygon.")

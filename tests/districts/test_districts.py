@@ -5,6 +5,7 @@ import pickle
 import re
 
 import geopandas as gpd
+import numpy as np
 import pandas as pd
 import pytest
 import shapely
@@ -181,3 +182,19 @@ def test_a_hostile_file_opens_no_other(tmp_path):
     )
     with pytest.raises(InputError, match="could not be read as GeoJSON"):
         Districts.of(path)
+
+
+def star(corners: int, spike: float) -> shapely.Polygon:
+    angle = np.arange(corners) * 2 * np.pi / corners
+    radius = np.where(np.arange(corners) % 2, 0.01 + spike, 0.01)
+    return shapely.Polygon(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1))
+
+
+def test_a_star_of_thin_spikes_is_refused_and_can_be_simplified():
+    # In a star of spikes, each edge is near many others: checking it would take minutes.
+    frame = gpd.GeoDataFrame({"a": [1]}, geometry=[star(4_000, 0.01)], crs=4326)
+    with pytest.raises(InputError, match=r"row 0 .* has 4,000 edges, each with \d+ others near"):
+        Districts.of(frame)
+    assert len(Districts.of(frame.set_geometry(frame.simplify(0.011)))) == 1
+    wavy = frame.set_geometry([star(4_000, 1e-6)])  # a coast may have as many corners
+    assert len(Districts.of(wavy)) == 1

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from snhkit.errors import InputError
 from snhkit.geometry import Points, RangeQueries, Region, exact_counts
-from snhkit.geometry.counts import count_in_boxes
+from snhkit.geometry.counts import count_in_boxes, overlapping_pairs
 
 CITY = Region.around(lat=0, lon=0, side_m=8)
 
@@ -80,3 +80,12 @@ def test_many_boxes_over_many_points_in_bounded_memory():
     some = slice(0, 50)
     b = boxes[some]
     assert counts[some].tolist() == brute(points.xy, b.x, b.y, b.x + b.width, b.y + b.height)
+
+
+@given(st.data(), st.integers(0, 40))
+def test_pairs_that_overlap_or_touch_are_all_counted(data, n):
+    low, size = data.draw(arrays(np.int64, (2, n, 2), elements=st.integers(0, 12)))
+    low, high = low.astype(float), (low + size).astype(float)
+    apart = ((low[:, None] > high[None]) | (high[:, None] < low[None])).any(axis=2)
+    pairs = np.triu(~apart, 1).sum()
+    assert overlapping_pairs(np.concatenate([low, high], axis=1)) == pairs

@@ -4,6 +4,7 @@ import geopandas as gpd
 import numpy as np
 import pytest
 import shapely
+import shapely.affinity
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,6 +139,27 @@ class TestDisjoint:
         strips = [shapely.box(k, 0, k + 1, 400) for k in range(399)]
         with pytest.raises(InputError, match="districts '398' and '399' overlap"):
             of(*strips, shapely.box(398.5, 0, 399.5, 400))
+
+    @pytest.mark.parametrize("shift", [0, 1])
+    def test_polygons_with_many_corners_are_compared_in_parts(self, shift):
+        large = shapely.Point(200, 200).buffer(150, quad_segs=2_000)
+        hole = shapely.Point(200, 200).buffer(60, quad_segs=1_500)
+        ring, other = (
+            shapely.difference(large, hole),
+            shapely.transform(hole, lambda xy: xy + shift),
+        )
+        if not shift:
+            assert len(of(ring, other)) == 2
+            return
+        common = shapely.area(shapely.intersection(ring, other))
+        with pytest.raises(InputError, match=f"'0' and '1' overlap by {common:,.0f} m²"):
+            of(ring, other)
+
+    def test_too_many_neighbours_are_refused(self):
+        strip = shapely.Polygon([(0, 0), (300, 300), (300, 300.1), (0, 0.1)])
+        strips = [shapely.affinity.translate(strip, 0, k / 4) for k in range(300)]
+        with pytest.raises(InputError, match="overlap in 44,850 pairs, too many"):
+            of(*strips)
 
 
 class TestDeclared:
