@@ -1,4 +1,4 @@
-"""Checks of single arguments, shared by all subpackages."""
+"""Checks and conversions of single arguments, shared by all subpackages."""
 
 import math
 import numbers
@@ -14,16 +14,7 @@ __all__ = ["floats", "frozen", "positive", "two_numbers", "whole"]
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return ``value`` as an int, provided that it is a whole number within bounds.
-
-    Examples
-    --------
-    >>> whole("max_depth", 12, least=0)
-    12
-    >>> whole("max_depth", 2.5, least=0)
-    Traceback (most recent call last):
-    snhkit.errors.InputError: max_depth must be a whole number, at least 0, not 2.5.
-    """
+    """Return ``value`` as an int; raise InputError unless it is a whole number within bounds."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -36,16 +27,7 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def positive(name: str, value: Any, unit: str = "") -> float:
-    """Return ``value``, provided that it is a positive, finite number.
-
-    Examples
-    --------
-    >>> positive("cell_m", 30)
-    30.0
-    >>> positive("cell_m", -1, unit="metres")
-    Traceback (most recent call last):
-    snhkit.errors.InputError: cell_m must be a positive number of metres, not -1.
-    """
+    """Return ``value`` as a float; raise InputError unless it is a positive, finite number."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     try:
         number = float(value) if real else math.nan
@@ -58,16 +40,7 @@ def positive(name: str, value: Any, unit: str = "") -> float:
 
 
 def two_numbers(name: str, value: Any) -> tuple[float, float]:
-    """Return a pair of numbers as floats; the range of the numbers is not checked.
-
-    Examples
-    --------
-    >>> two_numbers("sizes_m", (100, 400))
-    (100.0, 400.0)
-    >>> two_numbers("sizes_m", 100)
-    Traceback (most recent call last):
-    snhkit.errors.InputError: sizes_m must be two numbers, such as (100, 400), not 100.
-    """
+    """Return a pair of numbers as floats; the range of the numbers is not checked."""
     try:
         low, high = (float(number) for number in value if not isinstance(number, str))
     except (TypeError, ValueError, OverflowError):
@@ -78,13 +51,7 @@ def two_numbers(name: str, value: Any) -> tuple[float, float]:
 
 
 def floats(name: str, values: Any) -> NDArray[np.float64]:
-    """Return values as floating-point numbers, with nan where a number is missing.
-
-    Examples
-    --------
-    >>> floats("x", np.ma.masked_array([1, 2], mask=[False, True]))
-    array([ 1., nan])
-    """
+    """Return values as floating-point numbers, with nan where a number is missing."""
     try:
         if np.ma.isMaskedArray(values):
             return np.ma.filled(values.astype(np.float64), np.nan)
@@ -99,13 +66,7 @@ def floats(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def frozen(array: NDArray) -> NDArray:
-    """Return a read-only copy of an array.
-
-    Examples
-    --------
-    >>> frozen(np.zeros(2)).flags.writeable
-    False
-    """
+    """Return a read-only copy of an array."""
     copy = array.copy()
     copy.flags.writeable = False
     return copy

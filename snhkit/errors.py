@@ -18,11 +18,6 @@ def printable(text: str) -> str:
 
     Text of a file could otherwise send commands to the reader's terminal, or show other text than
     it holds. All kinds of spaces are kept, and line breaks are not.
-
-    Examples
-    --------
-    >>> printable("trips\x1b[2J.csv")
-    'trips�[2J.csv'
     """
     return "".join(
         c if c.isprintable() or unicodedata.category(c) == "Zs" else "\ufffd" for c in text

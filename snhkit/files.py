@@ -22,15 +22,7 @@ _TRIES, _SECONDS = 100, 10.0  # attempts to open a pipe without a reader, and th
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str, mode: int = 0o666) -> Path:
-    """Write a file under a temporary name in the same folder, then rename the file in one step.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "a.txt", "whole").read_text()
-    'whole'
-    """
+    """Write a file under a temporary name in the same folder, then rename it in one step."""
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content
     refuse_unwritable(path)
@@ -46,15 +38,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str, mode: int = 
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if ``write_whole`` could not write a file; nothing is written.
-
-    Examples
-    --------
-    >>> refuse_unwritable("nowhere/a.csv")
-    Traceback (most recent call last):
-    ...
-    snhkit.errors.InputError: nowhere/a.csv: cannot be written (there is no folder 'nowhere').
-    """
+    """Raise InputError if ``write_whole`` could not write a file; nothing is written."""
     path = Path(path)
     try:
         reason = _obstacle(path)
@@ -65,10 +49,7 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk, so that the name of a new file survives a power failure.
-
-    Windows has no such call.
-    """
+    """Flush a folder to disk, so that a new name survives a power failure; not on Windows."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -94,21 +75,14 @@ def _obstacle(path: Path) -> str | None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a device, a pipe or an open file such as /dev/stdout.
-
-    Such a file cannot be replaced.
-    """
+    """Return whether a path is a device, a pipe or an open file, which cannot be replaced."""
     if str(path.absolute()).startswith(_STREAMS):
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _opened(path: Path) -> int:
-    """Return a file descriptor for writing into a device or a pipe.
-
-    A pipe can be opened only while a program reads from the pipe, so the function waits for a
-    reader.
-    """
+    """Return a descriptor for writing into a device, or a pipe once a program reads from it."""
     for _ in range(_TRIES):
         try:
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
@@ -145,10 +119,7 @@ def _replace(target: Path, data: bytes, mode: int) -> None:
 
 
 def _copy_permissions(target: Path, written: Path, mode: int) -> None:
-    """Give the file ``written`` the permissions and, if possible, the owner of ``target``.
-
-    If ``target`` does not exist, ``written`` has the permissions ``mode`` of a new file.
-    """
+    """Give ``written`` the permissions and, if possible, the owner of ``target``, or ``mode``."""
     try:
         old = target.stat()
     except FileNotFoundError:

@@ -30,27 +30,11 @@ __all__ = ["METHODS", "Method", "builder_of", "method", "name_of", "title"]
 
 @dataclass(frozen=True)
 class Method:
-    """The title and the description of a method, with a function that makes its builder.
+    """A method by its title, with a function that makes its builder.
 
-    Parameters
-    ----------
-    title : str
-        Name in tables, maps and legends.
-    configure : callable
-        A function that returns a builder. Its arguments are the smallest and the largest query
-        size, as a pair, and the cell width, all in metres. The function may ignore an argument
-        that the method does not need.
-    about : str
-        One sentence on how the method works, for readers who do not know the method.
-    demonstration : bool
-        Whether the method is for teaching only, so that its releases must not be published.
-    slow : bool
-        Whether a build takes many minutes on a CPU.
-
-    Examples
-    --------
-    >>> METHODS["identity"].builder(cell_m=30)
-    Identity(cell_m=30)
+    ``configure`` takes the smallest and the largest query size, as a pair, and the cell width, in
+    metres. ``demonstration`` marks releases that must not be published, ``slow`` builds of many
+    minutes.
     """
 
     title: str
@@ -62,10 +46,7 @@ class Method:
     def builder(
         self, sizes_m: tuple[float, float] = DEFAULT_SIZES_M, cell_m: Width = None
     ) -> Builder:
-        """Return the builder for squares from ``sizes_m[0]`` to ``sizes_m[1]`` metres wide.
-
-        ``cell_m`` is the cell width in metres; with None, the method chooses the width.
-        """
+        """Return the builder for squares of ``sizes_m``; with None, it chooses its width."""
         return self.configure(sizes_m, cell_m)
 
     @property
@@ -162,23 +143,7 @@ def _metres(cell_m: Width) -> float | None:
 
 
 def method(name: str) -> Method:
-    """Return the method with a given short name.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``METHODS``.
-
-    Raises
-    ------
-    InputError
-        If no method has this name; the message lists all names.
-
-    Examples
-    --------
-    >>> method("ug").title
-    'UG'
-    """
+    """Return the method with a given short name; InputError lists all names if there is none."""
     if name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
@@ -208,13 +173,7 @@ def name_of(given: str | Builder) -> str:
 
 
 def title(name: str) -> str:
-    """Return the title of the method with a given short name, or ``name`` if there is none.
-
-    Examples
-    --------
-    >>> title("ug"), title("Wards")
-    ('UG', 'Wards')
-    """
+    """Return the title of the method with a given short name, or ``name`` if there is none."""
     return METHODS[name].title if name in METHODS else name
 
 

@@ -13,15 +13,7 @@ __all__ = ["Step", "steps", "told", "watched"]
 
 @dataclass(frozen=True)
 class Step:
-    """The progress of a long task.
-
-    Parameters
-    ----------
-    what : str
-        Name of the task.
-    done, total : int
-        Completed steps, and steps in total. A task that converges early ends before ``total``.
-    """
+    """The progress of a task: its name, completed and all steps; it may end before ``total``."""
 
     what: str
     done: int
@@ -40,17 +32,9 @@ class Advance(Protocol):
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Call ``watcher`` at each step of the tasks in a with block, instead of showing a bar.
+    """Call ``watcher`` with the ``Step`` of this thread's tasks in the block, without a bar.
 
-    The argument of ``watcher`` is a ``Step``. Only tasks of this thread are reported. An exception
-    that ``watcher`` raises ends the task.
-
-    Examples
-    --------
-    >>> with watched(print), steps(2, "sums") as advance:
-    ...     advance()
-    Step(what='sums', done=0, total=2)
-    Step(what='sums', done=1, total=2)
+    An exception that ``watcher`` raises ends the task.
     """
     before = _WATCHER.set(watcher)
     try:
@@ -67,10 +51,7 @@ def told(step: Step) -> None:
 
 @contextmanager
 def steps(total: int, what: str, unit: str = "step") -> Iterator[Advance]:
-    """Yield a callback that reports completed steps of a task.
-
-    The steps are shown by a progress bar, or passed to the function given to ``watched``.
-    """
+    """Yield a callback that reports completed steps to a progress bar, or to ``watched``."""
     watcher = _WATCHER.get()
     if watcher is None:
         with tqdm(total=total, desc=what, unit=unit, leave=False) as bar:

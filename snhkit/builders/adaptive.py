@@ -130,15 +130,7 @@ class AdaptiveGrid:
 def consistent(
     coarse: NDArray, pieces: NDArray[np.int64], fine: NDArray, alpha: Fraction
 ) -> NDArray[np.float64]:
-    """Return counts of the pieces of coarse cells that sum to the best estimate of each cell.
-
-    Examples
-    --------
-    >>> consistent(np.array([[10]]), np.array([[2]]), np.array([1, 2, 3, 4]), Fraction(1, 2))
-    array([1., 2., 3., 4.])
-    >>> consistent(np.array([[20]]), np.array([[1]]), np.array([10]), Fraction(1, 2))
-    array([15.])
-    """
+    """Return counts of the pieces of coarse cells that sum to the best estimate of each cell."""
     parts = pieces.ravel() ** 2
     cell = np.repeat(np.arange(parts.size), parts)
     sums = np.bincount(cell, fine, minlength=parts.size)
@@ -150,12 +142,8 @@ def consistent_noise(
 ) -> CellNoise:
     """Return the noise in the counts that ``consistent`` returns.
 
-    Notes
-    -----
-    Let a box cover the fraction f_i of piece i and the fraction F of a coarse cell of p pieces, and
-    let w be the weight of the cell's coarse count. In the answer for the box, the noise of piece i
-    is multiplied by f_i - w F, and the noise of the coarse count by w F. The fractions f_i of the
-    cell's pieces add up to p F.
+    In a box's answer, piece i of p has the factor f_i - w F, and the coarse count w F, for the
+    covered fractions f_i and F of piece and cell and the coarse weight w; the f_i add up to p F.
     """
     weight = _coarse_weight(pieces**2, alpha)
     return CellNoise(

@@ -33,15 +33,7 @@ MAX_CELLS_PER_SIDE = math.isqrt(MAX_CELLS)
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional dependency of a builder, stored in the builder's class attribute ``extra``.
-
-    Parameters
-    ----------
-    name : str
-        The name of the pip extra of snhkit that installs the package, such as "pgm".
-    package : str
-        The name by which the package is imported.
-    """
+    """A pip extra of snhkit that a builder needs, its attribute ``extra``, and its package."""
 
     name: str
     package: str
@@ -57,10 +49,7 @@ class Extra:
         return f'pip install "snhkit[{self.name}]"'
 
     def require(self) -> None:
-        """Raise InputError if the package is not installed or cannot be imported.
-
-        Builders call this method in ``check``, before any epsilon is spent.
-        """
+        """Raise InputError unless the package can be imported: in ``check``, at no cost."""
         if not self.installed:
             raise InputError(f"the package {self.package} is not installed: {self.advice}.")
         try:
@@ -74,18 +63,9 @@ class Extra:
 
 
 def publish(builder: Builder, private: Measurements, model: Model, **shown: Any) -> Release:
-    """Return a release of a builder's model, with the costs of the measurements.
+    """Return a release of a builder's model, with the costs of its measurements.
 
-    Parameters
-    ----------
-    builder : Builder
-        The builder, whose class name is the release's method.
-    private : Measurements
-        The measurements that the builder made of the records.
-    model : Model
-        The model that answers queries.
-    **shown
-        The hyperparameters that the release shows; by default all fields of the builder.
+    The release shows ``shown`` as hyperparameters; by default all fields of the builder.
     """
     return Release(
         method=type(builder).__name__,
@@ -106,7 +86,7 @@ def hyperparameters(builder: Any) -> dict[str, Any]:
 
 
 def sizes(sizes_m: tuple[float, float], but_for: str = "") -> tuple[float, float]:
-    """Return query sizes (l, u) in metres as floats; raise InputError unless 0 < l <= u < infinity.
+    """Return query sizes (l, u) in metres; raise InputError unless 0 < l <= u < infinity.
 
     The message inserts ``but_for``, such as "None or ", to name another value that is accepted.
     """

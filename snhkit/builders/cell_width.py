@@ -64,18 +64,8 @@ def default_cell_width(
 ) -> float:
     """Return a cell width, from 5 to 2,000 m, that suits squares of the given sizes.
 
-    For given sizes, the width depends only on the product of n and epsilon, since counts grow with
-    n and the noise with 1 / epsilon. The width is a constant times a power of the product. The
-    authors of SNH found the best widths on nine cities at five epsilons each, and the exponent was
-    fitted to the dependence of these 45 widths on epsilon. The constant was chosen on public and
-    synthetic cities. ``benchmarks/cell_width.py`` prints the exponent and the constant. The width
-    also grows with the square root of the mean side of the squares, because a large square sums
-    more noise, and less of its error comes from its border.
-
-    Examples
-    --------
-    >>> round(default_cell_width(n=100_000, epsilon=0.2), 1)
-    34.7
+    A constant, chosen on public cities, times a power of n epsilon, fitted to the authors' 45 best
+    widths (``benchmarks/cell_width.py``), times the root of the squares' mean side.
     """
     width = _CONSTANT_M * (max(n, 1) * epsilon) ** _EXPONENT
     return float(np.clip(width * math.sqrt(sum(sizes_m) / sum(DEFAULT_SIZES_M)), 5, 2000))
@@ -106,15 +96,8 @@ def narrowing(
 ) -> float:
     """Return the factor by which to multiply the default cell width if evenness is known.
 
-    The factor's logarithm is linear in evenness, in log(n epsilon) and in their product. The
-    coefficients were fitted for the least error on public and synthetic cities
-    (``benchmarks/widths.py``). For squares larger than the default sizes, the factor is nearer to
-    1, since the positions inside a cell matter less.
-
-    Examples
-    --------
-    >>> [round(narrowing(100_000, 0.2, evenness), 2) for evenness in (1.0, 0.5, 0.1)]
-    [2.49, 0.89, 0.39]
+    Its logarithm is linear in evenness, log(n epsilon) and their product, fitted to public cities
+    (``benchmarks/widths.py``). For larger squares, in which places matter less, it is nearer to 1.
     """
     b = _NARROWING.get(labels, _NARROWING["snh"])
     scale = math.log(max(n, 1) * epsilon)
@@ -136,7 +119,7 @@ def check_width(cell_m: Width) -> None:
 def given_grid(region: Region, cell_m: Width, most_cells: int = MAX_CELLS_PER_SIDE) -> Grid | None:
     """Return the grid of a width given in metres, or None if the width is still to be chosen.
 
-    If the width makes more than ``most_cells`` cells per side, InputError is raised.
+    InputError is raised for more than ``most_cells`` cells per side.
     """
     if cell_m is None or isinstance(cell_m, str):
         return None
@@ -160,8 +143,7 @@ def chosen_grid(
 ) -> Grid:
     """Return the grid of a given or chosen width; n and evenness are measured if they are needed.
 
-    A chosen width is at least half the side of the smallest squares, below which narrower cells do
-    not help, and is wide enough for ``most_cells``.
+    A chosen width is at least half the side of the smallest squares, below which it does not help.
     """
     region, public = private.region, private.public
     given = given_grid(region, cell_m, most_cells)
@@ -191,23 +173,8 @@ def chosen_grid(
 def bought_evenness(private: Measurements, grid: Grid) -> float:
     """Return a noisy evenness: the share of records that remain if each cell's count is capped.
 
-    The cap is three times the mean count of a cell, or the noise scale of a count on which all of
-    epsilon is spent, if this scale is larger. Evenness is near 1 if records are everywhere, and
-    near 0 if most of them are at a few spots. The result is shrunk towards 1; the more noise it
-    has, the more it is shrunk. The cost is from 0.3 to 3 % of the remaining epsilon, and is lower
-    if there are more records.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Points, Region
-    >>> from snhkit.privacy import PointSource, PrivacyUnit, SystemEntropy, Terms
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> crowd = PointSource(Points(city, [[1, 1]] * 99 + [[99, 99]]))
-    >>> terms = Terms(Fraction(10_000), PrivacyUnit.of("record"), n=100)
-    >>> private = Measurements(crowd, terms, SystemEntropy())
-    >>> evenness = bought_evenness(private, Grid(city, 20))
-    >>> round(evenness, 2), str(private.spends[0])
-    (0.02, '30 for records, at most 1 a cell, in cells of 5 m')
+    The cap is thrice the mean count, or the noise scale if that is larger. Near 0, most records are
+    at few spots. Noise shrinks the result towards 1. It costs 0.3 to 3 % of what is left.
     """
     n = max(private.n or 0, 1)
     most = _cap(grid, n, private.record_epsilon)
@@ -223,15 +190,7 @@ def bought_evenness(private: Measurements, grid: Grid) -> float:
 
 
 def evenness_of(public: Points, grid: Grid, n: int, epsilon: float) -> float:
-    """Return the evenness, without noise, that n records spread like the public points would have.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> evenness_of(Points(city, [[1, 1]] * 9 + [[99, 99]]), Grid(city, 2), n=40, epsilon=1)
-    0.85
-    """
+    """Return the evenness that n records spread like the public points would have."""
     counts = grid.count(public).counts * (n / max(len(public), 1))
     return float(np.minimum(counts, _cap(grid, n, epsilon)).sum() / max(n, 1))
 

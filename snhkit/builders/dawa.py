@@ -205,10 +205,7 @@ class DAWA:
 
 
 def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:
-    """Return the buckets as a partition of the region into rectangles.
-
-    ``length`` holds the number of cells of each bucket, in the order of the Hilbert curve.
-    """
+    """Return the buckets as rectangles, from their lengths along the Hilbert curve."""
     start = np.cumsum(length) - length
     order = grid.m.bit_length() - 1
     level = np.rint(np.log2(length)).astype(np.int64)
@@ -218,19 +215,9 @@ def _bucket_rectangles(grid: Grid, length: NDArray[np.int64]) -> Partition:
 def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the energy of boxes in each level of a Haar decomposition over a tree's leaves.
 
-    The leaves of a binary tree are sets of cells. A box is a vector with an entry for each leaf:
-    the share of the leaf's area that the box covers. This vector is a sum of orthogonal components,
-    one for each level: the differences between the two leaves of a pair, between the two halves of
-    four leaves, of eight leaves and so on, and finally the mean. The energy of a level is the sum
-    of the squares of its component over all boxes.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=2)
-    >>> box = RangeQueries(city, [0], [0], [1], [1])
-    >>> box_energies(box, Grid(city, 2), np.array([[0, 1], [2, 3]]))
-    array([0.5 , 0.25, 0.25])
+    A box is the vector of its covered shares of the leaves, which are sets of cells. A level's
+    energy is the squared length of its differences between halves of 2, 4, ... leaves; the last is
+    the mean's.
     """
     size = np.bincount(leaf.ravel())
     of_means = np.zeros((len(size) - 1).bit_length() + 1)
@@ -251,11 +238,7 @@ def box_energies(boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]) -> ND
 def _covered(
     boxes: RangeQueries, grid: Grid, leaf: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return three arrays with an entry for each cell that a box covers at least in part.
-
-    The arrays hold the index of the box, the index of the cell's leaf, and the covered share of the
-    cell. The entries are sorted by box, then by leaf.
-    """
+    """Return box, leaf and covered share of each cell that a box reaches, in this order."""
     low = np.clip(np.stack([boxes.x, boxes.y]) / grid.cell_m, 0, grid.m)
     high = np.clip(np.stack([boxes.x1, boxes.y1]) / grid.cell_m, low, grid.m)
     first = np.minimum(low.astype(np.int64), grid.m - 1)
@@ -272,12 +255,9 @@ def _covered(
 def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> float:
     """Return the expected sum of squared errors of the boxes whose energies are given.
 
-    Notes
-    -----
-    Let w_k be the share of level k, whose nodes have 2^k leaves. The component of the differences
-    between the halves of 2^j leaves is measured only by nodes of at most 2^(j - 1) leaves. The
-    precision of the component, 1 divided by its noise variance, is therefore the sum of w_k^2 2^k
-    over k < j. The mean is measured by all nodes.
+    Nodes of 2^k leaves with k < j measure the differences between halves of 2^j leaves, whose
+    precision is therefore the sum of w_k^2 2^k over these levels, with shares w_k; all nodes
+    measure the mean.
     """
     precision = np.cumsum(weights**2 * 2.0 ** np.arange(len(weights)))
     nonzero = energies > 0
@@ -287,23 +267,9 @@ def expected_error(weights: NDArray[np.float64], energies: NDArray[np.float64]) 
 def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares of epsilon of a binary tree's levels that minimise ``expected_error``.
 
-    Examples
-    --------
-    >>> level_weights(np.array([1.0, 0.0]))
-    array([1., 0.])
-
-    Notes
-    -----
-    Li et al. (the DAWA paper, PVLDB 2014, Sec. 4) search greedily, from the leaves up. Here, the
-    error plus the sum of the weights is minimised, over weights of any sum. Divided by their sum,
-    these weights are the optimal shares, because multiplying all weights by s divides the error by
-    s^2.
-
-    The weights follow from the precision of each level's component (see ``expected_error``). These
-    precisions form a path of least cost: the precision p of a level with energy e costs e / p, and
-    the step from the precision of the level below costs the weight that causes the increase.
-    Dynamic programming finds the best path among a finite set of precisions. Further steps then
-    improve the weights (see ``_polished``).
+    The precisions of the levels are a path: p costs energy / p, and a step up costs its weight.
+    Dynamic programming finds the best on a lattice, where the DAWA paper (Sec. 4) searches
+    greedily.
     """
     if not energies.any():
         return np.eye(len(energies))[0]
@@ -327,8 +293,8 @@ def level_weights(energies: NDArray[np.float64]) -> NDArray[np.float64]:
 def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights with the sum 1, after 100 steps that reduce their ``expected_error``.
 
-    At the optimum, a small increase of any level's weight reduces the error by the same amount. A
-    step enlarges the weights whose increase reduces the error more, and reduces the others.
+    At the optimum, a small increase of any weight gains as much; a step enlarges those that gain
+    more.
     """
     for _ in range(100):
         weights = weights / weights.sum()
@@ -340,13 +306,7 @@ def _polished(weights: NDArray[np.float64], energies: NDArray[np.float64]) -> ND
 
 
 def level_shares(energies: NDArray[np.float64]) -> dict[int, Fraction]:
-    """Return the optimal shares of epsilon of a binary tree's levels, rounded to thousandths.
-
-    Examples
-    --------
-    >>> level_shares(np.array([0.1, 0.1, 9.0]))
-    {0: Fraction(163, 500), 2: Fraction(337, 500)}
-    """
+    """Return the optimal shares of epsilon of a binary tree's levels, rounded to thousandths."""
     parts = np.rint(_PARTS * level_weights(energies)).astype(int)
     parts[0] = max(parts[0], 1)
     parts[parts.argmax()] += _PARTS - parts.sum()
@@ -358,16 +318,7 @@ def fitted_leaves(
 ) -> NDArray[np.float64]:
     """Return the counts of a binary tree's c leaves that fit noisy counts of its nodes best.
 
-    Examples
-    --------
-    >>> fitted_leaves({0: np.array([1, 2, 3]), 2: np.array([12])}, {0: 1, 2: 1})
-    array([2.5, 3.5, 4.5])
-
-    Notes
-    -----
-    Weighted least squares in two passes. Upwards, a node's count is averaged with its children's
-    sum, weighted by precision. Downwards, the difference between a node's estimate and its
-    children's sum is divided among the children in proportion to their variances.
+    Weighted least squares in two passes: upwards by precision, downwards by variance.
     """
     value = np.asarray(counts[0], float)
     variance = np.full(len(value), float(variances[0]))

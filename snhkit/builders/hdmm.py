@@ -165,11 +165,7 @@ class HDMM:
 
 
 def covariance(weights: csr_array) -> NDArray[np.float64]:
-    """Return the covariance of the least-squares counts of m cells along an axis, shape (m, m).
-
-    The covariance is in units of the variance of the noise in one measured sum. ``weights`` is the
-    result of ``HDMM.weights``.
-    """
+    """Return the covariance of least-squares counts along an axis, per variance of a sum."""
     real = weights.astype(np.float64)
     with one_thread():
         return np.linalg.inv((real.T @ real).toarray())
@@ -178,15 +174,7 @@ def covariance(weights: csr_array) -> NDArray[np.float64]:
 def least_squares(
     weights: csr_array, along: NDArray[np.float64], sums: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the counts X, shape (m, m), whose weighted sums A X A^T are closest to ``sums``.
-
-    Examples
-    --------
-    >>> rows = csr_array([[1, 0], [0, 1], [1, 1]])
-    >>> least_squares(rows, covariance(rows), rows @ [[1, 2], [3, 4]] @ rows.T)
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return the counts X, shape (m, m), whose weighted sums A X A^T are closest to ``sums``."""
     half = weights.T @ sums.astype(np.float64)
     back = weights.T @ np.ascontiguousarray(half.T)
     with one_thread():
@@ -197,23 +185,13 @@ def p_identity(extra: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return an identity matrix stacked on extra rows, with each column scaled to the sum 1.
 
     Because of the scaling, one record changes all measured sums by 1 in total.
-
-    Examples
-    --------
-    >>> p_identity(np.array([[1.0, 0.0]]))
-    array([[0.5, 0. ],
-           [0. , 1. ],
-           [0.5, 0. ]])
     """
     rows = np.concatenate([np.eye(extra.shape[1]), extra])
     return rows / rows.sum(axis=0)
 
 
 def one_thread() -> AbstractContextManager:
-    """Return a context manager that limits BLAS to one thread.
-
-    On a busy machine, several threads would spend much time waiting for each other.
-    """
+    """Return a context in which BLAS has one thread; on a busy machine, several are slow."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
@@ -227,14 +205,8 @@ def _libraries() -> ThreadpoolController:
 def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
     """Return the extra rows of the p-Identity strategy with the least error for intervals.
 
-    The search uses public numbers only.
-
-    Notes
-    -----
-    McKenna, Miklau, Hay and Machanavajjhala, "Optimizing error of high-dimensional statistical
-    queries under differential privacy", PVLDB 2018: OPT_0 (Sec. 5) with p = m / 16 as in the paper,
-    but at most 32 rows. L-BFGS takes a few steps from each of several random starts, and continues
-    from the best result.
+    McKenna et al. (see ``HDMM``), OPT_0 (Sec. 5) with p = m / 16, but at most 32 rows. Only public
+    numbers are used.
     """
     gram = interval_gram(m, lengths)
     p = min(max(m // 16, 1), _MAX_EXTRA_ROWS)
@@ -271,13 +243,10 @@ def best_extra_rows(m: int, lengths: tuple[float, float] | None) -> NDArray[np.f
 def loss_and_gradient(
     flat: NDArray[np.float64], gram: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return the mean squared error of intervals under a p-Identity strategy, and its gradient.
+    """Return the mean squared error tr(G (A^T A)^-1) of intervals, and its gradient.
 
-    Notes
-    -----
-    Let d be the column sums of [I; T]. The strategy is A = [I; T] diag(d)^-1, whose columns add up
-    to 1, and the error is tr(G (A^T A)^-1). The inverse is diag(d) K diag(d) with
-    K = (I + T^T T)^-1 = I - T^T R and R = (I + T T^T)^-1 T, so only a p by p matrix is inverted.
+    With d the column sums of [I; T], A = [I; T] diag(d)^-1, and the inverse is diag(d) K diag(d)
+    with K = I - T^T (I + T T^T)^-1 T, so only a p by p matrix is inverted.
     """
     m = len(gram)
     rows = flat.reshape(-1, m)
@@ -292,17 +261,7 @@ def loss_and_gradient(
 
 
 def interval_gram(m: int, lengths: tuple[float, float] | None) -> NDArray[np.float64]:
-    """Return the mean of w w^T over intervals, where w holds the covered share of each cell.
-
-    Examples
-    --------
-    >>> interval_gram(2, None) * 3
-    array([[2., 1.],
-           [1., 2.]])
-    >>> interval_gram(2, (2, 2))
-    array([[1., 1.],
-           [1., 1.]])
-    """
+    """Return the mean of w w^T over intervals, where w holds their shares of m cells."""
     if lengths is None:
         cell = np.arange(m)
         low, high = np.minimum.outer(cell, cell), np.maximum.outer(cell, cell)

@@ -117,13 +117,7 @@ class HierarchicalGrid:
 
 
 def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
-    """Return the mean variance of the answers for all boxes of whole cells.
-
-    Examples
-    --------
-    >>> average_variance((1,)), average_variance((3,))
-    (1.0, 2.77...)
-    """
+    """Return the mean variance of the answers for all boxes of whole cells."""
     even = [1.0] * len(sides)
     noise_model = BlockNoise.consistent(sides, even, [len(sides) ** exponent * one for one in even])
     # The extents of a box along x and y are independent, so the mean of their product is the
@@ -135,9 +129,7 @@ def average_variance(sides: tuple[int, ...], exponent: int = 2) -> float:
 def _mean_square(m: int, blocks: int) -> float:
     """Return the mean of X_b (see ``BlockNoise``) over all intervals of whole cells.
 
-    Divide an axis of m cells into b equal blocks. Then X_b is m / b times the sum of the squared
-    fractions of the blocks that an interval covers. For each block, the intervals that cover the
-    block, those with one end inside and those with both ends inside are summed separately.
+    For each block, intervals that cover it, have one end inside, or both, are summed separately.
     """
     g = m // blocks
     before = np.arange(blocks) * float(g)
@@ -163,18 +155,8 @@ def measured(private: Measurements, sides: Sequence[int], shares: Sequence[Fract
 def consistent(levels: Sequence[NDArray], variances: Sequence[float]) -> NDArray[np.float64]:
     """Return the counts of the finest grid that fit noisy counts of nested grids best.
 
-    Examples
-    --------
-    >>> consistent([np.array([[18]]), np.array([[1, 2], [3, 4]])], [1, 1])
-    array([[2.6, 3.6], [4.6, 5.6]])
-
-    Notes
-    -----
     Weighted least squares in two passes (Hay, Rastogi, Miklau and Suciu, "Boosting the accuracy of
-    differentially private histograms through consistency", PVLDB 2010, Sec. 4). The parts
-    of a cell are its cells in the next finer grid. Upwards, a cell's count is averaged with the sum
-    of its parts, weighted by precision. Downwards, the difference between a cell's estimate and the
-    sum of its parts is divided equally among the parts.
+    differentially private histograms through consistency", PVLDB 2010, Sec. 4).
     """
     best, variance = [np.asarray(levels[-1], float)], float(variances[-1])
     for own, own_variance in zip(levels[-2::-1], variances[-2::-1], strict=True):

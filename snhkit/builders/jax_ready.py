@@ -10,14 +10,7 @@ _BACKEND_PROCESS: list[int] = []  # the process in which JAX ran first
 
 
 def require_jax(method: str) -> None:
-    """Raise InputError if JAX cannot compute in this process and environment.
-
-    Methods call this function in ``check``, so that a wrong environment costs no epsilon.
-
-    Examples
-    --------
-    >>> require_jax("SNH")
-    """
+    """Raise InputError if JAX cannot compute here; for ``check``, before epsilon is spent."""
     refuse_forked(method)
     try:
         import jax
@@ -44,12 +37,8 @@ def require_jax(method: str) -> None:
 def refuse_forked(method: str) -> None:
     """Raise InputError if this process was forked from one in which JAX had run.
 
-    In such a process, a computation with JAX would never end. The function remembers the process
-    that called it first, and assumes that JAX runs there.
-
-    Examples
-    --------
-    >>> refuse_forked("SNH")
+    JAX would never end here. The process that calls this first is taken to be the one in which it
+    runs.
     """
     if _BACKEND_PROCESS and _BACKEND_PROCESS[0] != os.getpid():
         raise InputError(

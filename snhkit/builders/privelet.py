@@ -107,18 +107,9 @@ class Privelet:
 
 
 def haar_matrix(k: int) -> csr_array:
-    """Return the weighted Haar transform of 2^k numbers, an integer matrix of shape (2^k, 2^k).
+    """Return the weighted Haar transform of m = 2^k numbers, an integer matrix of shape (m, m).
 
-    The first row is the sum of all numbers. Each other row belongs to an interval of the hierarchy
-    of halves, and is the sum of the interval's left half minus the sum of the right half.
-
-    Examples
-    --------
-    >>> haar_matrix(2).toarray()
-    array([[ 1,  1,  1,  1],
-           [ 1,  1, -1, -1],
-           [ 1, -1,  0,  0],
-           [ 0,  0,  1, -1]])
+    Row 0 sums all numbers; every other row is the left half of an interval minus the right half.
     """
     m = 2**k
     cell, level = np.arange(m), np.arange(k)[:, None]
@@ -132,13 +123,9 @@ def haar_matrix(k: int) -> csr_array:
 def wavelet_noise(k: int, variance: float) -> BlockNoise:
     """Return the noise of the counts, given the variance of the noise of each coefficient.
 
-    Notes
-    -----
-    Along an axis, let the vector w hold the share of each of the m cells that a box covers. The
-    coefficients of intervals of s cells contribute w (P - Q) w / s to the variance of the answer
-    for w, where P averages w within each half of these intervals, and Q within each whole interval.
-    The total of all cells contributes w R w / m, where R averages w over all cells. All these terms
-    are multiplied by ``variance``.
+    For the covered shares w along an axis of m cells, coefficients of intervals of s cells add w (P
+    - Q) w / s, where P averages over the halves of the intervals, and Q over whole ones; the total
+    adds w R w / m, where R averages over all.
     """
     m = 2**k
     parts = np.concatenate([[1], 2 ** np.arange(k)]) / m
@@ -150,16 +137,7 @@ def wavelet_noise(k: int, variance: float) -> BlockNoise:
 
 
 def inverted(haar: csr_array, sums: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the counts, shape (m, m), whose transform along both axes is ``sums``.
-
-    ``haar`` is the result of ``haar_matrix``, and ``sums`` has the shape (m, m).
-
-    Examples
-    --------
-    >>> inverted(haar_matrix(1), np.array([[10, 4], [2, 0]]))
-    array([[4., 2.],
-           [3., 1.]])
-    """
+    """Return the counts, shape (m, m), whose ``haar_matrix`` along both axes is ``sums``."""
     # The rows are orthogonal, and the squared length of a row is the number of its entries.
     back = (haar / abs(haar).sum(axis=1)[:, None]).T
     half = back @ sums

@@ -103,10 +103,7 @@ class Tessellation:
 
 @lru_cache(maxsize=4)
 def _partition(region: Region, districts: Districts) -> "PolygonPartition":
-    """Return districts cut to a region, after a check that they are disjoint.
-
-    The last few results are cached.
-    """
+    """Return districts cut to a region, after a check that they are disjoint; a few are cached."""
     from snhkit.release.polygon_partition import PolygonPartition
 
     return PolygonPartition.of(region, districts)

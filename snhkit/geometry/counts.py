@@ -1,4 +1,4 @@
-"""Exact counts of the points in many boxes."""
+"""Exact counts of the points in many boxes, and the errors of answers beside them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,11 +58,9 @@ def count_in_boxes(
     x1: Float[np.ndarray, " q"],
     y1: Float[np.ndarray, " q"],
 ) -> Int[np.ndarray, " q"]:
-    """Return the number of points in each half-open box, shape (q,); bounds may be infinite.
+    """Return the number of points in each half-open box; bounds may be infinite.
 
-    The counts come from a wavelet matrix of the ranks of the points by y, in the order of x. One
-    level of the matrix is held in memory at a time, so the memory grows with n + q. There are
-    log2(n) levels, each of which takes a few array operations.
+    A wavelet matrix of the ranks by y, in the order of x, takes log2(n) steps for all boxes.
     """
     by_x = np.argsort(xy[:, 0], kind="stable")
     x, y = xy[by_x, 0], xy[by_x, 1]
@@ -107,20 +105,11 @@ def _ranked_below(
 
 
 class Level(NamedTuple):
-    """One level of a wavelet matrix, which sorts the items by one bit of their ranks.
+    """One level of a wavelet matrix, which sorts n items by one bit of their ranks.
 
-    Parameters
-    ----------
-    order : ndarray of int, shape (n,)
-        The stable permutation that puts items whose bit is 0 before items whose bit is 1.
-    zeros : int
-        The number of items whose bit is 0.
-    first, last : ndarray of int, shape (q,)
-        For each of q queries, the half-open range in which the query's items with bit 0 lie after
-        the permutation.
-    below : ndarray of bool, shape (q,)
-        Whether all items of this range are known to rank below the limit of the query. If not,
-        later levels decide for each item.
+    ``order`` puts the items whose bit is 0, ``zeros`` in number, before the others. After it, those
+    of query i lie in ``first[i]`` to ``last[i]``; if ``below[i]``, all of them rank below its
+    limit.
     """
 
     order: Int[np.ndarray, " n"]
@@ -136,22 +125,10 @@ def levels(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Iterator[Level]:
-    """Yield the levels of a wavelet matrix, which find the items that rank below a limit.
+    """Yield the levels of a wavelet matrix that find, for q ranges, the items ranked below a limit.
 
-    A query asks for the items of a range that rank below a limit. Each such item lies in the range
-    ``Level.first`` to ``Level.last`` of exactly one level at which ``Level.below`` is true for the
-    query. One level is held in memory at a time.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> parts = levels(np.array([3, 0, 2, 1]), first=0 * one, last=3 * one, limit=3 * one)
-    >>> sum(int((part.last - part.first)[part.below].sum()) for part in parts)
-    2
-
-    Notes
-    -----
-    F. Claude, G. Navarro and A. Ordóñez, "The wavelet matrix", Information Systems 47, 2015.
+    Each such item lies in ``Level.first`` to ``last`` of exactly one level where ``below`` is true
+    (Claude, Navarro and Ordóñez, "The wavelet matrix", Information Systems 47, 2015).
     """
     largest = max(int(rank.max(initial=0)), int(limit.max(initial=0)))
     for bit in range(largest.bit_length() - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""The squares of a quadtree in Morton order, in which a square's quarters are consecutive."""
+"""The squares of a quadtree in Morton order and in the order of the Hilbert curve."""
 
 import numpy as np
 from jaxtyping import Int
@@ -23,18 +23,9 @@ MAX_ORDER = 13
 
 
 def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
-    """Return the number of the quadtree square that each point lies in, shape (n,).
+    """Return the number, in Morton order, of the square that each point lies in.
 
-    The region is divided into 2^depth squares per side. The squares are numbered from 0 in Morton
-    order: square k of one depth has the quarters 4 k to 4 k + 3 of the next depth.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=4)
-    >>> points = Points(city, [[0, 0], [0, 3], [3, 0], [3, 3]])
-    >>> square_of(points, 1), square_of(points, 2)
-    (array([0, 1, 2, 3]), array([ 0,  5, 10, 15]))
+    There are 2^depth squares per side; square k has the quarters 4 k to 4 k + 3 of the next depth.
     """
     if not 0 <= depth <= MAX_DEPTH:
         raise InputError(f"square_of: depth must be from 0 to {MAX_DEPTH}, not {depth}.")
@@ -48,13 +39,7 @@ def square_of(points: Points, depth: int) -> Int[np.ndarray, " n"]:
 
 
 def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int[np.ndarray, " c"]:
-    """Return the Morton numbers of c squares, shape (c,), given their columns and rows.
-
-    Examples
-    --------
-    >>> numbers_at(np.array([0, 1, 3]), np.array([1, 0, 3]))
-    array([ 1,  2, 15])
-    """
+    """Return the Morton numbers of c squares, given their columns and rows."""
     at = np.stack([column, row])
     for shift, mask in _SPREAD:
         at = (at | at << shift) & mask
@@ -64,13 +49,7 @@ def numbers_at(column: Int[np.ndarray, " c"], row: Int[np.ndarray, " c"]) -> Int
 def squares_at(
     number: Int[np.ndarray, " c"],
 ) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Return the columns and the rows of c squares, given their Morton numbers.
-
-    Examples
-    --------
-    >>> squares_at(np.array([0, 1, 2, 15]))
-    (array([0, 0, 1, 3]), array([0, 1, 0, 3]))
-    """
+    """Return the columns and the rows of c squares, given their Morton numbers."""
     at = np.stack([number >> 1, number]) & _SPREAD[-1][1]
     for (shift, _), (_, mask) in zip(
         _SPREAD[::-1], [*_SPREAD[-2::-1], (0, 0xFFFFFFFF)], strict=True
@@ -80,19 +59,10 @@ def squares_at(
 
 
 def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " c"]]:
-    """Return the columns and rows of the cells of a grid in the order of the Hilbert curve.
+    """Return the columns and rows of a grid of 2^order cells per side along the Hilbert curve.
 
-    The grid has 2^order cells per side. Each cell shares an edge with the cell before. On the
-    curve, 4^k consecutive cells fill a square if their first position is a multiple of 4^k.
-
-    Examples
-    --------
-    >>> hilbert_curve(1)
-    (array([0, 0, 1, 1]), array([0, 1, 1, 0]))
-
-    Notes
-    -----
-    D. Hilbert, "Über die stetige Abbildung einer Linie auf ein Flächenstück", 1891.
+    Each cell shares an edge with the one before; 4^k cells from a multiple of 4^k on fill a square
+    (D. Hilbert, "Über die stetige Abbildung einer Linie auf ein Flächenstück", 1891).
     """
     if not 0 <= order <= MAX_ORDER:
         raise InputError(f"hilbert_curve: order must be from 0 to {MAX_ORDER}, not {order}.")
@@ -111,14 +81,7 @@ def hilbert_curve(order: int) -> tuple[Int[np.ndarray, " c"], Int[np.ndarray, " 
 def runs_on_curve(
     order: int, start: Int[np.ndarray, " c"], level: Int[np.ndarray, " c"]
 ) -> Int[np.ndarray, "4 c"]:
-    """Return the rectangles that runs of 2^level consecutive cells along the Hilbert curve fill.
-
-    Examples
-    --------
-    >>> runs_on_curve(1, np.array([0, 2]), np.array([1, 1])).T
-    array([[0, 0, 1, 2],
-           [1, 0, 2, 2]])
-    """
+    """Return the rectangles (x0, y0, x1, y1) that runs of 2^level cells along the curve fill."""
     curve = np.stack(hilbert_curve(order))
     # A run of an even level fills one square, a run of an odd level two squares side by side.
     bits = level >> 1

@@ -1,4 +1,4 @@
-"""Regular grids: counts of points in cells, and sums of cell values over boxes."""
+"""Regular grids: counts of points in cells, sums of values over boxes, and blocks of cells."""
 
 import math
 from dataclasses import dataclass
@@ -186,11 +186,9 @@ class SummedArea:
     def _place(
         self, low: Float[np.ndarray, " q"], high: Float[np.ndarray, " q"]
     ) -> tuple[Int[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-        """Return the index of the cell at each end of q intervals, and the end's place in the cell.
+        """Return the cell at each end of q intervals along an axis, and its place there, 0 to 1.
 
-        Indices are along one axis. The place is 0 if the end of the interval is at the cell's lower
-        border, and 1 if the end is at the upper border. Both arrays have shape (2, q). Ends outside
-        the region are moved to the region's border.
+        Ends outside the region are moved to the region's border.
         """
         t = np.stack([low, high]) / self.grid.cell_m
         t = np.minimum(np.maximum(t, 0), self.grid.m)
@@ -198,9 +196,8 @@ class SummedArea:
         return cell, t - cell
 
     def _upto(self, x: tuple, y: tuple) -> NDArray[np.float64]:
-        """Return sums of the spread values over boxes [0, x) by [0, y).
+        """Return sums of the spread values over boxes [0, x) by [0, y), given as from ``_place``.
 
-        ``x`` and ``y`` are cells and places, as ``_place`` returns them.
         Bilinear interpolation of the summed-area table gives these sums exactly.
         """
         (i, u), (j, v) = x, y
@@ -213,29 +210,14 @@ class SummedArea:
 
 
 def block_starts(m: int, blocks: int) -> Int[np.ndarray, " {blocks}"]:
-    """Return the index of the first cell of each block, shape (blocks,).
-
-    A row of m cells is divided into ``blocks`` blocks of nearly equal width.
-
-    Examples
-    --------
-    >>> block_starts(7, 3)
-    array([0, 2, 4])
-    """
+    """Return the first cell of each of ``blocks`` blocks of nearly equal width in a row of m."""
     return np.arange(blocks) * m // blocks
 
 
 def block_sums(
     values: Shaped[np.ndarray, "m m"], first: Int[np.ndarray, " b"]
 ) -> Float[np.ndarray, "b b"]:
-    """Return the sum of the values of the cells in each block of a grid.
-
-    Examples
-    --------
-    >>> block_sums(np.arange(16).reshape(4, 4), np.array([0, 2]))
-    array([[10., 18.],
-           [42., 50.]])
-    """
+    """Return the sum of the values of the cells in each block; blocks begin at ``first``."""
     rows = np.add.reduceat(values.astype(float, copy=False), first, axis=0)
     return np.add.reduceat(rows, first, axis=1)
 
@@ -243,16 +225,5 @@ def block_sums(
 def spread(
     values: Shaped[np.ndarray, "b b"], cells: Int[np.ndarray, " b"]
 ) -> Shaped[np.ndarray, "m m"]:
-    """Return an array with the value of the block that each cell of a grid is in, shape (m, m).
-
-    ``values`` has a value for each block. Along either axis, block i is ``cells[i]`` cells wide,
-    and m is the sum of ``cells``.
-
-    Examples
-    --------
-    >>> spread(np.array([[1, 2], [3, 4]]), np.array([1, 2]))
-    array([[1, 2, 2],
-           [3, 4, 4],
-           [3, 4, 4]])
-    """
+    """Return for each cell the value of its block; along an axis, block i has ``cells[i]``."""
     return np.repeat(np.repeat(values, cells, axis=0), cells, axis=1)

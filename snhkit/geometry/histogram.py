@@ -17,24 +17,16 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def proven(cls: _Class) -> _Class:
-    """Mark a class as one whose cells are proven not to overlap, and return the class.
+    """Mark a class whose constructor proves that its cells do not overlap, and return the class.
 
-    The constructor of such a class must prove that the cells do not overlap. Private records can be
-    counted only in the cells of marked classes.
+    Private records can be counted only in the cells of marked classes.
     """
     _PROVEN.add(cls)
     return cls
 
 
 def is_proven(cells: object) -> bool:
-    """Return whether the class of an object is marked by ``proven``.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Grid, Region
-    >>> is_proven(Grid(Region.around(lat=0, lon=0, side_m=2), 2)), is_proven([0, 1])
-    (True, False)
-    """
+    """Return whether the class of an object is marked by ``proven``."""
     return type(cells) in _PROVEN
 
 
@@ -119,15 +111,7 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Merged:
-    """Unions of a partition's cells, which form a partition again.
-
-    Parameters
-    ----------
-    cells : Grid, Partition or Merged
-        The cells that are merged.
-    group : ndarray of int, in the shape of the cells' counts
-        The index, from 0, of the union that each cell belongs to.
-    """
+    """Unions of a partition's cells, again a partition; ``group`` holds the union of each cell."""
 
     cells: Union[Cells, "Merged"]
     group: NDArray[np.int64]

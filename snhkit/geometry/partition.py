@@ -1,4 +1,4 @@
-"""Partitions of a region into rectangular cells of any sizes."""
+"""Partitions into rectangular cells of any sizes, and sums of their values over boxes."""
 
 import math
 from dataclasses import dataclass, field
@@ -225,11 +225,9 @@ class Partition:
 def _pieces(
     edges: NDArray[np.float64], cell: NDArray, piece: NDArray, pieces: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper edges of pieces of cells along one axis.
+    """Return the lower and upper edges of pieces along one axis, from numbers of cells and pieces.
 
-    For each piece, ``cell`` is the index of the cell, ``pieces`` is the number of pieces in the
-    cell, and ``piece`` is the index of the piece in the cell. The last piece of a cell ends exactly
-    at the upper edge of the cell.
+    The last piece of a cell ends exactly at the upper edge of the cell.
     """
     low, high = edges[cell], edges[cell + 1]
     start = low + (high - low) * (piece / pieces)
@@ -251,19 +249,13 @@ class _Corners:
         self.xy = np.stack([x[new], y[new]], axis=1)
 
     def sums(self, weight: NDArray) -> tuple[NDArray[np.float64], NDArray]:
-        """Return the corners with a sum of signed weights other than 0, and these sums.
-
-        ``Partition.corner_sums`` explains the signs.
-        """
+        """Return the corners where signed weights (see ``Partition.corner_sums``) do not cancel."""
         signed = np.concatenate([weight, -weight, -weight, weight])[self.order]
         total = np.add.reduceat(signed, self.start)
         return self.xy[total != 0], total[total != 0]
 
     def prove_tiling(self, side: float) -> None:
-        """Raise InputError unless the cells cover each position in the square exactly once.
-
-        The square is [0, ``side``) by [0, ``side``).
-        """
+        """Raise InputError unless the cells cover each position in the square exactly once."""
         at, left = self.sums(np.ones(self.order.size // 4, np.int64))
         expected = [[0.0, 0.0, 1], [0.0, side, -1], [side, 0.0, -1], [side, side, 1]]
         if np.column_stack([at, left]).tolist() != expected:
@@ -275,33 +267,11 @@ class _Corners:
 
 
 class DensityTable:
-    """Sums, over any boxes, of values that are spread evenly over the cells of a partition.
+    """Sums, over any boxes, of c values that are spread evenly over the cells of a partition.
 
-    Each cell contributes its value, times the share of the cell's area that the box covers.
-
-    Parameters
-    ----------
-    partition : Partition
-        The partition into c cells.
-    values : ndarray, shape (c,)
-        One number for each cell.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=4)
-    >>> table = DensityTable(Partition(city, [0, 0], [0, 1], [4, 4], [1, 4]), np.array([8, 12]))
-    >>> table.sums(RangeQueries(city, x=[0, 1], y=[0, 0], width=[4, 2], height=[4, 2]))
-    array([20.,  6.])
-
-    Notes
-    -----
-    The values divided by the areas of their cells are a step function, which is integrated over
-    each box. The integral up to (X, Y) is the sum of w (X - x) (Y - y) over the corners (x, y) of
-    cells to the lower left of (X, Y), where w is the mixed second difference of the step function
-    at the corner. Expanding the product gives four sums over corners, which a wavelet matrix
-    computes for all boxes at once, in log2(boxes) passes. The rounding error is about 1e-16 times
-    the largest value of the step function times the region's area.
+    With w the mixed second differences of value / area at the corners of cells, the sum up to (X,
+    Y) is that of w (X - x) (Y - y) over corners to the lower left: expanded, four sums over
+    corners.
     """
 
     def __init__(self, partition: Partition, values: NDArray) -> None:
@@ -358,10 +328,7 @@ def _dominated(
     last: Int[np.ndarray, " q"],
     limit: Int[np.ndarray, " q"],
 ) -> Float[np.ndarray, "k q"]:
-    """Return q sums of each of k sets of weights, shape (k, q).
-
-    Sum i is over those of the first ``last[i]`` items whose ranks are below ``limit[i]``.
-    """
+    """Return sums of the first ``last[i]`` items ranked below ``limit[i]``, for k weights."""
     found = np.zeros((len(weights), len(last)))
     upto = np.zeros((len(weights), len(rank) + 1))
     for level in levels(rank, np.zeros_like(last), last, limit):
@@ -374,21 +341,7 @@ def _dominated(
 class CellLookup:
     """A table that finds the cell of a partition that contains each given position.
 
-    For every square of an auxiliary grid, the table lists the few cells that overlap the square. A
-    position in the square is then compared with the edges of these cells.
-
-    Parameters
-    ----------
-    cells : Partition
-        The partition, whose cells are searched.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=4)
-    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
-    >>> CellLookup(halves).of(np.array([[3.0, 0.5], [3.0, 1.0]]))
-    array([0, 1])
+    For each square of an auxiliary grid, it lists the few cells that overlap the square.
     """
 
     def __init__(self, cells: Partition) -> None:

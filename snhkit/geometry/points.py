@@ -124,13 +124,8 @@ def _times(time: ArrayLike, n: int) -> Int[np.ndarray, " n"]:
 
 
 def windows(day: NDArray[np.int64], days: int) -> NDArray[np.int64]:
-    """Return the index of the window of ``days`` days that each day lies in, shape (n,).
+    """Return the index of the window of ``days`` days that each day lies in.
 
     Window 0 begins on a Monday, 1969-12-29, so windows of 7 days are calendar weeks.
-
-    Examples
-    --------
-    >>> windows(np.array([0, 3, 4, 10, 11]), days=7)
-    array([0, 0, 1, 1, 2])
     """
     return (day + _FIRST_MONDAY) // days

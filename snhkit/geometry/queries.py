@@ -339,11 +339,7 @@ class RangeQueries:
 
 
 def warn_outside(region: Region, outside: Bool[np.ndarray, " q"], what: str) -> None:
-    """Issue an ``OutsideWarning`` if boxes or shapes are outside a region.
-
-    ``outside`` says which of the boxes or shapes are outside; the warning names the first of them.
-    ``what`` is the word for them, such as "boxes".
-    """
+    """Issue an ``OutsideWarning`` that names the first ``what``, such as "boxes", outside."""
     rows = np.flatnonzero(outside)
     if rows.size:
         first = ", ".join(map(str, rows[:_FIRST])) + (", ..." if rows.size > _FIRST else "")
@@ -364,10 +360,7 @@ def _reaches(region: Region, lat: Float[np.ndarray, " q"], lon: Float[np.ndarray
 
 
 def are_boxes(shapes) -> Bool[np.ndarray, " q"]:
-    """Return whether each shape of a GeoSeries in degrees is a rectangle, shape (q,).
-
-    A shape counts as a rectangle if it covers at least 99 % of its bounding box.
-    """
+    """Return whether each shape of a GeoSeries in degrees covers 99 % of its bounding box."""
     bounds = shapes.bounds
     spans = (bounds.maxx - bounds.minx) * (bounds.maxy - bounds.miny)
     filled = shapes.set_crs(None, allow_override=True).area

@@ -31,40 +31,10 @@ _AREA = 2 ** (2 * _BITS)  # units of area in a cell
 
 
 class PackedCounts:
-    """Compressed whole-number counts of a grid's cells, and their sums over boxes.
+    """Compressed whole-number counts of a grid's cells, and their exact sums over boxes.
 
-    The edges of a box are rounded to about a millionth of a cell, and each sum is the
-    floating-point number nearest to the exact sum. The sum over a box is therefore never smaller
-    than the sum over a part of the box. The rows of cells are compressed in bands of 64 rows. To
-    add up counts, only the bands that contain an edge of a box are unpacked, a few at a time. The
-    memory needed is the size of the compressed counts plus about 64 MB.
-
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    size : int
-        The number of bytes per unpacked count: 1, 2, 4 or 8.
-    packed : ndarray of uint8, shape (c,)
-        The compressed bands of rows, one after the other.
-    ends : ndarray of int, shape (ceil(m / 64),)
-        The position in ``packed`` at which each band ends.
-
-    Raises
-    ------
-    InputError
-        If ``packed`` cannot be unpacked to counts, ``ends`` does not fit ``grid`` and ``packed``,
-        or the counts add up to more than ``MOST``.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=2)
-    >>> counts = PackedCounts.of(Grid(city, 2), np.array([[1, 2], [3, 2**52]]))
-    >>> counts.sums(RangeQueries(city, x=[0, 0.5], y=[0, 0], width=[1, 1], height=[2, 1]))
-    array([3., 2.])
-    >>> counts.size, counts.total
-    (8, 4503599627370502)
+    Edges of boxes are rounded to 2^-20 of a cell, so the sum over a part of a box is never larger.
+    Bands of 64 rows are compressed alone, and unpacked if a box's edge is in them: about 64 MB.
     """
 
     def __init__(
@@ -103,11 +73,7 @@ class PackedCounts:
 
     @classmethod
     def of_bands(cls, grid: Grid, largest: int, bands: Iterable[NDArray]) -> "PackedCounts":
-        """Return the compressed form of counts that are given in bands of 64 rows.
-
-        Each of ``bands`` has the shape (64, m), or fewer rows at the end. ``largest`` is the
-        largest of all counts.
-        """
+        """Return the compressed form of counts in bands of 64 rows; ``largest`` is the maximum."""
         kind = np.min_scalar_type(largest).newbyteorder("<")
         packed = [_packed(rows.astype(kind)) for rows in bands]
         ends = np.cumsum([len(part) for part in packed])
@@ -123,10 +89,7 @@ class PackedCounts:
         return np.concatenate([self._rows(band) for band in range(len(self._edges) - 1)])
 
     def sums(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the sum of counts over each of q boxes, shape (q,).
-
-        Parts of a box outside the region count as 0.
-        """
+        """Return the sum of counts over each of q boxes; outside the region there are none."""
         if queries.region != self.grid.region:
             raise InputError(
                 "the boxes lie in another region than the cells; make the boxes with the "
@@ -153,10 +116,7 @@ class PackedCounts:
     def _steps(
         self, low: NDArray[np.float64], width: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the index of the cell at each end of q intervals, and the end's place in the cell.
-
-        Both arrays have shape (2, q). A place is a whole multiple of 2^-20 of a cell's width.
-        """
+        """Return the cell at each end of q intervals, and its place there in 2^-20 of a width."""
         cells = np.stack([low, low + width]) / self.grid.cell_m
         cells = np.minimum(np.maximum(cells, 0), self.grid.m)
         steps = np.rint(cells * 2**_BITS).astype(np.int64)
@@ -164,10 +124,9 @@ class PackedCounts:
         return cell, (steps - (cell << _BITS)).astype(np.uint64)
 
     def _around(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums of all counts below and left of each corner of the cells (i, j).
+        """Return the sums below and left of the corners of the cells (i, j), shape (4, 2, 2, q).
 
-        The cells (i, j) hold the four corners of q boxes. The shape is (4, 2, 2, q): first the four
-        corners of a cell, then the four corners of a box.
+        The first axis is for the corners of a cell, the next two are for those of a box.
         """
         found = np.empty((4, *i.shape), np.int64)
         band = i // BAND
@@ -179,10 +138,7 @@ class PackedCounts:
         return found
 
     def _table(self, band: int) -> NDArray[np.int64]:
-        """Return the sums of all counts below and left of each corner of the cells of a band.
-
-        The shape is (rows + 1, m + 1).
-        """
+        """Return the sums below and left of each corner of a band's cells, (rows + 1, m + 1)."""
         if band not in self._tables:
             rows = self._rows(band)
             table = np.empty((len(rows) + 1, self.grid.m + 1), np.int64)
@@ -210,10 +166,7 @@ def _packed(rows: NDArray) -> bytes:
 
 
 def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> NDArray:
-    """Return the numbers of ``size`` bytes each that zlib decompresses, as an array of ``shape``.
-
-    InputError is raised if the decompressed bytes are not exactly as many as the array needs.
-    """
+    """Return numbers of ``size`` bytes that zlib decompresses; never more than fill ``shape``."""
     unzip = zlib.decompressobj()
     length = shape[0] * shape[1] * size
     try:
@@ -229,11 +182,7 @@ def _unpacked(packed: NDArray[np.uint8], shape: tuple[int, int], size: int) -> N
 
 
 def _difference(around: NDArray, u: NDArray, v: NDArray) -> NDArray:
-    """Return the sums of counts over q boxes, multiplied by ``_AREA``, shape (q,).
-
-    ``around`` is the result of ``_around``; ``u`` and ``v`` are the places of the boxes' edges
-    along x and y, as ``_steps`` returns them.
-    """
+    """Return sums over q boxes, times ``_AREA``, from ``_around`` and places from ``_steps``."""
     one = u.dtype.type(2**_BITS)
     low = around[0] * (one - v) + around[1] * v
     high = around[2] * (one - v) + around[3] * v
@@ -353,10 +302,7 @@ class PackedGridModel(UnknownNoise):
 
 
 def _rounded(values: NDArray[np.float64], total: int) -> Iterator[NDArray[np.unsignedinteger]]:
-    """Yield whole numbers that are about proportional to ``values`` and add up to ``total``.
-
-    The rows of the result are yielded in consecutive groups, to save memory.
-    """
+    """Yield bands of rows of whole numbers, about proportional to ``values``, of sum ``total``."""
     *_, last = _running_sums(values)
     whole, upto = float(last[-1]), 0.0
     for running in _running_sums(values):

@@ -1,4 +1,4 @@
-"""The covariance of the noise in a grid's estimated counts."""
+"""The covariance of the noise in estimated counts of cells, and what it means for boxes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -186,23 +186,9 @@ class BlockNoise:
 
 @dataclass(frozen=True, eq=False)
 class AxisNoise:
-    """Noise in a grid's counts, with the Kronecker product of a matrix and itself as covariance.
+    """Noise in a grid's counts, with the Kronecker product of a matrix C and itself as covariance.
 
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    covariance : ndarray, shape (m, m)
-        The matrix C: the noise in the counts of the cells (i, j) and (k, l) has the covariance
-        C[i, k] C[j, l].
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Grid(Region.around(lat=0, lon=0, side_m=4), 2)
-    >>> boxes = RangeQueries(city.region, [0, 0], [0, 0], [2, 1], [4, 4])
-    >>> AxisNoise(city, np.array([[2.0, -1.0], [-1.0, 2.0]])).variance(city, boxes)
-    array([4., 1.])
+    The noise in the cells (i, j) and (k, l) has the covariance C[i, k] C[j, l].
     """
 
     grid: Grid
@@ -252,33 +238,10 @@ class AxisNoise:
 
 @dataclass(frozen=True, eq=False)
 class CellNoise:
-    """The covariance of the noise in estimated counts of rectangular cells of any sizes.
+    """Noise in the counts of a partition: independent in each cell, and shared inside coarse cells.
 
-    Every cell has independent noise. In addition, all cells inside one cell of a coarse grid may
-    share noise. The variance of the noise in the sum of counts over a box therefore has two parts.
-    The first is ``variance`` times the sum, over all cells, of the squared fraction of the cell
-    that the box covers. The second is the same sum over the cells of the coarse grid, in which each
-    squared fraction is multiplied by the weight of its coarse cell.
-
-    Parameters
-    ----------
-    variance : float
-        The variance of each cell's independent noise, in squared records.
-    coarse : ndarray, shape (k, k), optional
-        The weight of each cell of a coarse grid with k cells per side, in squared records. A weight
-        is negative where noisy counts of coarse cells have reduced the variance of sums of cells.
-        By default, no noise is shared.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=4)
-    >>> halves = Partition(city, [0, 0], [0, 1], [4, 4], [1, 4])
-    >>> boxes = RangeQueries(city, [0, 0], [0, 0], [4, 2], [4, 1])
-    >>> CellNoise(8.0).of(halves, boxes)
-    array([16.,  2.])
-    >>> CellNoise(8.0, np.array([[-4.0]])).of(halves, boxes)
-    array([12.    ,  1.9375])
+    For a box, ``variance`` times the sum of the squared covered fractions of all cells, plus the
+    same sum over the k by k cells of a coarse grid, each times its weight, which may be negative.
     """
 
     variance: float
@@ -337,11 +300,7 @@ def _squared_overlaps(cells: Partition, queries: RangeQueries) -> Float[np.ndarr
 
 
 def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArray[np.float64]:
-    """Return the fraction of each of c cells that each of q intervals covers, shape (q, c).
-
-    Along one axis, the intervals extend from ``low`` to ``high``, shape (q, 1), and the cells from
-    ``start`` to ``end``, shape (c,).
-    """
+    """Return the fraction of each of c cells, ``start`` to ``end``, that each interval covers."""
     shared = np.minimum(high, end)
     shared -= np.maximum(low, start)
     np.maximum(shared, 0, out=shared)
@@ -352,10 +311,7 @@ def _covered(low: NDArray, high: NDArray, start: NDArray, end: NDArray) -> NDArr
 def _weighed_squares(
     weights: NDArray[np.float64], queries: RangeQueries
 ) -> Float[np.ndarray, " q"]:
-    """Return, for each box, the weighted sum of the squared covered fractions of a grid's cells.
-
-    ``weights`` has one weight for each cell, shape (k, k). The result has shape (q,).
-    """
+    """Return, for each box, the weighted sum of a grid's squared covered fractions."""
     parts = [np.zeros(0)]
     for some in queries.chunks(_ROWS):
         x, y = (fractions(span, len(weights)) ** 2 for span in spans(some))
@@ -364,14 +320,7 @@ def _weighed_squares(
 
 
 def unknown_variance(queries: RangeQueries) -> Float[np.ndarray, " {len(queries)}"]:
-    """Return nan for each of q boxes, shape (q,), for models whose noise variance is unknown.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> unknown_variance(RangeQueries(Region.around(lat=0, lon=0, side_m=9), [1], [2], [3], [4]))
-    array([nan])
-    """
+    """Return nan for each box, for models whose noise variance is unknown."""
     return np.full(len(queries), np.nan)
 
 
@@ -389,40 +338,20 @@ class UnknownNoise:
 
 
 def spans(queries: RangeQueries) -> tuple[Float[np.ndarray, "2 q"], Float[np.ndarray, "2 q"]]:
-    """Return the lower and upper ends of q boxes along x and along y, each of shape (2, q).
-
-    The unit is the side of the region. Parts of boxes outside the region are cut off, so the ends
-    are from 0 to 1.
-    """
+    """Return the ends of q boxes along x and along y, cut to the region, which is from 0 to 1."""
     side = queries.region.side_m
     x, y = np.stack([queries.x, queries.x1]), np.stack([queries.y, queries.y1])
     return np.clip(x / side, 0, 1), np.clip(y / side, 0, 1)
 
 
 def fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, "q {m}"]:
-    """Return the fraction of each of ``m`` equal cells that each interval covers, shape (q, m).
-
-    The cells divide the range from 0 to 1. ``span`` holds the lower and upper ends of q intervals.
-
-    Examples
-    --------
-    >>> fractions(np.array([[0.125], [0.75]]), 4)
-    array([[0.5, 1. , 1. , 0. ]])
-    """
+    """Return the fraction of each of ``m`` equal cells of [0, 1] that each interval covers."""
     low, high = (np.clip(end[:, None] * m - np.arange(m), 0, 1) for end in span)
     return high - low
 
 
 def squared_fractions(span: Float[np.ndarray, "2 q"], m: int) -> Float[np.ndarray, " q"]:
-    """Return the sum of the squared ``fractions`` of the m cells for each interval, shape (q,).
-
-    The computing time does not depend on m.
-
-    Examples
-    --------
-    >>> squared_fractions(np.array([[0.125, 0.3], [0.75, 0.4]]), 4)
-    array([2.25, 0.16])
-    """
+    """Return the sum of the squared ``fractions`` for each interval, in a time independent of m."""
     low, high = span * m
     first, last = np.floor(low), np.floor(high)
     several = (first + 1 - low) ** 2 + (last - first - 1) + (high - last) ** 2

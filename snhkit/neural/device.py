@@ -1,4 +1,4 @@
-"""The devices that JAX finds, and where networks are trained."""
+"""The devices that JAX finds; apart, since the command line itself must not import JAX."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -14,19 +14,7 @@ __all__ = ["Found", "found_devices"]
 
 @dataclass(frozen=True)
 class Found:
-    """The devices that JAX finds, and the reasons why other devices cannot be used.
-
-    Parameters
-    ----------
-    devices : tuple of str
-        A description of each device.
-    where : str
-        The devices on which networks are trained.
-    trouble : str
-        The reason why JAX cannot compute; empty if JAX works.
-    advice : str
-        Advice on using a device that is present but not used; empty if there is none.
-    """
+    """The devices that JAX finds and those that train; ``trouble`` and ``advice`` may be empty."""
 
     devices: tuple[str, ...]
     where: str
@@ -35,13 +23,7 @@ class Found:
 
 
 def found_devices() -> Found:
-    """Return the devices that JAX finds, and where networks are trained.
-
-    Examples
-    --------
-    >>> found_devices().trouble
-    ''
-    """
+    """Return the devices that JAX finds, and where networks are trained."""
     try:
         require_jax("JAX")
         devices = jax.devices()

@@ -42,14 +42,7 @@ _WHOLE = 1e-6  # a query consists of whole cells if the parts of cells add up to
 class Estimates:
     """The answers of a release to q queries; what is computed once serves all of them.
 
-    Parameters
-    ----------
-    release : Release
-        The release.
-    queries : RangeQueries, LocalDistricts or ndarray of int
-        Boxes, polygons in metres, or the numbers of districts of a ``PolygonModel``.
-    given : object
-        The queries as they were given.
+    ``queries`` are boxes, polygons in metres, or numbers of districts of a ``PolygonModel``.
     """
 
     release: "Release"
@@ -157,9 +150,9 @@ class Estimates:
     def bounds(self, level: float) -> NDArray[np.float64]:
         """Return a lower and an upper bound of each true count, shape (q, 2); nan if unknown.
 
-        Where a query consists of whole cells whose noise is independent and of known distribution,
-        nothing but that noise errs, and the bounds follow from it; elsewhere, they follow from
-        errors that were measured on public cities.
+        They follow from the noise alone where a query consists of whole cells whose noise is
+        independent and of known distribution; elsewhere, from errors that were measured on public
+        cities.
         """
         told = Counted(
             self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
@@ -227,31 +220,9 @@ class Estimates:
 def estimates(
     releases: "Mapping[str, Release]", queries: Queries, level: float = DEFAULT_LEVEL
 ) -> "pd.DataFrame":
-    """Return the frames of several releases for the same queries, one below the other.
+    """Return the frames of several releases of one region for the same queries, together.
 
-    Parameters
-    ----------
-    releases : mapping of str to Release
-        Releases of one region, by name; at least one.
-    queries
-        The same parameter as that of ``Release.estimate``.
-    level : float
-        The level of the intervals.
-
-    Returns
-    -------
-    DataFrame or GeoDataFrame
-        The rows of each ``Release.estimate``, with two more columns: ``release``, the name, and
-        ``epsilon``.
-
-    Examples
-    --------
-    >>> import snhkit as snh
-    >>> records = snh.synthetic_points("fargo", 1_000)
-    >>> data = snh.PrivateDataset(records, budget=1, unit="record", n_public=True)
-    >>> releases = {"UG": data.release(snh.UniformGrid(), epsilon=1)}
-    >>> list(estimates(releases, [(-96.80, 46.87, -96.78, 46.88)]))[:6]
-    ['west', 'south', 'east', 'north', 'release', 'epsilon']
+    Two more columns, ``release`` (the name) and ``epsilon``, come before the answers.
     """
     import pandas as pd
 
@@ -338,10 +309,9 @@ def _of_grid(
 
 
 def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -> float:
-    """Return the noise variance of the count of a polygon (the formula is in ``BlockNoise``).
+    """Return the noise variance of a polygon's count (the formula is in ``BlockNoise``).
 
-    ``w`` holds the fraction of each cell that the polygon covers; the first entry belongs to the
-    cell whose column and row are ``corner``.
+    ``w`` holds the covered fraction of each cell, from the column and row ``corner`` on.
     """
     total = 0.0
     for row, b in zip(noise.weights, noise.blocks, strict=True):
@@ -356,11 +326,7 @@ def _of_blocks(m: int, noise: BlockNoise, corner: tuple[int, int], w: NDArray) -
 
 
 def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.float64]:
-    """Return sums of ``w`` along an axis, over blocks of ``size`` cells of the grid.
-
-    The first entry of ``w`` belongs to cell ``first`` of the grid along the axis, so the first and
-    the last block may be incomplete.
-    """
+    """Return sums of ``w`` over blocks of ``size`` cells; its first entry is cell ``first``."""
     ends = np.arange(size - first % size, w.shape[axis], size)
     return np.add.reduceat(w, np.concatenate([[0], ends]), axis=axis)
 
@@ -368,10 +334,9 @@ def _block_sums(w: NDArray, first: int, size: int, axis: int) -> NDArray[np.floa
 def _weights(
     grid: Grid, owner: NDArray[np.int64], boxes: RangeQueries, share: NDArray[np.float64]
 ) -> Iterator[tuple[int, tuple[tuple[int, int], NDArray[np.float64]]]]:
-    """Yield the number of each polygon that reaches a grid, and its share of each cell.
+    """Yield each polygon's number and shares of cells, from ``LocalDistricts.cover``.
 
-    The arguments are the result of ``LocalDistricts.cover``. Shares come as the first column and
-    row that the polygon reaches, and an array whose first entry belongs to these.
+    Shares are an array, after the first column and row that it belongs to.
     """
     low = np.rint(np.stack([boxes.x, boxes.y], axis=1) / grid.cell_m).astype(np.int64)
     high = np.rint(np.stack([boxes.x1, boxes.y1], axis=1) / grid.cell_m).astype(np.int64)

@@ -43,42 +43,17 @@ _LARGEST_RHO = 2**100
 
 
 def encode(description: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> bytes:
-    """Return the bytes of a release file.
-
-    Parameters
-    ----------
-    description : mapping
-        The description of the release, as JSON values by name.
-    arrays : mapping of str to ndarray
-        The arrays of the model, by name.
-    """
+    """Return the bytes of a release file."""
     text = json.dumps({"format": FORMAT, **description})
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     return save(contiguous, metadata={"snhkit": text})
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray]]:
-    """Return the description and the arrays of a release file, without a check of their values.
+    """Return the description and the arrays of a release file; their values are not checked.
 
-    A small file from an untrusted source cannot fill the memory: the arrays cannot be larger than
-    the file, and the number of values in the description is limited.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    description : dict
-        The description, as JSON values by name.
-    arrays : dict of str to ndarray
-        The arrays of the model.
-
-    Raises
-    ------
-    ReleaseFileError
-        If there is no such file, or the file is not a safetensors file with a description.
+    A small hostile file cannot fill the memory: arrays are no larger than the file, and the number
+    of values in the description is limited.
     """
     path = Path(path)
     if not path.is_file():
@@ -120,15 +95,7 @@ def check_format(description: Any) -> None:
 
 
 def check_arrays(arrays: Mapping[str, NDArray], also_dtype: str | None) -> None:
-    """Raise InputError if the type of an array, or a number in it, is not allowed in a release.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        The arrays of the file.
-    also_dtype : str or None
-        One more data type that is allowed for this kind of model.
-    """
+    """Raise InputError if the type of an array, or a number in it, is not allowed in a release."""
     for name, array in arrays.items():
         if array.dtype.name not in {*_DTYPES, also_dtype}:
             raise InputError(
@@ -153,35 +120,10 @@ def check_numbers(value: Any) -> None:
 
 
 def check_header(header: Any) -> dict[str, Any]:
-    """Check every field of a release file's header, and return the header.
+    """Return a release file's header, after a check of every field but the inside of ``settings``.
 
-    Parameters
-    ----------
-    header : object
-        The header, decoded from JSON. The header may be from an untrusted file.
-
-    Returns
-    -------
-    dict
-        The same header. The content of ``settings``, which depends on the kind of model, is checked
-        by the model's ``restore``, not here.
-
-    Raises
-    ------
-    InputError
-        If a field is missing or has a wrong type (the message names the first such field), if a
-        text is too long or values are nested too deeply, or if the costs in ``spends`` do not
-        fit. The costs must add up to ``epsilon``. For Gaussian noise, they must add up to no more
-        than ``epsilon`` and ``delta`` allow.
-
-    Examples
-    --------
-    >>> check_header({"format": 1, "kind": "grid"})
-    Traceback (most recent call last):
-    snhkit.errors.InputError: damaged: its header has no 'method'.
-    >>> check_header([])
-    Traceback (most recent call last):
-    snhkit.errors.InputError: damaged: its header is not a JSON object.
+    The costs in ``spends`` must add up to epsilon or, for Gaussian noise, to no more than epsilon
+    and delta allow. InputError names the first field at fault.
     """
     if not isinstance(header, dict):
         raise InputError("damaged: its header is not a JSON object.")
@@ -206,10 +148,7 @@ def check_header(header: Any) -> dict[str, Any]:
 
 
 def _check_gaussian(header: dict[str, Any], epsilon: Fraction, used: Cost) -> None:
-    """Raise InputError if spends of Gaussian noise cost more than the header's epsilon and delta.
-
-    ``used`` is the sum of the costs of the header's spends.
-    """
+    """Raise InputError if spends of Gaussian noise cost more than epsilon and delta allow."""
     rho, told = used.rho, header.get("delta")
     if not isinstance(told, str):
         raise InputError("damaged: its noise is Gaussian, but its header has no 'delta'.")

@@ -51,20 +51,8 @@ _ANY = "any"  # the key of the quantiles for methods that the table does not nam
 class Counted(NamedTuple):
     """Public properties of q queries, from which intervals for their true counts are computed.
 
-    Parameters
-    ----------
-    answers : ndarray, shape (q,)
-        Released count of each query.
-    variance : ndarray, shape (q,)
-        Variance of the noise in each count, in squared records; nan where unknown.
-    area : ndarray, shape (q,)
-        Area of each query inside the region, in square metres.
-    cells : ndarray, shape (q,)
-        Number of the release's cells that each query covers; a partly covered cell counts as the
-        covered fraction.
-    epsilon : float
-        Epsilon divided by the sensitivity of a count, as ``Release.record_epsilon`` of the release
-        that answers the queries.
+    ``cells`` is the number of the release's cells, with fractions; ``variance`` is nan where
+    unknown; ``epsilon`` is ``Release.record_epsilon``.
     """
 
     answers: NDArray[np.float64]
@@ -75,12 +63,10 @@ class Counted(NamedTuple):
 
 
 def scales(told: Counted) -> NDArray[np.float64]:
-    """Return the number of records by which each query's error is divided, shape (q,).
+    """Return the number of records by which each query's error is divided in the table.
 
-    The quantiles in ``interval_table.json`` are those of the divided errors. The divisor is the
-    square root of a sum of three terms: the variance of the noise in the answer, where it is known;
-    the variance of one noisy count, 2 / epsilon^2; and the answer divided by epsilon, if the answer
-    is positive. Here, epsilon is ``told.epsilon``.
+    It is the root of a sum: the known variance of the noise, that of one noisy count (2 /
+    epsilon^2), and the answer, if positive, divided by epsilon.
     """
     one = 1 / told.epsilon
     known = np.where(np.isnan(told.variance), 0.0, told.variance)
@@ -96,27 +82,9 @@ def bins_of(told: Counted) -> NDArray[np.int64]:
 
 
 def usual_bounds(method: str, told: Counted, level: float) -> NDArray[np.float64]:
-    """Return a lower and an upper bound of each query's true count, at least 0, shape (q, 2).
+    """Return bounds of true counts, shape (q, 2), from errors measured on public cities.
 
-    Parameters
-    ----------
-    method : str
-        Name of the builder, as in ``Release.method``.
-    told : Counted
-        The properties of the queries.
-    level : float
-        The wanted share of true counts within the bounds, from 0.5 to 0.99.
-
-    Returns
-    -------
-    ndarray
-        The bounds in records; nan where the variance of the noise is unknown and the errors of the
-        method were not measured.
-
-    Raises
-    ------
-    InputError
-        If ``level`` is not from 0.5 to 0.99.
+    They are nan where the variance of the noise is unknown and the method was not measured.
     """
     if not 0.5 <= level <= 0.99:
         raise InputError(f"level must be from 0.5 to 0.99, not {level!r}.")
@@ -144,25 +112,9 @@ def exact_bounds(
     *,
     gaussian: bool,
 ) -> NDArray[np.float64]:
-    """Return bounds of true counts from the distribution of the noise alone, shape (q, 2).
+    """Return bounds, shape (q, 2), of sums of whole ``cells`` from the distribution of noise alone.
 
-    Parameters
-    ----------
-    answers : ndarray, shape (q,)
-        Released counts: sums of the noisy counts of whole cells.
-    cells : ndarray, shape (q,)
-        The number of cells in each sum.
-    variance : float
-        The variance of the noise in one cell, which is discrete Laplace, or discrete Gaussian if
-        ``gaussian``, and independent of the noise in other cells.
-    level : float
-        The least probability with which each true count lies within its bounds.
-
-    Examples
-    --------
-    >>> exact_bounds(np.array([40.0, 1.0]), np.array([1.0, 1.0]), 1.84, 0.9, gaussian=False)
-    array([[38., 42.],
-           [ 0.,  3.]])
+    ``variance`` is that of one cell's noise, independent discrete Laplace or ``gaussian``.
     """
     counts, which = np.unique(np.rint(cells).astype(int), return_inverse=True)
     half = np.array([_half_width(int(k), variance, level, gaussian) for k in counts])[which]
@@ -194,17 +146,7 @@ def _half_width(k: int, variance: float, level: float, gaussian: bool) -> float:
 
 
 def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = False) -> str:
-    """Return the sentence that says what the intervals of a release mean, or why they are unknown.
-
-    Parameters
-    ----------
-    release : Release
-        The release.
-    level : float
-        The level of the intervals.
-    exact : bool
-        Whether the intervals follow from the noise alone, as ``Estimates.exact`` says.
-    """
+    """Return the sentence that says what the intervals mean, or why they are unknown."""
     share = f"{100 * level:g} %"
     if exact:
         return (
@@ -225,10 +167,7 @@ def meaning(release: "Release", level: float = DEFAULT_LEVEL, *, exact: bool = F
 
 
 def cells_in_boxes(model: "Model", boxes: RangeQueries) -> NDArray[np.float64]:
-    """Return the number of a model's cells that each box covers, shape (q,).
-
-    A partly covered cell counts as the covered fraction of its area.
-    """
+    """Return the number of a model's cells that each box covers, with fractions."""
     cells = model.cells()
     inside = boxes.clipped()
     if isinstance(cells, Grid):
@@ -259,11 +198,9 @@ def _quantiles(method: str) -> NDArray[np.float64]:
 
 
 def _filled(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quantiles, with those of the nearest measured bin in place of missing ones.
+    """Return quantiles, shape (bins, levels), with the nearest measured bin for missing (nan) ones.
 
-    In ``quantiles``, shape (bins, levels), the rows of bins without measurements are nan. The
-    distance of two bins is 3 for each step of the side, 2 for each step of the number of cells, and
-    1 for each step of the answer.
+    Bins are 3 apart for each step of the side, 2 for one of the number of cells, 1 for the answer.
     """
     place = np.stack(np.unravel_index(np.arange(len(quantiles)), SHAPE), axis=1)
     known = np.flatnonzero(np.isfinite(quantiles).all(axis=1))

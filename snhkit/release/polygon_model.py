@@ -21,27 +21,9 @@ _MAX_DRAWN = 256  # cells per side, for maps
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PolygonModel:
-    """A model of noisy counts: one for each district, and one for all places outside the districts.
+    """A model of noisy counts of c disjoint districts and, last, of all places outside them.
 
-    Districts are disjoint polygons. Answers assume that records are spread evenly inside each
-    district, and outside all of them.
-
-    Parameters
-    ----------
-    partition : PolygonPartition
-        The c districts.
-    values : ndarray of int, shape (c + 1,)
-        Noisy count of each district; the last is the count outside all districts.
-    variance : float
-        Variance of the noise of each count, in squared records.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> west = PolygonPartition(city, ["west"], np.array([shapely.box(0, 0, 50, 100)]))
-    >>> model = PolygonModel(west, np.array([80, 20]), variance=2.0)
-    >>> model.answer(RangeQueries(city, [0, 25], [0, 0], [50, 50], [100, 50]))
-    array([80., 25.])
+    Records are taken as evenly spread inside each, and outside all; counts have ``variance``.
     """
 
     partition: PolygonPartition
@@ -55,11 +37,7 @@ class PolygonModel:
         return self.partition.region
 
     def cells(self) -> Grid:
-        """Return the grid on which maps show the counts; its cells are not the districts.
-
-        A cell is about a quarter as wide as the smallest district. The districts themselves are
-        ``partition.shapes``.
-        """
+        """Return a grid for maps, whose cells are a quarter as wide as the smallest district."""
         width = math.sqrt(self.partition.areas[:-1].min()) / 4
         return Grid.of_width(self.region, max(width, self.region.side_m / _MAX_DRAWN))
 
@@ -68,11 +46,7 @@ class PolygonModel:
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
-        """Return the estimated count of each box, in records, shape (q,).
-
-        A district that a box covers in part contributes its count, times the covered share of its
-        area. The same holds for the part of the region outside all districts.
-        """
+        """Return the estimated count of each box, to which districts add their covered share."""
         return self._over_boxes(queries, lambda share, cell: share * self.values[cell])
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
@@ -82,10 +56,7 @@ class PolygonModel:
     def _over_boxes(
         self, queries: RangeQueries, weighed: Callable[[NDArray, NDArray], NDArray]
     ) -> NDArray[np.float64]:
-        """Return sums over the districts in each box, clipped to the region, shape (q,).
-
-        The function ``weighed`` takes the share of each district in a box, and its number.
-        """
+        """Return sums over the districts in each box of ``weighed``, of share and number."""
         found = np.zeros(len(queries))
         boxes = queries.clipped()
         rows = np.flatnonzero((boxes.width > 0) & (boxes.height > 0))
@@ -128,15 +99,7 @@ class PolygonModel:
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "PolygonModel":
-        """Check the arrays and settings of a release file, and return the model they describe.
-
-        Raises
-        ------
-        InputError
-            If a value is invalid.
-        KeyError
-            If the labels, the variance or the counts are missing.
-        """
+        """Return the model that a file's arrays and settings describe, after a check."""
         labels, variance = settings["labels"], float(settings["variance"])
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise InputError("the labels of the districts must be a list of texts.")

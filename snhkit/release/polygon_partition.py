@@ -30,47 +30,12 @@ _ARRAYS = ("coordinates", "rings", "polygons", "districts")
 
 @proven
 class PolygonPartition:
-    """A partition of a region into disjoint polygons, and one cell "outside" for all other places.
+    """A partition of a region into c disjoint polygons, and one cell "outside" for the rest.
 
-    Every record belongs to exactly one cell: the first polygon, by order, that contains the record
-    or has the record on its border; "outside" if there is no such polygon. Therefore a record
-    affects only one count, and noisy counts of all cells together cost epsilon once.
-
-    Parameters
-    ----------
-    region : Region
-        The region of the records.
-    labels : sequence of str
-        A unique label for each polygon.
-    shapes : array of shapely geometries, shape (c,)
-        Valid polygons or multipolygons inside the region, in metres from its lower-left corner.
-
-    Attributes
-    ----------
-    shapes : ndarray of MultiPolygon, shape (c,)
-        The polygons.
-    areas : ndarray, shape (c + 1,)
-        The area in square metres of each polygon, and of the region outside all polygons.
-
-    Raises
-    ------
-    InputError
-        If two polygons overlap by more than ``OVERLAP_TOLERANCE`` of the smaller one's area, or a
-        polygon has no area, extends beyond the region, or has the label of another.
-
-    Examples
-    --------
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> halves = np.array([shapely.box(0, 0, 50, 80), shapely.box(50, 0, 100, 80)])
-    >>> districts = PolygonPartition(city, ["west", "east"], halves)
-    >>> records = Points(city, [[10, 10], [50, 10], [90, 10], [90, 90]])
-    >>> districts.count(records).counts  # the second record lies on the border
-    array([2, 1, 1])
-
-    Notes
-    -----
-    Parallel composition: Dwork and Roth, "The Algorithmic Foundations of Differential Privacy"
-    (2014), Sec. 3.5; McSherry, "Privacy integrated queries" (2009), Theorem 4.
+    A record belongs to the first polygon that contains it or has it on its border, so it affects
+    one count, and noise in all costs epsilon once: parallel composition (Dwork and Roth, "The
+    Algorithmic Foundations of Differential Privacy", 2014, Sec. 3.5; McSherry, "Privacy integrated
+    queries", 2009).
     """
 
     def __init__(self, region: Region, labels: Sequence[str], shapes: NDArray[Any]) -> None:
@@ -103,13 +68,7 @@ class PolygonPartition:
 
     @classmethod
     def of(cls, region: Region, districts: Districts) -> "PolygonPartition":
-        """Return the partition of a region by districts; parts outside the region are cut off.
-
-        Raises
-        ------
-        InputError
-            If no district lies in the region, or two districts overlap.
-        """
+        """Return the partition of a region by districts, whose parts outside are cut off."""
         local = districts.inside(region)
         kept = np.flatnonzero(local.area_m2 > 0)
         if not kept.size:
@@ -127,15 +86,7 @@ class PolygonPartition:
         return f"PolygonPartition({len(self):,} districts)"
 
     def assign(self, points: Points) -> NDArray[np.int64]:
-        """Return the index of the cell that each record belongs to, shape (n,).
-
-        Cells 0 to c - 1 are the polygons, and cell c is "outside".
-
-        Raises
-        ------
-        InputError
-            If the points lie in another region.
-        """
+        """Return the cell of each record: a polygon's number from 0, or c for "outside"."""
         if points.region != self.region:
             raise InputError(
                 "the points lie in another region than the districts; read the points "
@@ -158,19 +109,10 @@ class PolygonPartition:
     def shares(
         self, shapes: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the cells that each shape overlaps, and the share of a cell's area in the shape.
+        """Return pairs of a shape and a cell that overlap, and the share of the cell in the shape.
 
-        Parameters
-        ----------
-        shapes : array of shapely geometries, shape (q,)
-            Valid polygons inside the region, in metres from its lower-left corner.
-
-        Returns
-        -------
-        shape, cell : ndarray of int, shape (p,)
-            The indices of a shape and of a cell that overlap, for p pairs; cell c is "outside".
-        share : ndarray, shape (p,)
-            The share of the cell's area in the shape; 1 if they differ by less than ``_SAME``.
+        Shapes are polygons inside the region, in metres. Where they differ from a cell by less than
+        ``_SAME``, the share is 1.
         """
         shapely.prepare(shapes)
         shape, cell = self._tree.query(shapes)  # by bounding boxes
@@ -252,14 +194,10 @@ class PolygonPartition:
             )
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the polygons as arrays, for a release file.
+        """Return the polygons as arrays: corners in metres, and where each part begins.
 
-        Returns
-        -------
-        dict
-            ``coordinates``, shape (v, 2), the corners in metres; and the index of the first corner
-            of each ring (``rings``), of the first ring of each polygon (``polygons``), and of the
-            first polygon of each district (``districts``), each followed by the total number.
+        After ``coordinates``, shape (v, 2), these are the first corner of each ring, ring of each
+        polygon and polygon of each district, each followed by the total number.
         """
         _, coordinates, starts = shapely.to_ragged_array(self.shapes)
         return {"coordinates": coordinates} | {
@@ -271,13 +209,7 @@ class PolygonPartition:
     def restore(
         cls, region: Region, labels: Sequence[str], arrays: Mapping[str, NDArray]
     ) -> "PolygonPartition":
-        """Check the arrays of a release file, and return the partition that they describe.
-
-        Raises
-        ------
-        InputError
-            If the arrays do not describe valid, disjoint polygons in the region.
-        """
+        """Return the partition that a file's arrays describe, after a check."""
         if set(arrays) != set(_ARRAYS):
             raise InputError(
                 f"districts must have the arrays {', '.join(_ARRAYS)}, not {sorted(arrays)}."

@@ -24,16 +24,7 @@ _MAX_BYTES = 2**24
 
 
 def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
-    """Check every field of a CSV file of labels, and return the table.
-
-    Labels are the training examples of ``ParamSelect``: best values of a parameter on public data.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is too large, or a field is invalid; the message names the row
-        and the column.
-    """
+    """Return the table in a CSV file of labels; InputError names the row and column at fault."""
     import pandas as pd
 
     source = Path(path).name
@@ -64,14 +55,7 @@ def read_labels(path: str | os.PathLike[str]) -> "pd.DataFrame":
 
 
 def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
-    """Check a table of labels, the training examples of ``ParamSelect``, and return a copy.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or does not hold numbers, there are no rows, or a number is out of
-        its range.
-    """
+    """Return a copy of a table of labels; raise InputError if a column or a number is wrong."""
     import numpy as np
     import pandas as pd
 
@@ -104,13 +88,7 @@ def checked(labels: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def text_of(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file of at most 16 MB.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is larger than 16 MB, or is not in UTF-8.
-    """
+    """Return the text of a file; raise InputError if it is unreadable or above 16 MB."""
     source = Path(path)
     try:
         with source.open("rb") as stream:
@@ -129,21 +107,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
 
 
 def rows_of(source: str, text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the other rows of a CSV text.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file, for messages.
-    text : str
-        The text of the table, which starts with the header.
-
-    Raises
-    ------
-    InputError
-        If the text is not valid CSV, is empty or has more than ``MAX_ROWS`` rows, or a row has more
-        or fewer fields than the header.
-    """
+    """Return the header and the rows of a CSV text; the header is row ``first`` of ``source``."""
     try:
         lines = list(csv.reader(text.splitlines(), strict=True))
     except csv.Error as error:
@@ -173,30 +137,9 @@ def number(
     open_below: bool = False,
     whole: bool = False,
 ) -> float:
-    """Return the number that a field of a table holds as text.
+    """Return the number in a field; raise InputError, with row and column, if it is not allowed.
 
-    Parameters
-    ----------
-    source : str
-        Name of the file, for messages.
-    line : int
-        The number of the field's row, for messages.
-    column : str
-        The name of the field's column, for messages.
-    text : str
-        The content of the field.
-    least, most : float
-        The smallest and the largest allowed number.
-    open_below : bool
-        Whether the number must be greater than ``least``, not equal.
-    whole : bool
-        Whether the number must be a whole number.
-
-    Raises
-    ------
-    InputError
-        If the field does not hold an allowed number; the message names the row, the column and the
-        range.
+    With ``open_below``, it must be greater than ``least``.
     """
     try:
         value = int(text) if whole and len(text) < 20 else float(text)

@@ -295,12 +295,10 @@ def _pretrained(labels: str) -> ParamSelect:
 
 
 def unfitted(values: NDArray[np.float64]) -> "Trees":
-    """Return a regression by extremely randomised trees, not yet fitted.
+    """Return an unfitted regression by extremely randomised trees, as in the paper (Sec. 6.1).
 
-    The trees have the paper's settings (Sec. 6.1) and a fixed seed. If all ``values``, the numbers
-    to fit, are positive, the trees average their logarithms. In cross-validation on the published
-    training examples, this gives errors that are a few percent smaller. Trees whose
-    leaves hold more than one example give larger errors.
+    If all ``values`` to fit are positive, logarithms are averaged, which errs a few percent less in
+    cross-validation on the published labels; leaves of more than one example err more.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import ExtraTreesRegressor
@@ -312,13 +310,5 @@ def unfitted(values: NDArray[np.float64]) -> "Trees":
 
 
 def fitted(phi: NDArray[np.float64], values: NDArray[np.float64]) -> "Trees":
-    """Return a regression fitted to the best parameter values of q training examples.
-
-    Parameters
-    ----------
-    phi : ndarray, shape (q, 4) or (q, 5)
-        The features of each training example, as ``features`` returns them.
-    values : ndarray, shape (q,)
-        The best value of the parameter in each training example.
-    """
+    """Return a regression fitted to the best values of q examples, from their ``features``."""
     return unfitted(values).fit(phi, values)

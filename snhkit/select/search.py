@@ -53,10 +53,7 @@ class Experiment(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """The settings of ``ParamSelect.fit``: the parameter to vary, and how to measure errors.
-
-    The fields are parameters of ``ParamSelect.fit``, which describes them.
-    """
+    """The settings of ``ParamSelect.fit``, whose parameters the fields are."""
 
     builder: Builder
     parameter: str
@@ -129,20 +126,12 @@ class Exam:
         return cls(points, Asked.of(points, boxes))
 
     def terms(self, experiment: Experiment) -> Terms:
-        """Return the terms of an experiment's release: its epsilon, unit, n and public points.
-
-        The unit of privacy is a record, and n is public. The points of the data set also serve as
-        the public points that show where queries are expected.
-        """
+        """Return the terms of a release: a record as unit, n public, and the points public too."""
         unit = PrivacyUnit.of("record")
         return Terms(exact(experiment.epsilon), unit, len(self.points), self.points)
 
     def error(self, builder: Builder, experiment: Experiment, seed: int) -> float:
-        """Build a release, and return the mean relative error of its answers.
-
-        The seed of the noise is derived from ``seed`` and the experiment, so no two experiments
-        share noise.
-        """
+        """Build a release, with noise of its own seed, and return the mean relative error."""
         name = json.dumps([seed, *experiment]).encode()
         noise = ReplayableEntropy(int.from_bytes(hashlib.sha256(name).digest()[:8]))
         private = Measurements(PointSource(self.points), self.terms(experiment), noise)

@@ -47,10 +47,9 @@ _FINER = 8.0  # block means are multiplied by this factor, since they are small 
 
 
 def start(key: Key[Array, ""]) -> Weights:
-    """Return random initial weights of the network.
+    """Return random initial weights, with which a denoised count is close to a local mean.
 
-    With these, a denoised count is close to a mean over the windows around the cell. The weights of
-    convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV 2015.
+    Convolutions are drawn as by He et al., "Delving deep into rectifiers", ICCV 2015.
     """
     keys = iter(jax.random.split(key, 32))
 
@@ -86,27 +85,9 @@ def denoise(
 ) -> tuple[Float[Array, "b 2*m 2*m"], Float[Array, "b m m 3"]]:
     """Return denoised counts on a grid twice as fine, and three further outputs for each cell.
 
-    The denoised count of a cell is a weighted mean plus a positive term. The mean is taken of the
-    noisy count, of local means, of the means over the cell's blocks, and of 0. The count is divided
-    among the four quarters of the cell. A U-shaped convolutional network computes the weights, the
-    positive term and the shares of the quarters.
-
-    Parameters
-    ----------
-    weights : Weights
-        The trained weights of the network.
-    planes : Array, shape (b, m, m, 5)
-        The inputs of each cell (see ``PLANES``), in units of the noise scale; m is a multiple of 8.
-        Cells outside the region are 0.
-    about : Array, shape (b, 8)
-        The inputs that describe each grid (see ``ABOUT``).
-
-    Returns
-    -------
-    counts : Array, shape (b, 2 m, 2 m)
-        Denoised counts in units of the noise scale, never negative.
-    opinion : Array, shape (b, m, m, 3)
-        Three further outputs for each cell, which ``reconciled`` uses.
+    A count is a weighted mean (of the noisy count, local means, means over the cell's blocks, and
+    0) plus a positive term, divided among four quarters; a U-shaped network computes all weights.
+    Units are noise scales; m is a multiple of 8, and cells outside the region are 0.
     """
     noisy = planes[..., 0]
     means, seen = [], [jnp.clip(noisy, -24, 24) / 8, jnp.arcsinh(noisy)]
@@ -142,19 +123,10 @@ def denoise(
 
 
 def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
-    """Return the logarithm of the share of records in cells that stand out of the noise.
+    """Return the logarithm, from -5 to 0, of the share of records in cells that stand out.
 
-    A threshold, the largest count that noise alone plausibly causes, is subtracted from every
-    count, and the positive differences are added up. Some noise exceeds the threshold, so the
-    expected sum of its excess is subtracted. The result is divided by the number of records, and
-    its logarithm is limited to the range from -5 to 0.
-
-    Parameters
-    ----------
-    noisy : ndarray
-        Counts of cells, in units of the noise scale.
-    psi : float
-        A thousandth of the number of records, divided by the noise scale.
+    Excesses over the largest plausible noise are added up, less the expected excess of noise.
+    Counts are in noise scales, as is ``psi``, a thousandth of the number of records.
     """
     by_chance = noisy.size * np.exp(-_STANDS_OUT) / 2
     above = np.maximum(noisy - _STANDS_OUT, 0).sum() - by_chance
@@ -164,11 +136,10 @@ def peaks(noisy: Num[np.ndarray, "*s"], psi: float) -> float:
 def _blocks(
     weights: Weights, way: str, level: int, h: Float[Array, "b r r c"], told: Float[Array, "b t"]
 ) -> Float[Array, "b r r c"]:
-    """Return features ``h`` after the residual convolutions at one resolution of the U-shaped net.
+    """Return features after the residual convolutions at one resolution of the U-shaped net.
 
-    ``level`` numbers the resolutions from the finest. ``way`` is "d" on the way to coarser
-    resolutions and "u" on the way back. The output of each convolution is scaled and shifted by
-    amounts computed from ``told``, features of the whole grid (feature-wise linear modulation).
+    Features ``told`` of the whole grid scale and shift each output (feature-wise linear
+    modulation); ``way`` is "d" towards coarser resolutions, "u" on the way back.
     """
     for name in (f"{way}{level}_{j}" for j in range(_DEPTHS[level])):
         film = _dense(weights[f"film_{name}"], told)[:, None, None, :]
@@ -197,16 +168,9 @@ def _conv(
 def _local_mean(
     noisy: Float[Array, "b m m"], side: int
 ) -> tuple[Float[Array, "b m m"], Float[np.ndarray, "1 m m"]]:
-    """Return the mean over a window around each cell, and the square root of the window's size.
+    """Return the mean over a window of ``side`` cells, and the root of the window's size.
 
-    Windows are clipped at the borders of the grid; the size of a window is its number of cells.
-
-    Parameters
-    ----------
-    noisy : Array, shape (b, m, m)
-        Counts of cells.
-    side : int
-        The number of cells along a side of a window.
+    Windows are clipped at the borders of the grid.
     """
     m, half = noisy.shape[1], side // 2
     at = np.arange(m)
@@ -223,20 +187,14 @@ def _local_mean(
 
 
 def _folded(h: Float[Array, "b m m c"]) -> Float[Array, "b s s d"]:
-    """Return the grid with each square of 2 by 2 cells as one cell with four times the channels.
-
-    Convolutions on the smaller grid are faster. ``_unfolded`` is the inverse.
-    """
+    """Return the grid with each square of 2 by 2 cells as one, for faster convolutions."""
     b, m, _, c = h.shape
     h = h.reshape(b, m // _FOLD, _FOLD, m // _FOLD, _FOLD, c).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m // _FOLD, m // _FOLD, _FOLD**2 * c)
 
 
 def _unfolded(h: Float[Array, "b m m c"], side: int) -> Float[Array, "b s s d"]:
-    """Return the grid with each cell divided into ``side`` by ``side`` cells.
-
-    The channels of a cell are divided among these cells.
-    """
+    """Return the grid with each cell, and its channels, divided into ``side`` by ``side`` cells."""
     b, m, _, c = h.shape
     h = h.reshape(b, m, m, side, side, c // side**2).transpose(0, 1, 3, 2, 4, 5)
     return h.reshape(b, m * side, m * side, c // side**2)

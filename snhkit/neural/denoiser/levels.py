@@ -54,17 +54,7 @@ _LEAST_SIDE = 1.5  # the least mean number of cells per side of a group
 
 
 class Blocks(NamedTuple):
-    """Estimated sums of counts over the b by b blocks into which a grid's cells are divided.
-
-    Parameters
-    ----------
-    first : ndarray of int, shape (b,)
-        The index of the first cell of each block along an axis; the same for both axes.
-    sums : ndarray, shape (b, b)
-        The estimated sums, in units of the noise scale of a cell's count.
-    variance : ndarray, shape (b, b)
-        The variance of the noise in each sum, in squares of this unit.
-    """
+    """Estimated sums over blocks, which begin at ``first``, and variances, in noise scales."""
 
     first: Int[np.ndarray, " b"]
     sums: Float[np.ndarray, "b b"]
@@ -73,22 +63,10 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Noisy counts of cells, and estimated sums over small and large blocks.
+    """Noisy counts of cells, in noise scales, and estimated sums over small and large blocks.
 
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    noise_scale : float
-        The noise scale of a cell's count, in records.
-    cells : ndarray, shape (m, m)
-        Noisy counts of the cells, divided by ``noise_scale``. The count of a group of cells is
-        divided equally among its cells.
-    small, large : Blocks
-        The estimated sums over small and over large blocks. Each large block consists of whole
-        small blocks.
-    group : ndarray of int, shape (m, m), or None
-        The index of the group with which each cell was counted; None if all were counted alone.
+    ``group`` has the group with which each cell was counted, whose count is divided equally among
+    its cells; None if all were counted alone. Each large block consists of whole small blocks.
     """
 
     grid: Grid
@@ -102,24 +80,8 @@ class Levels:
 def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_SIZES_M) -> float:
     """Return the default share of epsilon to spend on noisy counts of blocks of cells.
 
-    For the default sizes, the share is 0.17 if n times epsilon is from 3,000 to 11,000, and smaller
-    above. Below, the share is larger: the fewer records and the more noise, the less single cells
-    tell, and blocks make all boxes more accurate. For larger ``sizes_m``, the share is larger. It
-    is at most 0.4. ``benchmarks/denoised.py`` prints the errors of other shares.
-
-    Parameters
-    ----------
-    n : int
-        The number of records, public or bought.
-    epsilon : float
-        Epsilon divided by the number of records that one unit of privacy may have.
-    sizes_m : (float, float)
-        The sides of the smallest and the largest boxes that the release is prepared for, in metres.
-
-    Examples
-    --------
-    >>> [round(coarse_share(n, 0.05), 3) for n in (2_000, 20_000, 200_000)]
-    [0.4, 0.236, 0.17]
+    The fewer records and the more noise, the less single cells tell, and blocks make all boxes more
+    accurate; for larger ``sizes_m``, too. ``benchmarks/denoised.py`` prints the errors of others.
     """
     wider = max(sum(sizes_m) / sum(DEFAULT_SIZES_M), 1.0)
     known = max(n * epsilon, 1.0)
@@ -128,32 +90,10 @@ def coarse_share(n: int, epsilon: float, sizes_m: tuple[float, float] = DEFAULT_
 
 
 def enough_records(n: int, epsilon: float, cell_m: float) -> float:
-    """Return how many records a group of cells should hold, in units of a count's noise scale.
+    """Return how many records, in noise scales, a group of cells should hold; 0 for no groups.
 
-    Cells are counted in groups if two conditions hold. First, n times epsilon is at least 8,000, so
-    that noisy counts of blocks show where few records are. Second, ``cell_m`` is at least 0.9 times
-    the width that ``default_cell_width`` gives. Narrower cells mean that the records are
-    concentrated at a few places, which groups of cells would blur.
-
-    Parameters
-    ----------
-    n : int
-        The number of records, public or bought.
-    epsilon : float
-        The epsilon for the counts of cells, divided by the number of records that one unit of
-        privacy may have.
-    cell_m : float
-        Width of a cell in metres.
-
-    Returns
-    -------
-    float
-        The number of records; 0 if all cells are to be counted alone.
-
-    Examples
-    --------
-    >>> [round(enough_records(217_438, epsilon, cell_m=50), 2) for epsilon in (0.05, 0.15, 0.7)]
-    [0.27, 0.82, 1.0]
+    Cells are grouped if n epsilon is large, so that counts of blocks show where few records are,
+    and if cells are not much narrower than by default: such are chosen for records at a few places.
     """
     known = n * epsilon
     if known < _DIM or cell_m < _CROWDED * default_cell_width(n, epsilon):
@@ -171,25 +111,9 @@ def checked_share(share: float) -> None:
 
 
 def bought_levels(private: Measurements, grid: Grid, share: float) -> Levels:
-    """Spend all remaining epsilon on noisy counts of cells, of small blocks and of large blocks.
+    """Spend all remaining epsilon on noisy counts of large blocks, small blocks and, last, cells.
 
-    Large blocks are counted first and cells last. Where there are few records, cells are counted in
-    groups (see ``enough_records``).
-
-    Parameters
-    ----------
-    private : Measurements
-        The access to the records; n must be public or already bought.
-    grid : Grid
-        The grid of the cells to count, in the region of the records.
-    share : float
-        The share of epsilon for the blocks, at least 0 and less than 1. With 0, only cells are
-        counted.
-
-    Returns
-    -------
-    Levels
-        The noisy counts of cells and the estimated sums over blocks.
+    ``share`` is that of the blocks; n must be public or bought.
     """
     small, large = blocks(grid)
     coarse = private.epsilon * Fraction(round(share * _PARTS), _PARTS)
@@ -229,27 +153,11 @@ def estimates(
     small: Measured | None,
     group: Int[np.ndarray, "m m"] | None = None,
 ) -> Levels:
-    """Return noisy counts together with the best linear estimates of the sums over blocks.
+    """Return noisy counts with the best linear estimates of the sums over blocks.
 
-    The estimate for a block is the mean of the block's noisy count and of the sum over the smaller
-    parts inside the block, weighted by inverse variances. The difference between the estimate for a
-    large block and the sum of the estimates for its small blocks is then distributed over the small
-    blocks, in proportion to their variances.
-
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    noise_scale : float
-        The noise scale of a cell's count, in records.
-    cells : ndarray, shape (m, m)
-        Noisy counts of the cells, in units of ``noise_scale``.
-    large, small : (ndarray, float) or None
-        Noisy counts of the large and of the small blocks, in units of ``noise_scale``, and the
-        variance of the noise in each count; None if these blocks were not counted.
-    group : ndarray of int, shape (m, m), optional
-        The index of the group with which each cell was counted. Each group lies in one small block.
-        By default, all cells were counted alone.
+    A block's count and the sum of its parts are averaged by inverse variances; what a large block
+    then has more than its small ones goes to them in proportion to their variances. ``large`` and
+    ``small`` are counts in noise scales with their variance. Each group lies in one small block.
     """
     of_small, of_large = blocks(grid)
     if group is None:
@@ -284,11 +192,9 @@ def _combined(
     tuple[Float[np.ndarray, "s s"], Float[np.ndarray, "s s"]],
     tuple[Float[np.ndarray, "l l"], Float[np.ndarray, "l l"]],
 ]:
-    """Return the best linear estimates of the sums over small and over large blocks.
+    """Return estimated sums and variances for small and for large blocks.
 
-    The estimates combine noisy sums over small blocks, with the given variances, and noisy counts
-    of large blocks. The result has two pairs, for small and for large blocks, each of estimates and
-    their variances. ``inside`` holds the index of the first small block of each large block.
+    ``inside`` holds the index of the first small block of each large block.
     """
     wide, before = block_sums(sums, inside), block_sums(variance, inside)
     wide_sums, after = _weighed(wide, before, large)
@@ -322,33 +228,8 @@ def merged_groups(
 ) -> Int[np.ndarray, "{m} {m}"]:
     """Return the index, from 0, of the group of cells with which each cell is counted.
 
-    Every block of cells is divided into r by r groups of about equal size. For each block, the
-    number r is chosen so that a group holds about ``enough`` records or more, as in an adaptive
-    grid. If groups would be less than 1.5 cells wide, each cell of the block is a group of its own.
-
-    Parameters
-    ----------
-    m : int
-        The number of cells along a side of the grid.
-    first : ndarray of int, shape (b,)
-        The index of the first cell of each block along an axis; the same for both axes.
-    sums : ndarray, shape (b, b)
-        The estimated number of records in each block, from noisy counts only.
-    enough : float
-        The number of records that a group should hold, in the unit of ``sums``.
-
-    Examples
-    --------
-    >>> merged_groups(4, np.array([0, 2]), np.array([[9.0, 1.0], [0.0, 2.0]]), enough=2.0)
-    array([[0, 1, 4, 4],
-           [2, 3, 4, 4],
-           [5, 5, 6, 6],
-           [5, 5, 6, 6]])
-
-    Notes
-    -----
-    The rule for the number of groups is that of the adaptive grid of Qardaji, Yang and Li,
-    "Differentially private grids for geospatial data", ICDE 2013, Sec. 4.2.
+    Each block is divided into groups of about ``enough`` records, as in the adaptive grid (Qardaji,
+    Yang and Li, ICDE 2013, Sec. 4.2), or into its cells if groups were less than 1.5 cells wide.
     """
     size = np.diff(first, append=m)
     parts = np.maximum(np.sqrt(np.maximum(sums, 0) / enough), 1).astype(np.int64)

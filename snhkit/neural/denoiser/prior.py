@@ -137,21 +137,14 @@ def _sizes(blocks: Blocks, m: int) -> Int[np.ndarray, "b b"]:
 
 
 def _gain(blocks: Blocks, m: int) -> float:
-    """Return the logarithm of the noise in a block's estimate relative to that in its cells' sum.
-
-    Noise is measured by the standard deviation, and the ratio is the median over all blocks.
-    """
+    """Return the log of the median ratio of noise in a block's estimate and its cells' sum."""
     return 0.5 * float(np.log(np.median(blocks.variance / (2.0 * _sizes(blocks, m)))))
 
 
 def _drawn(
     blocks: Blocks, m: int
 ) -> tuple[Float[np.ndarray, "{m} {m}"], Float[np.ndarray, "{m} {m}"]]:
-    """Return two values of each cell's block, both in arrays of shape (m, m).
-
-    They are the block's estimated sum divided by the standard deviation of its noise, and the
-    estimated sum divided by the number of cells in the block.
-    """
+    """Return for each cell its block's sum, in standard deviations and divided by cells."""
     cells = np.diff(blocks.first, append=m)
     mean = np.clip(blocks.sums / _sizes(blocks, m), -_LARGEST, _LARGEST)
     return spread(blocks.sums / np.sqrt(blocks.variance), cells), spread(mean, cells)
@@ -162,9 +155,7 @@ def _by_tiles(
 ) -> tuple[Float32[np.ndarray, "{split}*m {split}*m"], Float32[np.ndarray, "m m 3"]]:
     """Return denoised counts of the parts of cells, and the network's further outputs.
 
-    The shapes are (s * m, s * m), where s is ``split``, and (m, m, 3). The network processes the
-    grid in tiles of one shape, so that the memory that the network needs does not grow with the
-    grid.
+    Tiles of one shape bound the memory that the network needs.
     """
     m = len(planes)
     step = 16 if m + _EDGE <= 64 else 64  # sides are rounded up, so that few shapes are compiled
@@ -201,10 +192,7 @@ def _tile_side(padded: int) -> int:
 
 
 def _starts(padded: int, side: int) -> list[int]:
-    """Return, for each tile along an axis, the index of its first cell, which is a multiple of 8.
-
-    Tiles overlap by at least 2 * ``_SEAM`` cells.
-    """
+    """Return the first cells of tiles along an axis: multiples of 8 that overlap by two seams."""
     return sorted({min(at, padded - side) for at in range(0, padded, max(side - 2 * _SEAM, 8))})
 
 

@@ -24,33 +24,11 @@ def reconciled(
 ) -> Float[np.ndarray, "s s"]:
     """Return denoised counts, adjusted towards the noisy counts of cells and blocks.
 
-    First, the counts of cells and of groups of cells are moved towards the noisy counts, to the
-    extent that noise does not explain the difference. Second, the counts are adjusted to the
-    estimated sums over large blocks, after these sums are projected so that they add up to the
-    total (see ``projected`` and ``settled``). Third, the sums over small blocks are moved towards
-    their estimates, with weights that depend on the network's outputs, and are projected so that
-    they add up to the sums over large blocks. Finally, the counts are adjusted to these sums. The
-    same steps follow the network in training (``benchmarks/train_denoiser.py``).
-
-    Parameters
-    ----------
-    clean : ndarray, shape (s * m, s * m)
-        The denoised count of each part, in noise scales; each of the m by m cells is divided into s
-        by s parts. No count is negative.
-    opinion : ndarray, shape (m, m, 3)
-        Three further outputs of the network, which are averaged over blocks. The first is the
-        logarithm of a factor in the variance of the denoised sums over small blocks. The second is
-        the same for large blocks and is not used. The third determines which share of a reduction
-        is subtracted evenly from a block's cells.
-    levels : Levels
-        The noisy counts of cells, and the estimated sums over blocks.
-    total : float
-        The sum of all counts, in noise scales; not negative.
-
-    Returns
-    -------
-    ndarray, shape (s * m, s * m)
-        The adjusted counts, none negative, whose sum is the total.
+    Counts move towards noisy ones as far as noise does not explain the difference; then to the sums
+    over large blocks, projected to ``total``; then to those over small blocks, weighed by the
+    network. ``opinion`` has the log of a factor in the variance of small sums, one not used, and
+    what says how evenly surplus is subtracted. ``benchmarks/train_denoiser.py`` trains with the
+    same steps.
     """
     split = len(clean) // levels.grid.m
     small, large = levels.small, levels.large
@@ -71,26 +49,9 @@ def projected(
 ) -> Float[np.ndarray, "b b"]:
     """Return the most likely non-negative sums that add up to a target, given noisy sums.
 
-    These sums minimise the squared differences from the noisy sums, each divided by the variance of
-    the noise. To find them, an amount proportional to this variance is subtracted from each noisy
-    sum, and negative results are replaced by 0. Newton's method finds the amounts with which the
-    results add up to the target.
-
-    Parameters
-    ----------
-    sums : ndarray, shape (b, b)
-        Noisy sums over blocks.
-    variance : ndarray, shape (b, b)
-        The variance of the noise in each sum.
-    first : ndarray of int, shape (c,)
-        The index of the first block in each larger block along an axis; the same for both axes.
-    target : ndarray, shape (c, c)
-        The sums over the c by c larger blocks, not negative.
-
-    Notes
-    -----
-    The unweighted case is called Norm-Sub by Wang et al., "Locally differentially private
-    frequency estimation with consistency", NDSS 2020.
+    Amounts proportional to the variance are subtracted, found by Newton's method, and cut at 0.
+    Larger blocks begin at ``first``. Unweighted, this is Norm-Sub (Wang et al., "Locally
+    differentially private frequency estimation with consistency", NDSS 2020).
     """
     many = np.diff(first, append=len(sums))
     off = (block_sums(sums, first) - target) / block_sums(variance, first)
@@ -112,23 +73,10 @@ def settled(
     target: Float[np.ndarray, "b b"],
     evenness: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "m m"]:
-    """Return values adjusted so that their sums over blocks equal a target.
+    """Return values adjusted so that their sums over blocks, from ``first`` on, equal a target.
 
-    If a block's sum is below its target, all values of the block are multiplied by one factor. If
-    the sum is above the target, a share of the difference is removed first, by subtracting an equal
-    amount from all values and replacing negative results by 0. The values are then multiplied by
-    one factor. Subtraction preserves the height of a peak among many small values.
-
-    Parameters
-    ----------
-    values : ndarray, shape (m, m)
-        The values, none negative.
-    first : ndarray of int, shape (b,)
-        The index of the first cell of each block along an axis; the same for both axes.
-    target : ndarray, shape (b, b)
-        The sums over blocks to reach, none negative.
-    evenness : ndarray, shape (b, b)
-        The share of a difference, from 0 to 1, that is removed by subtracting an equal amount.
+    The share ``evenness`` of a surplus is subtracted evenly, which preserves the height of a peak
+    among many small values; the rest is one factor for each block.
     """
     cells = np.diff(first, append=len(values))
     sums = block_sums(values, first)
@@ -149,10 +97,8 @@ def settled(
 def _towards_counts(clean: Float[np.ndarray, "s s"], levels: Levels) -> Float[np.ndarray, "s s"]:
     """Return counts moved towards the noisy counts of single cells and of groups of cells.
 
-    In units of the noise scale, the noise of a count has variance 2. The noisy counts get the
-    weight t / (t + 2) of a positive-part James-Stein estimate, where t is the mean squared
-    difference between denoised and noisy counts, minus 2, but at least 0. There is one
-    t for all cells that were counted alone, and another t for all groups of cells.
+    Noisy counts get the weight t / (t + 2) of a positive-part James-Stein estimate, for t the mean
+    squared difference less 2, the variance of noise; t is one for cells, another for groups.
     """
     m = levels.grid.m
     first = np.arange(m) * (len(clean) // m)
@@ -201,10 +147,7 @@ def _surplus(
     sums: Float[np.ndarray, "b b"],
     target: Float[np.ndarray, "b b"],
 ) -> Float[np.ndarray, "b b"]:
-    """Return, for each block, the amount to subtract from its values to reach the target sum.
-
-    Negative results are replaced by 0. Newton's method finds the amounts, shape (b, b).
-    """
+    """Return the amount to subtract from each block's values, cut at 0, to reach the target."""
     cells = np.diff(first, append=len(values))
     off, left, many = np.zeros_like(sums), sums, np.outer(cells, cells).astype(float)
     above = np.empty(values.shape)

@@ -1,4 +1,4 @@
-"""DP-SGD: a network trained with noisy gradients, as a baseline for demonstrations only."""
+"""DP-SGD: a network trained with clipped, noisy gradients, for demonstrations only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -211,33 +211,9 @@ def descend(
 ) -> dict[str, Float32[np.ndarray, "..."]]:
     """Return the parameters of a network after training with noisy gradients.
 
-    The exact counts that the network is to learn are private, and only ``gradients`` holds them.
-    Adam is used because its steps do not grow with the noise in the gradients; plain gradient
-    descent would diverge.
-
-    Parameters
-    ----------
-    network : MLP
-        The architecture.
-    squares : ndarray, shape (t, i)
-        The network's i inputs for each of t training squares, in [0, 1].
-    gradients : NoisyGradients
-        The object that returns noisy sums of clipped gradients.
-    steps : int
-        The number of steps.
-    batch : int
-        The number of squares drawn for each step: the size of the paper's set S.
-    learning_rate : float
-        The learning rate of Adam.
-    seed : int
-        The public seed of the initial parameters and of the batches.
-    watch : callable, optional
-        A function that is called with the parameters before each step.
-
-    Returns
-    -------
-    dict of ndarray
-        The trained parameters, computed from noisy gradients and public values only.
+    Only ``gradients`` holds the private counts. Adam's steps do not grow with the noise; plain
+    descent would diverge. ``squares`` are the inputs of t training squares; ``watch`` sees each
+    step.
     """
     first, batches = jax.random.split(jax.random.key(seed))
     theta, unravel = ravel_pytree(network.init(first, squares.shape[1]))

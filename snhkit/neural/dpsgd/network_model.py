@@ -31,23 +31,9 @@ _MOST_WEIGHT = 1e5  # limit on the absolute value of a parameter, so that answer
 class NetworkModel(UnknownNoise):
     """A model that estimates counts of boxes with one network for squares of all sizes.
 
-    A box is first clipped to the region. The network then answers for a square in the region that
-    has the same area and, if possible, the same centre. If the side of this square is outside
-    ``sizes_m``, the nearest side in this range is used instead, and the answer is scaled by the
-    ratio of areas.
-
-    Parameters
-    ----------
-    region : Region
-        The region that the model covers.
-    sizes_m : (float, float)
-        The smallest and the largest side that the network was trained for, in metres.
-    scale : float
-        The number of records that one unit of the network's output stands for.
-    network : MLP
-        The architecture.
-    params : mapping of ndarray
-        The trained parameters of the network.
+    A box is clipped; the network answers for a square of equal area and nearest centre inside the
+    region. A side outside ``sizes_m`` becomes the nearest in it, and the answer is scaled by area.
+    One unit of output is ``scale`` records.
     """
 
     region: Region
@@ -103,13 +89,7 @@ class NetworkModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "NetworkModel":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file.
-
-        Raises
-        ------
-        InputError
-            If an array or a setting is out of its range, or does not fit the others.
-        """
+        """Return the model that a file's arrays and settings describe, after a check."""
         low, high = (float(s) for s in settings["sizes_m"])
         scale = float(settings["scale"])
         if not 0 < low <= high <= region.side_m:
@@ -146,16 +126,7 @@ def described(
     whole: float,
     sizes_m: tuple[float, float],
 ) -> Float[np.ndarray, "b 3"]:
-    """Return the network's inputs for b squares, shape (b, 3): centres and sides in [0, 1].
-
-    Centres are divided by ``whole``, the side of the region, and sides are rescaled so that the
-    range ``sizes_m`` becomes [0, 1].
-
-    Examples
-    --------
-    >>> described(np.array([[50.0, 25.0]]), np.array([30.0]), whole=100, sizes_m=(20, 40))
-    array([[0.5 , 0.25, 0.5 ]])
-    """
+    """Return the network's inputs for b squares: centres / ``whole``, and sides in ``sizes_m``."""
     low, high = sizes_m
     size = (side - low) / (high - low) if high > low else np.zeros_like(side)
     return np.column_stack([centre / whole, size])

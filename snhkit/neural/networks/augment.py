@@ -1,4 +1,4 @@
-"""Training squares of k sizes, cut out of one noisy grid (Alg. 1 of the paper)."""
+"""Training squares of k sizes, cut out of one noisy grid (Alg. 1), and expected queries."""
 
 from dataclasses import dataclass
 
@@ -21,28 +21,11 @@ _DRAWN = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Augmentation:
-    """A noisy grid, and the settings with which training squares are cut out of the grid.
+    """A noisy grid, and the settings with which training squares are cut out of it.
 
-    Parameters
-    ----------
-    table : SummedArea
-        The noisy grid.
-    sizes : ndarray, shape (k,)
-        The query size of each network, in metres.
-    spread : float
-        The largest difference, in metres, between the size of a training square and the query size
-        of its network. If ``spread`` is not 0, the size is an input of the network.
-    workload : RangeQueries or None
-        The expected queries, the paper's Q_W. With None, all squares have equal weights.
-    floor : float
-        The number f with which a square that overlaps no expected query gets f / (1 + f) times the
-        average weight.
-    scale : float
-        The number of records that one unit of a network's output stands for.
-    smoothing : float
-        The paper's psi, the least denominator of relative errors, in records.
-    clip : bool
-        Whether negative counts of training squares are set to 0.
+    Sizes differ by up to ``spread`` from the k query ``sizes``, and are then inputs. ``workload``
+    is the paper's Q_W; squares that overlap none of it get ``floor`` / (1 + ``floor``) of the mean
+    weight. One unit of output is ``scale`` records; ``smoothing`` is psi.
     """
 
     table: SummedArea
@@ -55,51 +38,26 @@ class Augmentation:
     clip: bool
 
     def popularity(self, at: Float[np.ndarray, " g"], size: float) -> Float[np.ndarray, " g*g"]:
-        """Return the number of expected queries that each square overlaps, divided by the mean.
-
-        Parameters
-        ----------
-        at : ndarray, shape (g,)
-            The lower edges of g by g squares along either axis, ascending, in metres.
-        size : float
-            The side of the squares in metres.
-
-        Returns
-        -------
-        ndarray, shape (g * g,)
-            The results of ``overlaps``, divided by their mean; all 1 if ``workload`` is None.
-        """
+        """Return ``overlaps`` of g by g squares, divided by the mean; 1 without workload."""
         found = np.ones(len(at) ** 2)
         if self.workload is not None:
             found = overlaps(self.workload, at, size).ravel().astype(float)
         return found / (found.mean() or 1)
 
     def weight(self, popularity: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-        """Return the training weights of squares, whose mean is 1.
-
-        ``popularity`` is a result of the method of this name.
-        """
+        """Return the training weights of squares, whose mean is 1, from their popularity."""
         return (popularity + self.floor) / (1 + self.floor)
 
 
 def query_sizes(low: float, high: float, k: int) -> Float[np.ndarray, " {k}"]:
-    """Return the query sizes of k networks: the midpoints of k equal parts of [low, high].
-
-    These are the paper's R, in metres, shape (k,).
-
-    Examples
-    --------
-    >>> query_sizes(25, 100, 3)
-    array([37.5, 62.5, 87.5])
-    """
+    """Return the paper's R: the midpoints of k equal parts of [low, high], in metres."""
     return low + (high - low) / k * (np.arange(k, dtype=np.float64) + 0.5)
 
 
 def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
-    """Return a training square of each query size at the lower-left corner of every cell.
+    """Return a square of each query size at the lower-left corner of every cell, as the paper.
 
-    The paper places its squares in this way. Squares of weight 0 are left out. If the size is an
-    input of the networks, each square has a random size, drawn from ``rng``, whose seed is public.
+    Squares of weight 0 are left out. Sizes that are inputs are drawn from a public seed.
     """
     grid, region = given.table.grid, given.table.grid.region
     corners = grid.corners()
@@ -130,17 +88,11 @@ def aligned(given: Augmentation, rng: np.random.Generator) -> Stored:
 
 
 def scattered(given: Augmentation) -> Scattered:
-    """Return a sampler of training squares in the region, with more of them near expected queries.
+    """Return a sampler of training squares in the region, more of them near expected queries.
 
-    Squares may begin inside cells. If their corners were all corners of cells, a network could not
-    learn counts inside a cell. Without expected queries, squares are placed uniformly.
-
-    Each square is weighted by the inverse of the density from which its position is drawn, so that
-    the expected loss is the paper's, apart from one approximation. The possible positions of the
-    lower-left corners of squares are divided into a lattice. All squares with this corner in the
-    same lattice cell get the number of expected queries that the square with this corner in the
-    middle of the lattice cell overlaps. Lattice cells are no wider than the smallest square, unless
-    that would take more than 1,024 lattice cells per side.
+    Were all corners those of cells, networks could not learn counts inside a cell. Squares are
+    weighted by the inverse density of their positions, so the expected loss is the paper's, except
+    that popularity is that of the middle of a lattice cell, no wider than the smallest square.
     """
     table, side = given.table.table, given.table.grid.region.side_m
     unit = (np.abs(np.diff(np.diff(table, axis=0), axis=1)).sum() or 1) / _LARGEST
@@ -175,20 +127,7 @@ def _single(numbers: ArrayLike) -> Float32[Array, "..."]:
 
 
 def drawn_points(grid: Grid, counts: Float[np.ndarray, "m m"], seed: int) -> Points | None:
-    """Return points drawn in proportion to the positive counts of cells.
-
-    A cell of count c gets c / sum(counts) times 50,000 points, rounded up or down at random. The
-    points are spread evenly over the cell. The result is None if no count is positive.
-
-    Parameters
-    ----------
-    grid : Grid
-        The grid of m by m cells.
-    counts : ndarray, shape (m, m)
-        Estimated counts, which are public; negative counts are taken as 0.
-    seed : int
-        Public seed of the draw.
-    """
+    """Return 50,000 points drawn in proportion to the positive counts of cells, if any."""
     upto = np.maximum(counts, 0).cumsum()
     if not upto[-1]:
         return None
@@ -205,29 +144,7 @@ def overlaps(
 ) -> Int[np.ndarray, "g g"]:
     """Return how many expected queries each of g by g squares overlaps: the paper's w (Sec. 4.2).
 
-    Parameters
-    ----------
-    workload : RangeQueries
-        The expected queries, the paper's Q_W.
-    at : ndarray, shape (g,)
-        The lower edges of the squares along either axis, ascending, in metres.
-    size : float
-        The side of the squares in metres.
-
-    Returns
-    -------
-    ndarray of int, shape (g, g)
-        Entry (i, j) is the number of boxes that overlap the square whose lower-left corner is
-        (at[i], at[j]).
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=100)
-    >>> q_w = RangeQueries(city, [0, 20], [0, 0], [10, 10], [10, 10])
-    >>> overlaps(q_w, np.array([5.0, 10.0]), 11.0)
-    array([[1, 0],
-           [1, 0]])
+    Lower-left corners are all pairs of ``at``, ascending.
     """
     # Each expected query adds 1 to a rectangle of entries of the result. The changes are written at
     # the rectangle's four corners, and cumulative sums along both axes turn them into entries.
@@ -245,9 +162,5 @@ def _reach(
     width: Float[np.ndarray, " q"],
     size: float,
 ) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " q"]]:
-    """Return the first and last (exclusive) index of the squares that overlap each interval.
-
-    Along one axis, the squares begin at ``at`` and have side ``size``. The intervals begin at
-    ``low`` and have length ``width``.
-    """
+    """Return the first and last (exclusive) index of the squares that overlap each interval."""
     return np.searchsorted(at, low - size, side="right"), np.searchsorted(at, low + width)

@@ -107,17 +107,7 @@ class FeatureGrid:
 def _interpolated(
     table: Float[Array, "v f"], level: int, at: Float[Array, "b 2"]
 ) -> Float[Array, "b f"]:
-    """Return the features at given positions, interpolated between the corners of a grid.
-
-    Parameters
-    ----------
-    table : Array, shape ((level + 1)**2, f)
-        The features at the corners.
-    level : int
-        The number of intervals along a side of the grid.
-    at : Array, shape (b, 2)
-        Positions; the region's side is 1.
-    """
+    """Return features at positions, from the corners of a grid of ``level`` intervals a side."""
     t = jnp.clip(at * level, 0, level)
     cell = jnp.minimum(t.astype(jnp.int32), level - 1)
     u, v = jnp.split(t - cell, 2, axis=1)

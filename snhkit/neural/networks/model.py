@@ -35,46 +35,13 @@ _WIDE = 512  # with more units per layer, a large batch would need hundreds of m
 class SNHModel(UnknownNoise):
     """A model that estimates counts of boxes with k networks, one for each of k query sizes.
 
-    A query size is the side, in metres, of the squares for which a network was trained.
-
-    The region is divided into equal blocks, whose sums of counts are stored. A box is first clipped
-    to the region. If whole blocks fit inside the box, their sums are added up: in large boxes, the
-    noise of a sum is smaller than the accumulated bias of many answers of networks. The rest of the
-    box is divided into equal tiles (see ``tiles_needed``).
-
-    Each tile is answered with one network, for a square with the tile's centre and area. The
-    network is the one whose query size is nearest to the side of this square. An ``MLP`` returns a
-    count for its query size, which is scaled to the size of the square (see ``scaling``). With a
-    ``FeatureGrid``, the answer is the sum of the shared map over the tile itself, multiplied by 1
-    plus the network's output.
-
-    Parameters
-    ----------
-    region : Region
-        The region that the model covers.
-    cell_m : float
-        The cell width of the noisy grid that the networks were trained on, in metres.
-    query_sizes_m : tuple of float
-        The query size of each network, ascending, in metres.
-    sizes_m : (float, float)
-        The range of the sides of tiles, from the paper's l to u, in metres.
-    scale : float
-        The number of records that one unit of the map or of an ``MLP``'s output stands for.
-    scaling : "area", "linear" or "learned"
-        With "area", the count that an ``MLP`` returns is scaled by the ratio of areas; with
-        "linear", by the ratio of sides, as the paper states. With "learned", the size is an input
-        of the networks (the paper's SNH+QS).
-    network : Network
-        The architecture.
-    params : mapping of ndarray
-        The parameters of the networks; the first axis of each array has length k.
-    map : ndarray, shape (m, m)
-        The counts, in units of ``scale``, of the map that the networks share. Its cells are those
-        of the noisy grid; m is 0 without a map.
-    blocks : ndarray, shape (b, b)
-        Sums over the b by b equal blocks of the region, in records. A block is at least as wide as
-        the larger of ``sizes_m``. The sums are those of the map or, without a map, of the noisy
-        grid.
+    Sums over equal ``blocks``, no narrower than u of ``sizes_m``, are stored. A box is clipped;
+    whole blocks in it are added up, since the noise of a sum is below the bias of many answers, and
+    the rest is cut into tiles (``tiles_needed``). The network of the nearest query size answers a
+    tile: an ``MLP`` for a square of equal area and centre, scaled by ``scaling`` (the ratio of
+    areas; "linear" of sides, as in the paper; "learned", an input: SNH+QS); with a ``map``, its sum
+    over the tile is multiplied by 1 plus the output. ``scale`` is the records of a unit of map or
+    output.
     """
 
     region: Region
@@ -96,19 +63,13 @@ class SNHModel(UnknownNoise):
         return Grid.of_width(self.region, self.cell_m)
 
     def additive(self) -> GridModel:
-        """Return a grid of counts: the map or, if there is none, the blocks.
-
-        Answers from a grid add up exactly, which answers of an ``MLP`` do not.
-        """
+        """Return a grid of counts, which add up: the map or, if there is none, the blocks."""
         if self._map_table is not None:
             return GridModel(self._map_table.grid, self.map.astype(float) * self.scale)
         return GridModel(self._block_table.grid, self.blocks)
 
     def remarks(self) -> dict[str, str]:
-        """Return further lines for the card of a release, by title.
-
-        Without a map, a line states that polygons are counted with blocks.
-        """
+        """Return further lines for the card: without a map, how polygons are counted."""
         if self._map_table is not None:
             return {}
         return {"Polygons": "counted with blocks of the noisy grid, not with the networks"}
@@ -170,10 +131,7 @@ class SNHModel(UnknownNoise):
         return counts * self.scale * (ratio if self.scaling == "linear" else ratio**2)
 
     def _spread(self) -> float:
-        """Return by how many metres a square's size may differ from its network's query size.
-
-        The result is 0 unless the size is an input of the networks.
-        """
+        """Return by how many metres a square may differ from its network's query size."""
         low, high = self.sizes_m
         return (high - low) / (2 * len(self.query_sizes_m)) if self.scaling == "learned" else 0.0
 
@@ -196,13 +154,7 @@ class SNHModel(UnknownNoise):
     def restore(
         cls, region: Region, arrays: Mapping[str, NDArray], settings: Mapping[str, Any]
     ) -> "SNHModel":
-        """Return the model whose ``arrays`` and ``settings`` were read from a file.
-
-        Raises
-        ------
-        InputError
-            If an array or a setting is missing, out of its range, or does not fit the others.
-        """
+        """Return the model that a file's arrays and settings describe, after a check."""
         network = network_from(settings["network"]).bound(region.side_m)
         queries = tuple(float(s) for s in settings["query_sizes_m"])
         low, high = (float(b) for b in settings["sizes_m"])
@@ -256,10 +208,7 @@ class SNHModel(UnknownNoise):
 
 
 def blocks_along(region: Region, least_m: float) -> int:
-    """Return how many blocks at least ``least_m`` metres wide fit along a region's side.
-
-    The result is at least 1, even if the region is narrower.
-    """
+    """Return how many blocks, at least 1, of ``least_m`` metres fit along a region's side."""
     return max(1, int(region.side_m // least_m))
 
 

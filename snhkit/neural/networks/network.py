@@ -20,15 +20,9 @@ Params = dict[str, Float[Array, "..."]]
 class Network(Protocol):
     """The interface of a network: an architecture that maps squares to numbers.
 
-    Networks are frozen and hashable, so that they can be static arguments of jitted code. They do
-    not hold parameters, which are arguments of ``apply``.
-
-    A network for squares of one size has i = 2 inputs: the coordinates of the square's centre, from
-    0 to 1 over the region. A network for a range of sizes has i = 3 inputs. The third is the
-    position of the size in the range, from 0 to 1.
-
-    If ``has_map`` is true, the k networks share a map of the cells of the noisy grid, which is
-    trained with them.
+    Networks are frozen and hashable, as static arguments of jitted code; parameters are arguments.
+    Inputs are the centre, from 0 to 1, and, for a range of sizes, the place of the size in it. With
+    ``has_map``, the k networks share a trained map of the noisy grid's cells.
     """
 
     name: ClassVar[str]
@@ -43,10 +37,9 @@ class Network(Protocol):
         ...
 
     def apply(self, params: Params, at: Float[Array, "b i"]) -> Float[Array, " b"]:
-        """Return one output for each of b squares, shape (b,).
+        """Return one output for each of b squares: a count in units of output.
 
-        Without a shared map, an output is a count in units of the output scale. With a shared map,
-        the sum of the map over the square is multiplied by 1 plus the output.
+        With a map, its sum over the square is multiplied by 1 plus the output.
         """
         ...
 
@@ -59,26 +52,14 @@ _NETWORKS: dict[str, type[MLP] | type[FeatureGrid]] = {
 
 @cache
 def parameter_count(network: MLP | FeatureGrid, inputs: int) -> int:
-    """Return the number of trained parameters of one network, without the shared map.
-
-    Examples
-    --------
-    >>> parameter_count(MLP(depth=2, width=4), inputs=3)
-    21
-    """
+    """Return the number of trained parameters of one network, without the shared map."""
     # The key is made inside the traced function; outside, it would start JAX's threads.
     shapes = jax.eval_shape(lambda: network.init(jax.random.key(0), inputs=inputs))
     return sum(a.size for a in shapes.values())
 
 
 def network_from(settings: Mapping[str, Any]) -> MLP | FeatureGrid:
-    """Return the network that has the given settings, as ``network_settings`` returns them.
-
-    Raises
-    ------
-    InputError
-        If the name of the network is unknown.
-    """
+    """Return the network that has the given settings, as from ``network_settings``."""
     kind = settings["name"]
     rest: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v

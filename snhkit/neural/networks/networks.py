@@ -273,19 +273,10 @@ class Networks:
 
 
 def reconciled(counts: Float[np.ndarray, "m m"], table: SummedArea) -> Float64[np.ndarray, "m m"]:
-    """Return learned counts, adjusted so that their sum is within 3 % of the noisy grid's sum.
+    """Return learned counts, corrected so that their sum is within 3 % of the noisy grid's.
 
-    Training does not preserve sums, especially if negative counts of training squares are set to 0.
-    If the sums differ by more than 3 %, the learned counts are corrected so that the sums differ by
-    3 %. The correction is a share of the difference in each of 8 by 8 large blocks, spread evenly
-    over the cells of the block.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (m, m)
-        The learned counts of cells.
-    table : SummedArea
-        The noisy grid.
+    Training does not preserve sums, least of all with clipped labels. The correction is a share of
+    the difference in each of 8 by 8 blocks, spread evenly.
     """
     if not counts.size:
         return counts.astype(np.float64)
@@ -304,41 +295,23 @@ def _held_out(squares: Scattered, seed: int) -> Batch:
 
 
 def _blocks(table: SummedArea, least_m: float) -> Float32[np.ndarray, "b b"]:
-    """Return the sum over each block of a grid of b by b blocks, shape (b, b).
-
-    The blocks are at least ``least_m`` metres wide.
-    """
+    """Return the sums over b by b blocks that are at least ``least_m`` metres wide."""
     region = table.grid.region
     grid = Grid(region, blocks_along(region, least_m))
     return table.sums(grid.boxes()).reshape(grid.m, grid.m).astype(np.float32)
 
 
 def _half(array: Float[np.ndarray, "*s"]) -> Float[np.ndarray, "*s"]:
-    """Return the numbers as 16-bit floats, or as 32-bit floats if any is too large for 16 bits.
-
-    The rounding errors are far below the noise.
-    """
+    """Return the numbers as 16-bit floats if they fit, whose rounding is far below the noise."""
     fits = array.size == 0 or np.abs(array).max() < np.finfo(np.float16).max
     return array.astype(np.float16 if fits else np.float32)
 
 
 def start_map(counts: Float[np.ndarray, "m m"], noise_scale: float) -> Float[np.ndarray, "m m"]:
-    """Return the initial counts of the shared map, shape (m, m).
+    """Return the initial counts of the shared map: noisy counts after a local Wiener filter.
 
-    The initial counts are the noisy counts, smoothed by a local Wiener filter at three scales. The
-    noisy count of a cell is the mean over the 27 by 27 cells around the cell, plus three
-    differences: of the means over 9 by 9 and 27 by 27 cells, of the means over 3 by 3 and 9 by 9
-    cells, and of the count and the mean over 3 by 3 cells. The filter multiplies each difference by
-    the share of the difference's local variance that noise does not explain. Where noise explains
-    everything, the mean over 27 by 27 cells remains; without noise, the result is equal to the
-    counts. Where there is no training square, the map keeps these values.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (m, m)
-        The noisy counts of the cells.
-    noise_scale : float
-        The scale of the noise in one cell, in records.
+    A count is the mean over 27 by 27 cells plus differences of means over 9, 3 and 1, of each of
+    which the share is kept that noise does not explain. The map keeps it where no square is.
     """
     from scipy.ndimage import uniform_filter
 

@@ -13,21 +13,11 @@ __all__ = ["Batch", "Scattered", "Stored", "relative_weights", "summed_area", "t
 
 
 class Batch(NamedTuple):
-    """A batch of training squares: b squares for each of k networks.
+    """b training squares for each of k networks; the side of the region is 1.
 
-    Parameters
-    ----------
-    at : Array, shape (k, b, i)
-        The i inputs of the networks: the coordinates of the centre (the region's side is 1) and, if
-        i is 3, the position of the size in the network's range of sizes, from 0 to 1.
-    side : Array, shape (k, b)
-        Sides of the squares; the region's side is 1.
-    area : Array, shape (k, b)
-        Areas of the squares, divided by the area of a square of the network's query size.
-    labels : Array, shape (k, b)
-        Counts of the squares, in units of the output scale.
-    weights : Array, shape (k, b)
-        Weights of the squared errors in the loss.
+    The i inputs ``at`` are the centre and, if i is 3, the place of the size in its range. ``area``
+    is in that of the query size, ``labels`` are counts in units of output, ``weights`` are of
+    errors.
     """
 
     at: Float[Array, "k b i"]
@@ -40,15 +30,7 @@ class Batch(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A stored set of training squares for each network.
-
-    Parameters
-    ----------
-    squares : Batch
-        The squares. If a network has fewer squares than another, squares of weight 0 are appended.
-    count : Array, shape (k,)
-        The number of squares of each network, without those that were appended.
-    """
+    """A stored set of training squares; those beyond a network's ``count`` have weight 0."""
 
     squares: Batch
     count: Int[Array, " k"]
@@ -67,29 +49,10 @@ class Stored:
 class Scattered:
     """A sampler of training squares in the region, with more of them near expected queries.
 
-    Parameters
-    ----------
-    table : Array of int32, shape (m + 1, m + 1)
-        For each corner of the m by m cells, the sum of the noisy grid over all cells below and left
-        of the corner, in multiples of ``unit``.
-    unit : Array
-        The unit of ``table``, divided by the output scale.
-    own : Array, shape (k,)
-        The query size of each network; the region's side is 1.
-    spread : Array
-        The largest difference between the size of a square and the query size of its network; the
-        region's side is 1.
-    chances : Array of uint32, shape (k, g * g), or None
-        Cumulative probabilities, in units of 2**-32, of the g by g lattice cells in which squares
-        are placed; None if squares are placed uniformly.
-    weights : Array, shape (k, g * g), or None
-        The weight of a square in each lattice cell; None if all weights are equal.
-    smoothing : Array
-        The paper's psi, the least denominator of relative errors, in units of the output scale.
-    clip : bool
-        Whether negative counts of squares are set to 0.
-    sized : bool
-        Whether the size is an input of the networks.
+    ``table`` is the noisy grid's summed-area table in ``unit``; lengths (``own`` is the query size
+    of each network) are in the region's side. ``chances`` are cumulative probabilities, in 2^-32,
+    of the g by g lattice cells in which squares are placed, and ``weights`` theirs; None if all are
+    equal.
     """
 
     table: Int32[Array, "e e"]
@@ -147,10 +110,7 @@ def _uniform(bits: UInt32[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def summed_area(counts: Float[Array, "m m"]) -> Float[Array, "e e"]:
-    """Return the summed-area table of m by m cells, shape (m + 1, m + 1).
-
-    On a CPU, adding rows in a loop takes a tenth of the time of ``jnp.cumsum``.
-    """
+    """Return the summed-area table; on a CPU, this loop takes a tenth of the time of cumsum."""
 
     def below(sums: Float[Array, " m"], row: Float[Array, " m"]):
         return sums + row, sums + row
@@ -165,18 +125,8 @@ def table_sums(
 ) -> Float[Array, "*s"]:
     """Return the sum over each square, in units of ``table``, as ``SummedArea.sums`` does.
 
-    The entries of an integer table may be far larger than the sum over a small square. Entries are
-    therefore subtracted as integers before the result is converted to a 32-bit float.
-
-    Parameters
-    ----------
-    table : Array, shape (m + 1, m + 1)
-        For each corner of the m by m cells, the sum over all cells below and left of the corner.
-        The entries are floats, or integers such that no sum over cells exceeds 2**31.
-    corner : Array, shape (..., 2)
-        Lower-left corners of the squares; the region's side is 1.
-    size : Array, shape (...)
-        Sides of the squares; the region's side is 1.
+    Entries of an integer table may be far larger than the sum over a small square, so they are
+    subtracted as integers. The region's side is 1.
     """
     m = len(table) - 1
     (low, u), (high, v) = (_place(edge, m) for edge in (corner, corner + size[..., None]))

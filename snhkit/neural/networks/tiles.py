@@ -12,19 +12,7 @@ __all__ = ["Tiles", "core_and_frame", "tile", "tiles_needed"]
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """The t equal rectangles into which boxes are divided.
-
-    Parameters
-    ----------
-    box : ndarray of int, shape (t,)
-        The index of the box that each tile is part of.
-    centre : ndarray, shape (t, 2)
-        Centres of the tiles in metres.
-    area : ndarray, shape (t,)
-        Areas of the tiles in square metres.
-    size : ndarray, shape (t, 2)
-        Widths and heights of the tiles in metres.
-    """
+    """The t equal rectangles into which boxes are divided, in metres; ``box`` is each one's box."""
 
     box: Int[np.ndarray, " t"]
     centre: Float[np.ndarray, "t 2"]
@@ -100,21 +88,10 @@ def _inner(
 
 
 def tiles_needed(queries: RangeQueries, low: float, high: float) -> Int[np.ndarray, "q 2"]:
-    """Return the number of tiles along x and along y for each of q boxes, shape (q, 2).
+    """Return the number of tiles along x and along y for each of q boxes.
 
-    Tiles are about square. No side of a tile is longer than the box's shorter side, clipped to the
-    range from ``low`` to ``high`` metres. A square box with sides in this range is therefore one
-    tile.
-
-    Examples
-    --------
-    >>> from snhkit.geometry import Region
-    >>> city = Region.around(lat=0, lon=0, side_m=1_000)
-    >>> boxes = RangeQueries(city, [0, 0, 0], [0, 0, 0], [60, 300, 10], [60, 30, 200])
-    >>> tiles_needed(boxes, 25, 100)
-    array([[ 1,  1],
-           [10,  1],
-           [ 1,  8]])
+    Tiles are about square, and no longer than the box's shorter side, clipped to [low, high]
+    metres.
     """
     sides = np.stack([queries.width, queries.height], axis=1)
     target = np.clip(sides.min(axis=1, keepdims=True), low, high)

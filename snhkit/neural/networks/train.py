@@ -30,15 +30,7 @@ _STEPS_A_CALL = 25  # steps per compiled call, between which progress and Ctrl-C
 
 
 class Learned(NamedTuple):
-    """The parameters that are trained.
-
-    Parameters
-    ----------
-    own : dict of Array
-        The parameters that the networks do not share; the first axis of each array has length k.
-    map : Array, shape (m, m)
-        The map that the networks share, in units of the output scale; m is 0 without a map.
-    """
+    """The parameters that are trained: the k networks' own, and the map that they share, if any."""
 
     own: Params
     map: Float[Array, "m m"]
@@ -60,37 +52,8 @@ def train(
 ) -> Learned:
     """Train k networks of one architecture, each on its own squares, by weighted least squares.
 
-    Parameters
-    ----------
-    network : Network
-        The architecture.
-    k : int
-        The number of networks.
-    start_map : ndarray, shape (m, m)
-        The map that the networks share, before training, in units of the output scale; m is
-        ``network.has_map``.
-    squares : Stored or Scattered
-        The training squares.
-    steps, batch : int
-        The number of Adam steps, and the number of squares per network in each step.
-    rates : Schedule
-        Adam's learning rate at each step.
-    seed : int
-        Public seed of the initial parameters and of the batches.
-    held_out : Batch, optional
-        Squares that are not trained on. Their loss is measured every 25 steps, and the parameters
-        with the smallest loss are returned.
-    patience : int
-        With ``held_out``, training ends when the held-out loss has fallen by less than 1 % over
-        this number of measurements.
-    watch : callable, optional
-        A function that is called with the number of steps and the current parameters, before
-        training and after every 25 steps.
-
-    Returns
-    -------
-    Learned
-        The trained parameters, as numpy arrays.
+    Every 25 steps, ``watch`` is called and the loss on ``held_out`` measured; training ends when
+    that fell by less than 1 % over ``patience`` measurements, and its best parameters are returned.
     """
     mesh = _mesh(k, batch)
     everywhere = NamedSharding(mesh, PartitionSpec())
@@ -147,28 +110,14 @@ def _on_host(learned: Learned) -> Learned:
 
 
 def stalled(losses: Sequence[float], patience: int) -> bool:
-    """Return whether the last ``patience`` losses improve on all earlier losses by less than 1 %.
-
-    Examples
-    --------
-    >>> stalled([3.0, 2.0, 1.999, 1.98], patience=2), stalled([3.0, 2.0, 1.999, 1.97], patience=2)
-    (True, False)
-    """
+    """Return whether the last ``patience`` losses improve on all earlier ones by less than 1 %."""
     if len(losses) <= patience:
         return False
     return min(losses[-patience:]) >= 0.99 * min(losses[:-patience])
 
 
 def mesh_shape(devices: int, k: int, batch: int) -> tuple[int, int]:
-    """Return into how many parts the k networks and each batch are divided among devices.
-
-    The product of these two numbers is the number of devices that are used.
-
-    Examples
-    --------
-    >>> mesh_shape(8, k=4, batch=4096)
-    (4, 2)
-    """
+    """Return into how many parts networks and batches are divided among devices."""
     rows = math.gcd(k, devices)
     return rows, math.gcd(batch, devices // rows)
 
@@ -230,8 +179,8 @@ def _look(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float
 def _loss(network: MLP | FeatureGrid, learned: Learned, squares: Batch) -> Float[Array, ""]:
     """Return the sum of the k networks' losses.
 
-    A network's own parameters change only its own loss, so the gradient of the sum trains each
-    network separately; the shared map is trained on all losses.
+    A network's own parameters change only its own loss, so the sum's gradient trains each
+    separately.
     """
     said = jax.vmap(network.apply)(learned.own, squares.at)
     if network.has_map:
