@@ -19,13 +19,14 @@ from snhkit.builders import (
     QuadTree,
     UniformGrid,
 )
-from snhkit.builders.base import Extra
+from snhkit.builders.base import Extra, hyperparameters
 from snhkit.builders.cell_width import Width
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
-from snhkit.neural import DPSGD, SNH, DenoisedGrid
+from snhkit.neural import DPSGD, SNH, DenoisedGrid, Networks
+from snhkit.release import Release
 
-__all__ = ["METHODS", "Method", "builder_of", "method", "name_of", "title"]
+__all__ = ["METHODS", "Method", "builder_of", "key_of", "method", "name_of", "title", "title_of"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,22 @@ def name_of(given: str | Builder) -> str:
 def title(name: str) -> str:
     """Return the title of the method with a given short name, or ``name`` if there is none."""
     return METHODS[name].title if name in METHODS else name
+
+
+def key_of(release: Release) -> str | None:
+    """Return the short name of the method that built a release; None if it has none."""
+    told = release.hyperparameters
+    if release.method == "SNH" and not told.get("prior"):
+        return "snh-paper" if told.get("networks") == hyperparameters(Networks.paper()) else "snh"
+    kinds = {type(method.builder()).__name__: key for key, method in METHODS.items()}
+    return None if release.method == "SNH" else kinds.get(release.method)
+
+
+def title_of(release: Release) -> str:
+    """Return the name of a release's method in legends, tables and on the explorer's maps."""
+    if release.method == "SNH" and release.hyperparameters.get("prior"):
+        return f"{METHODS['snh'].title} (on a denoised grid)"
+    return title(key_of(release) or release.method)
 
 
 def _from_other_packages() -> dict[str, Method]:

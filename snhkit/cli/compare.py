@@ -103,8 +103,7 @@ def compare(
     from snhkit.experiment import OWNER_ONLY, thinned
     from snhkit.experiment.run import Plan, run
     from snhkit.geometry import RangeQueries
-    from snhkit.viz.reports.report import report_html
-    from snhkit.viz.reports.tables import terminal_tables
+    from snhkit.viz.reports.report import report_html, terminal_tables
 
     where, cell_m = _without(where, "cell_m"), where["cell_m"]
     if data is None:

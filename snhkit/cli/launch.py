@@ -123,8 +123,8 @@ def _app(file: "OwnFile | None", *, visitors: bool) -> str:
 
 def _write_notebook(folder: Path, file: "OwnFile") -> str:
     """Write a notebook for a file of private records, beside any that exist; return its name."""
-    unit = file.unit
-    most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    from snhkit.experiment.code import account
+
     districts = "".join(
         f", {name}={value!r}"
         for name, value in (("districts", file.districts), ("label", file.label))
@@ -134,8 +134,7 @@ def _write_notebook(folder: Path, file: "OwnFile") -> str:
     content = _notebook(
         [
             f"import snhkit as snh\n\n{file.source}",
-            f'data = snh.PrivateDataset(\n    records, unit="{unit.kind}"{most}, '
-            f"n_public={file.n_public}, ledger={str(file.account)!r}\n)",
+            account(file.unit, f"ledger={str(file.account)!r},", n_public=file.n_public),
             f"snh.explore(data, public=public{title}{districts})",
         ]
     )

@@ -1,6 +1,6 @@
 """Python code, as text, that builds given releases again and answers given boxes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,12 +10,12 @@ from snhkit.builders.base import hyperparameters
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
 from snhkit.geometry import Region
-from snhkit.methods import METHODS, Method
+from snhkit.methods import METHODS, key_of
 from snhkit.neural import MLP, SNH, FeatureGrid, Networks, Prior
 from snhkit.privacy import Ledger, PrivacyUnit, StoredLedger, written
 from snhkit.release import Release
 
-__all__ = ["code", "from_files", "from_synthetic_city"]
+__all__ = ["account", "code", "from_files", "from_synthetic_city"]
 
 _ANEW = """\
 # Each release draws new noise and spends epsilon again, so its counts differ from those before.
@@ -27,29 +27,38 @@ _TESSELLATION = 'snh.Tessellation(geopandas.read_file("districts.geojson"))'
 
 
 def from_synthetic_city(key: str, n: int) -> str:
-    """Return lines of code that define ``records`` and ``public`` for a synthetic city.
-
-    ``key`` is the short name of the city, and ``n`` the number of records.
-    """
+    """Return code that defines n invented ``records`` and ``public`` points of a city."""
     return (
         f'records = snh.synthetic_points("{key}", {n})\n'
         f'public = snh.synthetic_points("{key}", world="public")'
     )
 
 
-def from_files(region: Region, unit: PrivacyUnit, *, public: bool) -> str:
-    """Return lines of code that read ``records`` and ``public`` from files.
+def from_files(
+    region: Region, path: str, columns: Iterable[tuple[str, str]] = (), public: str | None = None
+) -> str:
+    """Return code that reads ``records`` and ``public`` from files.
 
-    The file names in the code, "records.csv" and "public.csv", are placeholders. If the argument
-    ``public`` is False, the code sets ``public = None`` instead of reading public points.
+    ``columns`` are arguments of ``read_points``, such as ("user", "rider_id").
     """
-    user = "" if unit.kind == "record" else ', user="user"'
+    chosen = "".join(f", {name}={column!r}" for name, column in columns)
+    theirs = "None" if public is None else f"snh.read_points({public!r}, region)"
     place = f"lat={region.lat!r}, lon={region.lon!r}, side_m={region.side_m!r}"
-    theirs = 'snh.read_points("public.csv", region)' if public else "None"
     return (
         f"region = snh.Region.around({place})\n"
-        f'records = snh.read_points("records.csv", region{user})  # your private file\n'
+        f"records = snh.read_points({path!r}, region{chosen})  # private\n"
         f"public = {theirs}"
+    )
+
+
+def account(unit: PrivacyUnit, budget: str, *, n_public: bool) -> str:
+    """Return code that defines ``data``, the records with the argument ``budget`` or ``ledger``."""
+    most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
+    most += "" if unit.whose == "person" else f", whose={unit.whose!r}"
+    declared = "    n_public=True,\n" if n_public else ""
+    return (
+        f'data = snh.PrivateDataset(\n    records,\n    {budget}\n    unit="{unit.kind}"{most},\n'
+        f"{declared})"
     )
 
 
@@ -66,20 +75,16 @@ def code(
     ``source`` defines ``records`` and ``public``; ``degrees`` are south, west, north and east of
     the boxes. ``ledger`` is its path for code that others may read; by default the dataset's.
     """
-    unit = dataset.unit
-    most = f", max_per_user={unit.max_per_user}" if unit.max_per_user else ""
-    most += "" if unit.whose == "person" else f", whose={unit.whose!r}"
-    account = dataset.ledger
+    kept, unit = dataset.ledger, dataset.unit
     # A ledger in a file holds the budget. With a new ledger, past spends would be ignored.
     budget = (
-        f"    ledger={(ledger or str(account.path))!r},  # continues with the budget that is left"
-        if isinstance(account, StoredLedger)
-        else f"    budget={_written_budget(account)},"
+        f"ledger={(ledger or str(kept.path))!r},  # continues with the budget that is left"
+        if isinstance(kept, StoredLedger)
+        else f"budget={_written_budget(kept)},"
     )
     parts = [
         f"{_imports(releases)}\n\n{source}",
-        f'data = snh.PrivateDataset(\n    records,\n{budget}\n    unit="{unit.kind}"{most},\n'
-        + ("    n_public=True,\n)" if unit.n_public else ")"),
+        account(unit, budget, n_public=unit.n_public),
     ]
     if releases:
         lines = (
@@ -124,22 +129,19 @@ def _imports(releases: Mapping[str, Release]) -> str:
 
 def _builder(release: Release) -> str:
     """Return the code that makes the builder of a release."""
-    told = release.hyperparameters
-    paper: Any = Networks.paper()
-    papers = release.method == "SNH" and told["networks"] == hyperparameters(paper)
-    if papers and not told["prior"]:
+    told, key = release.hyperparameters, key_of(release)
+    if key == "snh-paper":
         own = {name: value for name, value in told.items() if name != "networks"}
         return _call("snh.SNH.paper", own, hyperparameters(SNH.paper()))
     if release.method == "Tessellation":
         return _TESSELLATION
-    kinds = {type(builder).__name__: builder for builder in map(Method.builder, METHODS.values())}
-    if release.method not in kinds:
+    if key is None and release.method != "SNH":
         raise InputError(
             f"{release.method} is not a method of snhkit, so no code can be written for it; "
             "write the call of its builder yourself."
         )
-    kind = SNH() if release.method == "SNH" else kinds[release.method]
-    return _call(f"snh.{release.method}", told, hyperparameters(type(kind)()))
+    kind = type(METHODS[key or "snh"].builder())
+    return _call(f"snh.{release.method}", told, hyperparameters(kind()))
 
 
 def _call(name: str, told: Mapping[str, Any], usual: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import InputError
 from snhkit.geometry import Points, Region
+from snhkit.markup import html_table
 from snhkit.methods import METHODS, title
 from snhkit.metrics import band_name
 from snhkit.planning.expected import known_errors
@@ -71,8 +72,9 @@ class Recommendation:
         return self.reason
 
     def _repr_html_(self) -> str:
-        table = self.evidence.to_html(index=False, float_format="{:.3g}".format)
-        return f"<p>{self.reason}</p>{table}"
+        rows = self.evidence.itertuples(index=False)
+        texts = [[f"{one:.3g}" if isinstance(one, float) else one for one in row] for row in rows]
+        return f"<p>{self.reason}</p>{html_table(list(self.evidence.columns), texts)}"
 
 
 def recommend(

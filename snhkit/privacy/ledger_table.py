@@ -1,8 +1,10 @@
 """A ledger as text, as HTML and as a DataFrame."""
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup, escape
+
+from snhkit.markup import html_table
 from snhkit.privacy.budget import Budget, written
 from snhkit.privacy.entry import Entry, remaining, spent
 from snhkit.privacy.spend import total
@@ -36,13 +38,9 @@ def as_text(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None
 
 def as_html(budget: Budget, entries: tuple[Entry, ...], unit: PrivacyUnit | None = None) -> str:
     """Return a ledger's entries as an HTML table, whose caption is the ledger's summary."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in _COLUMNS)
-    body = "".join(f"<tr>{_html_cells(entry)}</tr>" for entry in entries)
-    hidden = "" if unit is None else f"<br>{escape(_hidden(unit, budget))}"
-    return (
-        f"<table><caption>{escape(summary(budget, entries))}{hidden}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    hidden = "" if unit is None else Markup("<br>{}").format(_hidden(unit, budget))
+    caption = escape(summary(budget, entries)) + hidden
+    return html_table(_COLUMNS, map(_marked, entries), caption=caption)
 
 
 def as_frame(entries: tuple[Entry, ...]) -> "pd.DataFrame":
@@ -99,13 +97,13 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _html_cells(entry: Entry) -> str:
-    """Return an entry's table cells as escaped HTML."""
-    number, when, who, epsilon, state, bought = map(escape, _cells(entry))
+def _marked(entry: Entry) -> list[str]:
+    """Return the texts of an entry's table cells; "replayable" is marked in red."""
+    *others, state, bought = _cells(entry)
     if entry.replayable:
-        state = state.removesuffix(", replayable") + f' <strong style="{_RED}">replayable</strong>'
-    row = f'<th scope="row">{number}</th>'
-    return row + "".join(f"<td>{cell}</td>" for cell in (when, who, epsilon, state, bought))
+        plain = state.removesuffix(", replayable")
+        state = Markup('{} <strong style="{}">replayable</strong>').format(plain, _RED)
+    return [*others, state, bought]
 
 
 def _bought(entry: Entry) -> str:

@@ -1,7 +1,6 @@
 """The class ``Release``: a summary of a private dataset that may be published."""
 
 import hashlib
-import html
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.errors import printable
 from snhkit.files import write_whole
 from snhkit.geometry import Grid, Region
+from snhkit.markup import Cell, html_table
 from snhkit.models import Model
 from snhkit.privacy import PrivacyUnit, Spend, total, written
 from snhkit.privacy.budget import fraction
@@ -467,12 +467,9 @@ class Release:
         return "\n".join(f"{name:9} {text}" for name, text in self.card().items())
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{name}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self.card().items()
-        )
-        return f"<table class='snhkit-card'><caption>Release</caption><tbody>{rows}</tbody></table>"
+        left = {"style": "text-align:left"}
+        rows = [[Cell(name, left), Cell(text, left)] for name, text in self.card().items()]
+        return html_table([], rows, caption="Release", kind="snhkit-card")
 
 
 @cache

@@ -1,20 +1,193 @@
-"""The explorer as a stand-alone app, whose state can be restored after a reload of the page."""
+"""The explorer as a stand-alone app, whose state the browser saves and a later visit restores."""
 
+import html
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import anywidget
+import ipywidgets as w
 import traitlets
 
 from snhkit.defaults import DEFAULT_EPSILON, DEFAULT_METHODS, DEFAULT_SIZES_M
 from snhkit.errors import InputError, SnhkitError
-from snhkit.privacy import PrivacyUnit
+from snhkit.methods import METHODS
+from snhkit.privacy import PrivacyUnit, exact, written
 from snhkit.viz.maps.maps import base_map
+from snhkit.widgets.building import Order
 from snhkit.widgets.controls import Controls
 from snhkit.widgets.explorer import Explorer
 from snhkit.widgets.own_file import OwnFile
-from snhkit.widgets.saved_state import SavedState, fields, orders, state
 from snhkit.widgets.session import Session, synthetic
 
-__all__ = ["App", "explore_app"]
+__all__ = ["App", "SavedState", "explore_app", "fields", "orders", "state"]
+
+_MOST_TEXT = 200_000  # the longest state that is accepted from a browser
+_LISTS = {"place": 2, "sizes": 2, "boxes": None, "built": None}  # lengths; None for any length
+
+
+class _Browser(anywidget.AnyWidget):
+    """The front end that reads and writes a state in the browser's storage."""
+
+    _esm = Path(__file__).parent / "saved_state.js"
+    state = traitlets.Unicode().tag(sync=True)
+    stored = traitlets.Unicode().tag(sync=True)
+
+
+class SavedState(w.HBox):
+    """Saves a state in the browser, and offers to restore the state of an earlier visit.
+
+    Parameters
+    ----------
+    go_on : callable
+        A function that restores a state. It is called with the state of the earlier visit when a
+        person presses "Go on".
+    """
+
+    def __init__(self, go_on: Callable[[dict[str, Any]], object]) -> None:
+        self._go_on, self._state = go_on, {}
+        self.browser = _Browser()
+        self.words = w.HTML()
+        self.buttons = [
+            w.Button(description=label, tooltip=tip)
+            for label, tip in (
+                ("Go on", "Restore the records, boxes and releases of the earlier visit"),
+                (
+                    "Start over",
+                    "Forget the earlier visit; epsilon spent on real records stays spent",
+                ),
+            )
+        ]
+        self._offer = w.HBox([self.words, *self.buttons], layout={"display": "none"})
+        super().__init__([self.browser, self._offer])
+        self.add_class("snhkit-saved")
+        self.browser.observe(self._found, "stored")
+        self.buttons[0].on_click(lambda _: self._answer(wanted=True))
+        self.buttons[1].on_click(lambda _: self._answer(wanted=False))
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Save a state of JSON values, and hide the offer to restore an earlier state."""
+        self._offer.layout.display = "none"
+        self.browser.state = json.dumps(state)
+
+    def _found(self, _: object) -> None:
+        state = _read(self.browser.stored)
+        if state is None:
+            return
+        self._state = state
+        title = html.escape(str(state["title"]))
+        built = len(state["built"])
+        self.words.value = (
+            f"<p>An earlier visit had <b>{title}</b> open, with {built} "
+            f"{'release' if built == 1 else 'releases'} and {len(state['boxes'])} boxes.</p>"
+        )
+        self._offer.layout.display = ""
+
+    def _answer(self, *, wanted: bool) -> None:
+        self._offer.layout.display = "none"
+        if wanted:
+            self._go_on(self._state)
+        else:
+            self.browser.state, self.browser.stored = " ", ""
+            self.browser.state = ""
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """Return the state that a text from the browser holds; None if the text is not valid."""
+    if not 0 < len(text) <= _MOST_TEXT:
+        return None
+    try:
+        state = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(state, dict) or not {*_LISTS, "title", "epsilon", "file"} <= state.keys():
+        return None
+    for name, length in _LISTS.items():
+        value = state[name]
+        if not isinstance(value, list) or (length is not None and len(value) != length):
+            return None
+    return state
+
+
+def state(
+    session: Session, controls: Controls, boxes: Sequence[Sequence[float]], file: OwnFile | None
+) -> dict[str, Any]:
+    """Return the state of an explorer as JSON values, none of which depends on real records.
+
+    Parameters
+    ----------
+    session : Session
+        The session on screen.
+    controls : Controls
+        The controls with the present choices.
+    boxes : sequence of (south, west, north, east)
+        The boxes in degrees.
+    file : OwnFile, optional
+        The file on screen; None for a synthetic city.
+    """
+    keys = {method.title: key for key, method in METHODS.items()}
+    return {
+        "title": session.title,
+        "place": list(controls.place),
+        "file": None if file is None else asdict(file),
+        "epsilon": controls.epsilon.value,
+        "sizes": list(controls.sizes_m),
+        "boxes": [list(box) for box in boxes],
+        "built": [
+            [
+                keys[one.title],
+                written(one.release.epsilon),
+                list(one.release.hyperparameters.get("sizes_m") or controls.sizes_m),
+            ]
+            for one in session.built.values()
+            if one.title in keys
+        ],
+    }
+
+
+def fields(earlier: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``OwnFile`` from a saved state; the budget is None.
+
+    Without a budget, restoring a state never creates a new ledger.
+    """
+    told = dict(earlier["file"])
+    return told | {"budget": None, "columns": tuple(tuple(pair) for pair in told["columns"])}
+
+
+def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> list[Order]:
+    """Set the controls to a saved state, and return an ``Order`` for each build to repeat.
+
+    Only releases of invented records are built again. Releases of real records were saved in
+    files, and a second build would spend their epsilon again.
+
+    Parameters
+    ----------
+    session : Session
+        The session that was opened.
+    controls : Controls
+        The controls, which are changed.
+    earlier : dict
+        The saved state, a result of the function ``state``.
+
+    Raises
+    ------
+    LookupError, TypeError or ValueError
+        If ``earlier`` is not a valid state.
+    """
+    low, high = map(float, earlier["sizes"])
+    controls.low.value, controls.high.value = low, high
+    if earlier["epsilon"] in controls.epsilon.options:
+        controls.epsilon.value = earlier["epsilon"]
+    if not session.invented:
+        return []
+    return [
+        Order(session, (key,), float(exact(str(epsilon))), (float(sizes[0]), float(sizes[1])))
+        for key, epsilon, sizes in earlier["built"]
+        if METHODS[key].lacks is None and not controls.ticks[key].disabled
+    ]
+
 
 _CITY, _N, _BUDGET = "san_francisco", 100_000, 3
 

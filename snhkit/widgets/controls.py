@@ -1,19 +1,48 @@
 """The explorer's controls: records, epsilon, box sizes and methods."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
+import anywidget
 import ipywidgets as w
+import traitlets
 
 from snhkit.data import CITIES
 from snhkit.defaults import DEFAULT_OWN_METHODS
 from snhkit.methods import METHODS, Method
 from snhkit.privacy import PrivacyUnit
-from snhkit.widgets.epsilon_slider import EpsilonSlider
 from snhkit.widgets.session import DISTRICTS, Session
 from snhkit.widgets.wording import epsilon_in_words
 
-__all__ = ["Controls"]
+__all__ = ["EPSILONS", "Controls", "EpsilonSlider"]
+
+EPSILONS = (
+    *(round(step * 10.0**k, 3) for k in (-2, -1, 0) for step in (1, 1.5, 2, 3, 4, 6, 8)),
+    10.0,
+)
+"""The default options of ``EpsilonSlider``: 22 values from 0.01 to 10 on a logarithmic scale."""
+
+
+class EpsilonSlider(anywidget.AnyWidget):
+    """A slider over given values of epsilon, which a screen reader reads out."""
+
+    _esm = Path(__file__).parent / "epsilon_slider.js"
+    options = traitlets.List(traitlets.Float()).tag(sync=True)
+    value = traitlets.Float().tag(sync=True)
+
+    def __init__(self, value: float, options: Iterable[float] = EPSILONS) -> None:
+        super().__init__(options=sorted({*options, value}), value=value)
+
+    @traitlets.validate("value")
+    def _one_of_them(self, proposal: Any) -> float:
+        if proposal["value"] not in self.options:
+            raise traitlets.TraitError(
+                f"epsilon must be one of {self.options}, not {proposal['value']}."
+            )
+        return proposal["value"]
+
 
 SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000)
 _STYLE = {"description_width": "72px"}

@@ -21,12 +21,11 @@ from snhkit.widgets.controls import Controls
 from snhkit.widgets.draw_map import DrawMap
 from snhkit.widgets.export_panel import ExportPanel, OnScreen
 from snhkit.widgets.layers import Layers
-from snhkit.widgets.layout import BANNER, Body, folded
+from snhkit.widgets.layout import BANNER, SHIPPED, Body, StoryPanel, folded
 from snhkit.widgets.open_panel import OpenPanel
 from snhkit.widgets.own_file import OwnFile
 from snhkit.widgets.plots import Plots
 from snhkit.widgets.session import Built, Session
-from snhkit.widgets.story_panel import SHIPPED, StoryPanel
 from snhkit.widgets.tables import answers_table, cards, districts_table, ledger_panel
 from snhkit.widgets.verdict import best_first, built_line, verdict
 from snhkit.widgets.wording import message

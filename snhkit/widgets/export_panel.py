@@ -57,7 +57,9 @@ class OnScreen:
         if session.invented:
             published = from_synthetic_city(*place)
         else:
-            published = from_files(region, data.unit, public=session.public is not None)
+            people = () if data.unit.kind == "record" else (("user", "user"),)
+            public = None if session.public is None else "public.csv"
+            published = from_files(region, "records.csv", people, public)
         source = session.source or published
         turns = [360 * round((region.lon - west) / 360) for _, west, _, _ in drawn]
         degrees = [

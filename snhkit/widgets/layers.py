@@ -10,9 +10,8 @@ import pandas as pd
 
 from snhkit.districts.districts import LocalDistricts
 from snhkit.methods import METHODS
-from snhkit.viz.maps.cells import cell_outlines
 from snhkit.viz.maps.districts import coloured, outlines, scale_of
-from snhkit.viz.maps.surface import ColourScale, Surface, surface_overlay
+from snhkit.viz.maps.surface import ColourScale, Surface, cell_outlines, surface_overlay
 from snhkit.widgets.session import Session
 
 __all__ = ["Layers"]

@@ -1,10 +1,13 @@
 """The layout of the explorer: a column of controls, the maps, tables and figures."""
 
-from collections.abc import Mapping, Sequence
+import html
+from collections.abc import Callable, Mapping, Sequence
 
 import ipywidgets as w
 
-__all__ = ["BANNER", "Body", "folded"]
+from snhkit.viz.reports.story import SHIPPED, shipped_story, story_html
+
+__all__ = ["BANNER", "SHIPPED", "Body", "StoryPanel", "folded"]
 
 BANNER = (
     '<div role="note" class="snhkit-banner"><b>Teaching mode:</b> true counts are shown, which '
@@ -83,3 +86,23 @@ def folded(title: str, part: w.Widget) -> w.Accordion:
     fold = w.Accordion([part], titles=(title,))
     fold.add_class("snhkit-fold")
     return fold
+
+
+class StoryPanel(w.VBox):
+    """The story of epsilon in a sandboxed frame, and a button that calls ``left``."""
+
+    def __init__(self, left: Callable[[], object]) -> None:
+        self.play = w.Button(
+            description="Play with a budget →",
+            button_style="primary",
+            tooltip="Choose methods, spend a budget, draw boxes, open a file of your own",
+            layout={"width": "auto"},
+        )
+        self.play.on_click(lambda _: left())
+        page = html.escape(story_html(shipped_story()))
+        frame = w.HTML(
+            f'<iframe title="What epsilon does" sandbox="allow-scripts" srcdoc="{page}"></iframe>'
+        )
+        frame.add_class("snhkit-story-frame")
+        super().__init__([self.play, frame])
+        self.add_class("snhkit-story")

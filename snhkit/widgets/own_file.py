@@ -12,11 +12,13 @@ from snhkit.data.sources.files import is_large
 from snhkit.dataset import PrivateDataset
 from snhkit.districts.districts import Districts
 from snhkit.errors import InputError
+from snhkit.experiment.code import from_files
 from snhkit.geometry import Region
+from snhkit.methods import title_of
 from snhkit.privacy import PrivacyUnit, exact
 from snhkit.privacy.open_ledger import ledger_of
 from snhkit.widgets.release_folder import ReleaseFolder
-from snhkit.widgets.session import UNTITLED, Session, title_of
+from snhkit.widgets.session import UNTITLED, Session
 
 __all__ = ["OwnFile", "declared", "people_columns"]
 
@@ -112,14 +114,7 @@ class OwnFile:
     @property
     def source(self) -> str:
         """Python code that defines the variables ``region``, ``records`` and ``public``."""
-        chosen = "".join(f", {name}={column!r}" for name, column in self.columns)
-        public = "None" if self.public is None else f"snh.read_points({self.public!r}, region)"
-        place = f"lat={self.lat!r}, lon={self.lon!r}, side_m={self.side_m!r}"
-        return (
-            f"region = snh.Region.around({place})\n"
-            f"records = snh.read_points({self.path!r}, region{chosen})  # private\n"
-            f"public = {public}"
-        )
+        return from_files(self.region, self.path, self.columns, self.public)
 
     def dataset(self, **report: Callable[[Any], object]) -> PrivateDataset:
         """Return the records with their ledger, created if missing and ``budget`` is given.

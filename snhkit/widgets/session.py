@@ -21,14 +21,13 @@ from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
 from snhkit.methods import METHODS, Method
-from snhkit.neural import Networks
 from snhkit.privacy import Epsilon, PrivacyUnit, exact, written
 from snhkit.release import Release
 from snhkit.viz.maps import districts as district_maps
 from snhkit.viz.maps.surface import Surface, display_cell_m
 from snhkit.widgets.release_folder import ReleaseFolder
 
-__all__ = ["DISTRICTS", "UNTITLED", "Built", "Session", "owned", "synthetic", "title_of"]
+__all__ = ["DISTRICTS", "UNTITLED", "Built", "Session", "owned", "synthetic"]
 
 DISTRICTS = "districts"
 """The key of the method that counts each of the session's districts directly, ``Tessellation``."""
@@ -262,15 +261,3 @@ def owned(
     )
     # A ledger in a file stores the unit, so the unit can be changed only without such a file.
     return Session(title, about, dataset, public, records if ledger is None else None)
-
-
-def title_of(release: Release) -> str:
-    """Return the title of the method that built a release, or the name of its builder's class."""
-    told = release.hyperparameters.get("networks")
-    if release.method == "SNH" and told == hyperparameters(Networks.paper()):
-        return METHODS["snh-paper"].title
-    if release.method == "SNH" and release.hyperparameters.get("prior"):
-        return f"{METHODS['snh'].title} (on a denoised grid)"
-    kinds = {type(method.builder()).__name__: method.title for method in METHODS.values()}
-    kinds["SNH"] = METHODS["snh"].title
-    return kinds.get(release.method, release.method)

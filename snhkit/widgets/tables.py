@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from snhkit.geometry import RangeQueries
+from snhkit.markup import Cell, html_table
 from snhkit.privacy import Entry, Ledger, PrivacyUnit, written
 from snhkit.viz.figures.style import method_styles
 
 __all__ = ["answers_table", "cards", "districts_table", "ledger_panel"]
 
 _SLACK = 0.02  # tolerance as a share of a size, since a box in degrees is not exactly a rectangle
-_CAPTION = "Released counts of each {}: {}"
+_TRUTH = {"class": "snhkit-truth"}
 
 
 def answers_table(
@@ -82,7 +84,7 @@ def districts_table(
     truth: NDArray | None = None,
 ) -> str:
     """Return an HTML table with one row for each of q districts, in an area that scrolls."""
-    heads = [f'<th scope="row">{html.escape(name)}</th>' for name in names]
+    heads = [[name] for name in names]
     empty = "No release yet: press Build."
     table = _table(["District"], heads if columns else [], columns, unit, truth, empty)
     says = 'role="region" aria-label="Counts of districts" tabindex="0"'
@@ -91,29 +93,22 @@ def districts_table(
 
 def _table(
     first: list[str],
-    heads: list[str],
+    heads: list[list[str]],
     columns: Mapping[str, pd.DataFrame],
     unit: PrivacyUnit,
     truth: NDArray | None,
     empty: str,
 ) -> str:
-    """Return an HTML table of released and true counts.
+    """Return an HTML table of released and true counts, or with the text ``empty``.
 
-    ``first`` has the headings of the columns before the counts, ``heads`` has the HTML of these
-    columns in each row, and ``empty`` is the text to show if there are no rows.
+    ``first`` has the headings before the counts, and ``heads`` the cells below these headings.
     """
-    cells = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in [*first, *columns])
-    if truth is not None:
-        cells += '<th scope="col" class="snhkit-truth">Truth</th>'
-    rows = [f"<tr>{head}{_counts(k, columns, truth)}</tr>" for k, head in enumerate(heads)]
-    caption = html.escape(_CAPTION.format(first[0].lower(), unit.counted))
-    width = len(first) + len(columns) + (truth is not None)
-    nothing = f'<tr><td colspan="{width}">{empty}</td></tr>'
-    return (
-        f'<table class="snhkit-answers"><caption>{caption}</caption>'
-        f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows) or nothing}</tbody></table>"
-        + (_notes(columns, unit) if rows and columns else "")
-    )
+    names = [*first, *columns, *([] if truth is None else [Cell("Truth", _TRUTH)])]
+    rows = [[*head, *_counts(k, columns, truth)] for k, head in enumerate(heads)]
+    nothing = [[Cell(empty, {"colspan": str(len(names))})]]
+    caption = f"Released counts of each {first[0].lower()}: {unit.counted}"
+    table = html_table(names, rows or nothing, caption=caption, kind="snhkit-answers")
+    return str(table) + (_notes(columns, unit) if rows and columns else "")
 
 
 def _notes(columns: Mapping[str, pd.DataFrame], unit: PrivacyUnit) -> str:
@@ -123,38 +118,37 @@ def _notes(columns: Mapping[str, pd.DataFrame], unit: PrivacyUnit) -> str:
     return f'<p class="snhkit-soft">{html.escape(said)}</p>'
 
 
-def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> str:
+def _box_head(k: int, boxes: RangeQueries, sizes_m: tuple[float, float] | None) -> list[str]:
     side = boxes.region.side_m
     west, south = boxes.x[k], boxes.y[k]
     east, north = west + boxes.width[k], south + boxes.height[k]
-    size = f"{boxes.width[k]:,.0f} × {boxes.height[k]:,.0f}"
+    size = Markup("{:,.0f} × {:,.0f}").format(boxes.width[k], boxes.height[k])
     if min(west, south) < 0 or max(east, north) > side:
         size += " (partly outside the region)"
     if sizes_m is not None and not all(
         sizes_m[0] * (1 - _SLACK) <= side <= sizes_m[1] * (1 + _SLACK)
         for side in (boxes.width[k], boxes.height[k])
     ):
-        size += f"<small>not {sizes_m[0]:g} to {sizes_m[1]:g} m</small>"
-    return f'<th scope="row">{k + 1}</th><td>{size}</td>'
+        size += Markup("<small>not {:g} to {:g} m</small>").format(*sizes_m)
+    return [str(k + 1), size]
 
 
-def _counts(k: int, columns: Mapping[str, pd.DataFrame], truth: NDArray | None) -> str:
-    row = ""
+def _counts(k: int, columns: Mapping[str, pd.DataFrame], truth: NDArray | None) -> list[str | Cell]:
+    row: list[str | Cell] = []
     for frame in columns.values():
         count, low, high = (float(frame[name].iloc[k]) for name in ("count", "low", "high"))
-        row += f"<td>{_number(count)}{_interval(low, high, frame.attrs['intervals'])}"
+        cell = Markup(_number(count)) + _interval(low, high, frame.attrs["intervals"])  # noqa: S704
         if truth is not None:
-            row += f'<small class="snhkit-truth">off by {_number(count - truth[k], "+")}</small>'
-        row += "</td>"
-    if truth is not None:
-        row += f'<td class="snhkit-truth">{truth[k]:,}</td>'
-    return row
+            off = _number(count - truth[k], "+")
+            cell += Markup('<small class="snhkit-truth">off by {}</small>').format(off)
+        row.append(cell)
+    return row if truth is None else [*row, Cell(f"{truth[k]:,}", _TRUTH)]
 
 
-def _interval(low: float, high: float, unknown: str) -> str:
+def _interval(low: float, high: float, unknown: str) -> Markup:
     if not np.isfinite(low):
-        return f'<small title="{html.escape(unknown)}">interval not known</small>'
-    return f"<small>{_number(low)} to {_number(high)}</small>"
+        return Markup('<small title="{}">interval not known</small>').format(unknown)
+    return Markup("<small>{} to {}</small>").format(_number(low), _number(high))
 
 
 def _number(value: float, sign: str = "") -> str:

@@ -6,11 +6,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from snhkit.errors import InputError
 from snhkit.experiment.evaluation import bands_in
 from snhkit.geometry import RangeQueries
-from snhkit.methods import METHODS
+from snhkit.markup import Cell, html_table
+from snhkit.methods import key_of
 from snhkit.metrics import band_name
 from snhkit.planning.expected import expected_error
 from snhkit.privacy import written
@@ -122,7 +124,6 @@ def _expected_of(
     session: Session, one: Built, band: tuple[float, float]
 ) -> tuple[float, float, float, float] | None:
     """Return the expected relative error, its bounds, and the error in records; None if unknown."""
-    keys = {method.title: key for key, method in METHODS.items()}
     whole = session.region.side_m
     everything = RangeQueries(session.region, [0], [0], [whole], [whole])
     # n is public or noisy. If it is None, the released count of the whole region takes its place.
@@ -130,7 +131,7 @@ def _expected_of(
     unit = one.release.unit
     try:
         row = expected_error(
-            keys.get(one.title, ""),
+            key_of(one.release) or "",
             n=max(n, 1),
             epsilon=one.release.epsilon,
             sizes_m=band,
@@ -157,22 +158,28 @@ def _table(
     order = sorted(lines, key=lambda name: lines[name].errors[0])
     styles = method_styles(order)
     top = max(lines[name].errors[0] for name in order) or 1.0
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th><td class="snhkit-bar"><span '
-        f'style="width:calc((100% - 52px) * {lines[name].errors[0] / top:.3f});'
-        f'background:{styles[name].colour}"></span><b>{_percent(lines[name].errors[0])}</b>'
-        f"{_small(lines[name].range)}</td>"
-        + "".join(f"<td>{_percent(value)}</td>" for value in lines[name].errors[1:])
-        + "".join(f"<td>{cell}</td>" for cell in lines[name].rest)
-        + "</tr>"
+    bar = {"class": "snhkit-bar"}
+    rows = [
+        [
+            name,
+            Cell(_bar(lines[name], top, styles[name].colour), bar),
+            *map(_percent, lines[name].errors[1:]),
+            *lines[name].rest,
+        ]
         for name in order
-    )
-    columns = "".join(f'<th scope="col">{band_name(band)}</th>' for band in bands[1:])
-    columns += "".join(f'<th scope="col" title="{tip}">{head}</th>' for head, tip in heads.items())
-    return (
-        f'<table class="snhkit-verdict"><caption>{caption}</caption><thead><tr>'
-        f'<th scope="col">Release</th><th scope="col" class="snhkit-bar">{band_name(bands[0])}</th>'
-        f"{columns}</tr></thead><tbody>{rows}</tbody></table>"
+    ]
+    first, *others = map(band_name, bands)
+    tips = [Cell(head, {"title": tip}) for head, tip in heads.items()]
+    columns = ["Release", Cell(first, bar), *others, *tips]
+    return html_table(columns, rows, caption=caption, kind="snhkit-verdict")
+
+
+def _bar(line: _Line, top: float, colour: str) -> Markup:
+    """Return the bar of a release's first error, whose length is relative to the largest."""
+    width = f"calc((100% - 52px) * {line.errors[0] / top:.3f})"
+    range_ = Markup("<small>{}</small>").format(line.range) if line.range else ""
+    return Markup('<span style="width:{};background:{}"></span><b>{}</b>{}').format(
+        width, colour, _percent(line.errors[0]), range_
     )
 
 
@@ -182,10 +189,6 @@ def _beside(expected: tuple[float, float, float, float] | None) -> str:
         return "expected: not known"
     error, low, high, _ = expected
     return f"expected {_percent(error)} ({_percent(low)} to {_percent(high)})"
-
-
-def _small(text: str) -> str:
-    return f"<small>{text}</small>" if text else ""
 
 
 def _percent(share: float) -> str:

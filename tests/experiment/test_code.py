@@ -46,7 +46,7 @@ def test_the_program_makes_the_same_releases_and_boxes(records, tmp_path, monkey
         for key, epsilon in {"ug": "0.3", "identity": "0.2", "ag": Fraction(1, 3)}.items()
     }
     built["Own"] = data.release(snh.Identity(cell_m=100), epsilon="0.1")
-    source = from_files(data.region, data.unit, public=False)
+    source = from_files(data.region, "records.csv")
     told = run(code(source, data, built, BOXES))
     assert told["data"].region == data.region
     assert told["data"].n == len(records)
@@ -77,13 +77,17 @@ def test_somebodys_files_are_named_and_their_place_and_unit_are_exact(tmp_path, 
     (tmp_path / "public.csv").write_text("lat,lon\n45,7.1\n")
     records = snh.read_points("records.csv", region, user="user", report=lambda _: None)
     data = snh.PrivateDataset(records, budget=1, unit="user", max_per_user=3)
-    told = run(code(from_files(region, data.unit, public=True), data, {}, []))
+    source = from_files(region, "records.csv", [("user", "user")], "public.csv")
+    told = run(code(source, data, {}, []))
     assert told["region"] == region
     assert told["data"].unit == PrivacyUnit.of("user", 3)
     with pytest.raises(InputError, match="number of records is private"):
         _ = told["data"].n
     assert len(told["public"]) == 1
-    assert run(code(from_files(region, data.unit, public=False), data, {}, []))["public"] is None
+    assert (
+        run(from_files(region, "records.csv").join(["import snhkit as snh\n", ""]))["public"]
+        is None
+    )
 
 
 @pytest.mark.parametrize("key", METHODS)

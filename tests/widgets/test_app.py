@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from snhkit.data import synthetic_points
-from snhkit.widgets.app import explore_app
+from snhkit.widgets.app import explore_app, orders
 from snhkit.widgets.own_file import OwnFile
-from snhkit.widgets.saved_state import orders
 
 FARGO = synthetic_points("fargo", 10).region
 BOX = [46.870, -96.800, 46.890, -96.780]

@@ -4,7 +4,7 @@ import math
 import pytest
 import traitlets
 
-from snhkit.widgets.epsilon_slider import EPSILONS, EpsilonSlider
+from snhkit.widgets.controls import EPSILONS, EpsilonSlider
 
 
 def test_steps_are_even_on_a_logarithmic_scale_and_exact():

@@ -113,7 +113,7 @@ def test_somebodys_records_are_read_from_a_file_in_the_code():
     points = synthetic_points("fargo", 1_000)
     explorer = explore(points, budget=1, methods=["ug"])
     seen = OnScreen.of(explorer._session, explorer._controls.place, [])
-    assert 'snh.read_points("records.csv", region)' in seen.code
+    assert "snh.read_points('records.csv', region)" in seen.code
     assert "n_public" not in seen.code
     assert "synthetic" not in seen.code
 

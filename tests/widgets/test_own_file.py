@@ -12,11 +12,11 @@ from snhkit.builders import Identity
 from snhkit.data import synthetic_points
 from snhkit.dataset import PrivateDataset
 from snhkit.errors import InputError
+from snhkit.methods import title_of
 from snhkit.viz.reports.public_page import Imprint
 from snhkit.widgets.app import explore_app
 from snhkit.widgets.opening import explore
 from snhkit.widgets.own_file import OwnFile
-from snhkit.widgets.session import title_of
 
 FARGO = synthetic_points("fargo", 10).region
 

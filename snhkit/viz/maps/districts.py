@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.districts import WHOLE, Districts, DistrictsLike, LocalDistricts
+from snhkit.methods import title_of
 from snhkit.release.estimates import Estimates
 from snhkit.viz.maps.maps import base_map, stamp
 from snhkit.viz.maps.surface import ColourScale
@@ -137,7 +138,7 @@ def add_districts(
     m: folium.Map, release: "Release", local: LocalDistricts, frame: pd.DataFrame
 ) -> folium.Map:
     """Add districts, coloured by a frame of their estimates, to a map; return the map."""
-    overlay = coloured(local, frame, scale_of(local, [frame]), release.method)
+    overlay = coloured(local, frame, scale_of(local, [frame]), title_of(release))
     overlay["legend"]["note"] = stamp(release)
     _Districts(overlay).add_to(m)
     return m

@@ -1,4 +1,4 @@
-"""Released counts of equal cells, and a colour scale for several releases."""
+"""Released counts of equal cells, a colour scale for several releases, and outlines of cells."""
 
 import base64
 import io
@@ -19,9 +19,23 @@ from snhkit.geometry import Grid, RangeQueries, Region
 
 if TYPE_CHECKING:
     from snhkit.models import Model
-from snhkit.release import Release
+from typing import TYPE_CHECKING
 
-__all__ = ["COLOURS", "UNIT", "ColourScale", "Surface", "display_cell_m", "surface_overlay"]
+from snhkit.release import Release
+from snhkit.release.polygon_model import PolygonModel
+
+if TYPE_CHECKING:
+    from snhkit.release import Release
+
+__all__ = [
+    "COLOURS",
+    "UNIT",
+    "ColourScale",
+    "Surface",
+    "cell_outlines",
+    "display_cell_m",
+    "surface_overlay",
+]
 
 UNIT = "records per hectare"
 
@@ -247,3 +261,32 @@ def _nice(least: float, steps: tuple[int, ...]) -> float:
     """Return the smallest product of a step and a power of ten that is at least ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(step * power for step in steps if step * power >= least * (1 - 1e-12))
+
+
+_MAX_CELLS = 60_000
+_UNIT = 1e-6  # degrees, at most 11 cm
+
+
+def cell_outlines(release: "Release") -> tuple[dict[str, Any] | None, str]:
+    """Return the outlines of the cells in which a release counts records, and a note on them.
+
+    ``corners`` holds, for each cell, the whole steps of ``unit`` degrees from ``origin``, the
+    region's south-west corner, to its south, west, north and east side. The outlines are None if
+    the cells are districts or too many to draw.
+    """
+    if isinstance(release.model, PolygonModel):
+        return None, f"{len(release.model.partition):,} districts, which are not outlined as cells"
+    cells = release.model.cells()
+    if isinstance(cells, Grid):
+        count, note = cells.m**2, f"{cells.m**2:,} equal cells of {cells.cell_m:,.0f} m"
+    else:
+        count = len(cells.x0)
+        note = f"{count:,} cells"
+    if count > _MAX_CELLS:
+        return None, f"{note}: too many to outline"
+    lat, lon = np.moveaxis(cells.boxes().corners_in_degrees(), -1, 0)
+    south, west, _, _ = release.region.bounds
+    sides = (lat[:, :2] - south, lon[:, [0, 3]] - west, lat[:, 2:] - south, lon[:, 1:3] - west)
+    steps = np.rint(np.stack([side.mean(axis=1) for side in sides], axis=1) / _UNIT)
+    corners = steps.astype(int).ravel().tolist()
+    return {"origin": [south, west], "unit": _UNIT, "corners": corners}, note

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from snhkit.geometry import RangeQueries
+from snhkit.markup import html_table
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.maps import compare_map, embeds_everything, to_html
 
@@ -85,7 +86,7 @@ def table(
 
     ``groups`` are headings above the columns' headings, each with the number of columns below.
     """
-    return wide(_part("table", columns, rows, groups))
+    return wide(html_table(columns, rows, groups=groups))
 
 
 def maps(releases: "Mapping[str, Release]", boxes: RangeQueries | None = None) -> Markup:

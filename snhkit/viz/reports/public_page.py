@@ -15,7 +15,7 @@ from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid
-from snhkit.methods import METHODS
+from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
 from snhkit.release.intervals import meaning
 from snhkit.release.polygon_model import PolygonModel
@@ -172,9 +172,8 @@ def _example(rows: list[_Row]) -> dict[str, _Row | None]:
 
 def _facts(release: "Release") -> dict[str, str]:
     """Return what experts want to know of a release, in words."""
-    card, kinds = release.card(), {type(m.builder()).__name__: m for m in METHODS.values()}
-    method = kinds.get(release.method)
-    named = release.method if method is None else f"{method.title}. {method.about}"
+    card, key = release.card(), key_of(release)
+    named = title_of(release) if key is None else f"{METHODS[key].title}. {METHODS[key].about}"
     total = sum(float(spend.epsilon) for spend in release.spends) or 1.0
     parts = [
         f"{spend.what} ({float(spend.epsilon) / total:.0%})" if spend.epsilon else spend.what

@@ -3,7 +3,7 @@ import pytest
 
 import snhkit as snh
 from snhkit.viz.maps import cells
-from snhkit.viz.maps.cells import cell_outlines
+from snhkit.viz.maps.surface import cell_outlines
 
 
 @pytest.fixture(scope="module")

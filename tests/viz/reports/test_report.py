@@ -15,8 +15,7 @@ import snhkit as snh
 from snhkit.experiment import OWNER_ONLY
 from snhkit.experiment.run import Comparison, Plan, run
 from snhkit.methods import METHODS
-from snhkit.viz.reports.report import report_html
-from snhkit.viz.reports.tables import table_for_people, terminal_tables
+from snhkit.viz.reports.report import report_html, table_for_people, terminal_tables
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 LOADING = {"src", "href", "data", "action", "srcset", "poster", "background", "formaction", "ping"}

@@ -1,0 +1,51 @@
+"""HTML tables, as ledgers, releases, reports and the explorer show them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+__all__ = ["Cell", "html_table"]
+
+
+class Cell(NamedTuple):
+    """A cell of a table with HTML attributes, such as its class."""
+
+    content: str
+    attributes: Mapping[str, str]
+
+
+def html_table(
+    columns: Sequence[str | Cell],
+    rows: Iterable[Sequence[object]],
+    *,
+    caption: str = "",
+    kind: str = "",
+    groups: Sequence[tuple[str, int]] = (),
+) -> Markup:
+    """Return an HTML table whose first column names its rows; texts but ``Markup`` are escaped.
+
+    ``groups`` are headings above those of the columns, each with the number of columns below.
+    """
+    above = "".join(_cell("th", text, scope="colgroup", colspan=str(span)) for text, span in groups)
+    names = "".join(_cell("th", name, scope="col") for name in columns)
+    head = (f'<tr class="groups">{above}</tr>' if above else "") + f"<tr>{names}</tr>"
+    return Markup(  # noqa: S704 - every text was escaped
+        (f'<table class="{escape(kind)}">' if kind else "<table>")
+        + (f"<caption>{escape(caption)}</caption>" if caption else "")
+        + (f"<thead>{head}</thead>" if names else "")
+        + f"<tbody>{''.join(map(_row, rows))}</tbody></table>"
+    )
+
+
+def _row(row: Sequence[object]) -> str:
+    """Return a row, whose first cell is a heading unless it is alone."""
+    first = [_cell("th", row[0], scope="row")] if len(row) > 1 else []
+    rest = [_cell("td", cell) for cell in row[len(first) :]]
+    return f"<tr>{''.join(first + rest)}</tr>"
+
+
+def _cell(tag: str, given: object, **more: str) -> str:
+    content, attributes = given if isinstance(given, Cell) else (given, {})
+    told = "".join(f' {name}="{escape(text)}"' for name, text in {**more, **attributes}.items())
+    return f"<{tag}{told}>{escape(content)}</{tag}>"
