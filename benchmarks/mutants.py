@@ -2,19 +2,25 @@
 
 benchmarks/mutants.toml lists the faults: a file, a text that occurs once in the file, the text that
 replaces it, and tests of which at least one must fail. Each fault is planted in a copy of the
-source tree. Prints, as Markdown, how many faults were found, and which were not. The exit code is 1
-if a fault was not found.
+source tree. Prints, as Markdown, how many faults were found, which were not, and the slowest ones.
+The exit code is 1 if a fault was not found.
+
+With --journal FILE each result is stored, so that a run that was interrupted can be continued: a
+fault is tried again only if it, its file or its tests have changed.
 """
 
 import argparse
+import datetime
+import hashlib
+import json
 import multiprocessing
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 import tomllib
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +81,34 @@ class Fault:
         if self.old == self.new:
             raise ValueError(f"{self.name}: old and new are equal, so the fault changes nothing")
         return text.replace(self.old, self.new)
+
+    def key(self) -> str:
+        """Return a digest of the fault, its file and its tests."""
+        files = [self.file, *(test.partition("::")[0] for test in self.tests)]
+        paths = [p for f in files for p in ([ROOT / f] if (ROOT / f).is_file() else
+                                            sorted((ROOT / f).rglob("*.py")))]  # fmt: skip
+        found = [repr(self).encode(), *(path.read_bytes() for path in paths)]
+        return hashlib.sha256(b"".join(found)).hexdigest()
+
+
+class Results:
+    """The results of faults by key, also in a file of JSON lines if there is a path."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+        entries = [json.loads(line) for line in lines if line.endswith("}")]
+        self.known = {entry["key"]: entry for entry in entries}
+
+    def add(self, fault: Fault, key: str, result: str, seconds: float) -> None:
+        """Store the result of a fault."""
+        when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        entry = {"key": key, "name": fault.name, "result": result, "seconds": round(seconds, 1),
+                 "when": when}  # fmt: skip
+        self.known[key] = entry
+        if self.path:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(entry) + "\n")
 
 
 def faults() -> list[Fault]:
@@ -147,7 +181,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="pattern of a fault's name or file")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sound", action="store_true", help="first run all tests without a fault")
+    parser.add_argument("--journal", type=Path, help="file of results, to continue a run")
     given = parser.parse_args()
+    results, keys = Results(given.journal), {}
     _FORKS.set_forkserver_preload(_SLOW)
     chosen = [f for f in faults() if re.search(given.only, f"{f.name} {f.file}")]
     with tempfile.TemporaryDirectory() as folder:
@@ -162,23 +198,33 @@ def main() -> None:
             print(f"Without a fault, the {len(tests)} tests end with exit code {code}.")
             copies.put(root)
 
-        def tried(fault: Fault) -> str:
+        def tried(fault: Fault) -> None:
             root = copies.get()
+            start = time.monotonic()
             try:
                 result = caught(fault, root)
             finally:
                 copies.put(root)
+            results.add(fault, keys[fault.name], result, time.monotonic() - start)
             tqdm.write(f"{result}: {fault.name}", file=sys.stderr)
-            return result
 
+        keys |= {fault.name: fault.key() for fault in chosen}
+        left = [fault for fault in chosen if keys[fault.name] not in results.known]
         with ThreadPoolExecutor(given.workers) as pool:
-            results = list(tqdm(pool.map(tried, chosen), total=len(chosen), disable=None))
-    counts = Counter(result.partition(":")[0] for result in results)
-    print(f"{counts['caught']} of {len(chosen)} planted faults were caught.\n")
-    for fault, result in zip(chosen, results, strict=True):
-        if result != "caught":
-            print(f"- {fault.name} ({fault.file}): {result}")
-    sys.exit(counts["caught"] != len(chosen))
+            list(tqdm(pool.map(tried, left), total=len(left), disable=None))
+    entries = [results.known[keys[fault.name]] for fault in chosen]
+    number = sum(entry["result"] == "caught" for entry in entries)
+    seconds = sorted(entry["seconds"] for entry in entries)
+    print(
+        f"{number} of {len(chosen)} planted faults were caught, in {sum(seconds):,.0f} s, "
+        f"{seconds[len(seconds) // 2]:g} s each in the median.\n"
+    )
+    for fault, entry in zip(chosen, entries, strict=True):
+        if entry["result"] != "caught":
+            print(f"- {fault.name} ({fault.file}): {entry['result']}")
+    for entry in sorted(entries, key=lambda entry: -entry["seconds"])[:10]:
+        print(f"- {entry['seconds']:g} s: {entry['name']}")
+    sys.exit(number != len(chosen))
 
 
 if __name__ == "__main__":

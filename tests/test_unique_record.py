@@ -1,16 +1,22 @@
-"""A record at a unique place leaves no trace in files, cards, reports, exports and messages.
+"""A record at a unique place, and the names of its file, leave no trace in what is published.
 
 Searched are the digits of its coordinates, in degrees and metres, and the bytes of these numbers;
-also inside base64, compressed data and the arrays of files.
+also inside base64, compressed data and the arrays of files. The names are those of the file, its
+folder, the computer and the user.
 """
 
 import base64
+import getpass
 import io
+import os
+import platform
 import re
+import socket
 import struct
 import sys
 import traceback
 import zlib
+from collections.abc import Sequence
 
 import geopandas as gpd
 import numpy as np
@@ -22,9 +28,11 @@ from safetensors.numpy import load as arrays_of
 import snhkit as snh
 from snhkit.cli.main import main
 from snhkit.districts.boxes import estimates_text
+from snhkit.districts.districts import Districts
 from snhkit.release import card_json, card_markdown
 from snhkit.viz.maps import compare_map
 from snhkit.viz.reports.answers_report import answers_html
+from snhkit.viz.reports.public_page import Imprint, public_html
 
 REGION = snh.Region.around(lat=43.038, lon=-87.91, side_m=2_000)
 LAT, LON = 43.0412345678, -87.9087654321
@@ -58,21 +66,27 @@ def binary() -> list[bytes]:
     ]
 
 
-def traces(data: bytes, depth: int = 0) -> list[bytes]:
-    """Return what of the place is found in data, and in what is encoded or packed in the data."""
-    found = [needle for needle in texts() + binary() if needle in data]
+def traces(data: bytes, depth: int = 0, needles: Sequence[bytes] = ()) -> list[bytes]:
+    """Return what of the place is found in data, and in what is encoded or packed in the data.
+
+    ``needles`` are looked for instead of the place, in capitals and small letters alike.
+    """
+    if needles:
+        found = [needle for needle in needles if needle in data.lower()]
+    else:
+        found = [needle for needle in texts() + binary() if needle in data]
     if depth == 4:
         return found
     for text in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", data):
         for begin in range(4):  # a letter before it may look like a part of it
             part = text[begin:].rstrip(b"=")
-            found += traces(base64.b64decode(part[: len(part) // 4 * 4]), depth + 1)
+            found += traces(base64.b64decode(part[: len(part) // 4 * 4]), depth + 1, needles)
     for start in re.finditer(rb"\x78[\x01\x5e\x9c\xda]|\x1f\x8b\x08", data):
         try:
             part = zlib.decompressobj(47).decompress(data[start.start() :], 2**24)
         except zlib.error:
             continue
-        found += traces(part, depth + 1) if part else []
+        found += traces(part, depth + 1, needles) if part else []
     return found
 
 
@@ -177,6 +191,111 @@ def test_the_release_keeps_what_is_for_the_owner_apart(tmp_path, monkeypatch, ca
     told = capsys.readouterr()
     assert "77" not in told.out
     assert "77 of 77 rows kept" in told.err
+
+
+NAMES = [b"patients", b"infectious", b"secret-laptop", b"dr-nosy"]
+"""Parts of the names of a file, its folder, a computer and a user."""
+
+
+@pytest.fixture
+def telling(tmp_path, monkeypatch):
+    """Write private and public files into a folder whose names tell something; return the folder.
+
+    The names of the computer and of the user tell something too.
+    """
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(variable, "dr-nosy")
+    monkeypatch.setattr(socket, "gethostname", lambda: "secret-laptop")
+    monkeypatch.setattr(platform, "node", lambda: "secret-laptop")
+    assert getpass.getuser() == "dr-nosy"
+    folder = tmp_path / "infectious"
+    folder.mkdir()
+    lat, lon = REGION.to_latlon(np.random.default_rng(3).normal(1_000, 200, (99, 2)))
+    pd.DataFrame({"lat": lat, "lon": lon}).to_csv(folder / "patients.csv", index=False)
+    lat, lon = REGION.to_latlon(np.random.default_rng(4).normal(900, 200, (99, 2)))
+    pd.DataFrame({"lat": lat, "lon": lon}).to_csv(folder / "patients-public.csv", index=False)
+    pd.DataFrame(BOX, columns=["south", "west", "north", "east"]).to_csv(
+        folder / "patients-boxes.csv", index=False
+    )
+    halves = [shapely.box(-1_000, -1_000, 0, 600), shapely.box(0, -1_000, 1_000, 600)]
+    frame = gpd.GeoDataFrame({"ward": ["west", "east"]}, geometry=halves, crs=REGION.crs)
+    frame.to_crs(4326).to_file(folder / "patients-wards.geojson")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.parametrize("given", ["relative", "absolute", "within"])
+@pytest.mark.parametrize("method", ["--method ag", "--districts {}-wards.geojson --label ward"])
+def test_what_the_command_line_publishes_names_no_file(
+    given, method, telling, tmp_path, monkeypatch, capsys
+):
+    out = tmp_path / "out"
+    out.mkdir()
+    stem = {
+        "relative": "infectious/patients",
+        "absolute": telling / "patients",
+        "within": "patients",
+    }
+    stem = str(stem[given])
+    if given == "within":
+        monkeypatch.chdir(telling)
+    release = (
+        f"release --data {stem}.csv --center 43.038,-87.91 --side-km 2 {method.format(stem)} "
+        f"--public {stem}-public.csv --epsilon 0.5 --budget 1"
+    )
+    page = f"--page {out}/a.html --page-districts {stem}-wards.geojson"
+    for line in (
+        f"{release} --out {out}/a.snh {page} --title Trips", f"{release} --out {out}/b.snh --json",
+        f"card {out}/a.snh", f"card {out}/a.snh --out {out}/a.md",
+        f"card {out}/a.snh --out {out}/a.json", f"answer {out}/a.snh --boxes {stem}-boxes.csv",
+        f"answer {out}/a.snh --boxes {stem}-boxes.csv --out {out}/c.csv",
+        f"answer {out}/a.snh --boxes {stem}-boxes.csv --json",
+        f"answer {out}/a.snh --boxes {stem}-wards.geojson --out {out}/c.geojson",
+        f"story --out {out}/story.html",
+    ):  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["snhkit", *line.split()])
+        main()  # no error
+        assert traces(capsys.readouterr().out.encode(), needles=NAMES) == [], line
+    written = sorted(path for path in out.iterdir() if path.is_file())
+    assert len(written) == 8
+    for path in written:
+        assert traces(path.read_bytes() + os.fsencode(path.name), needles=NAMES) == [], path.name
+
+
+def test_a_page_needs_a_title_which_is_never_the_name_of_the_file(telling, monkeypatch, capsys):
+    words = f"release --data {telling}/patients.csv --center 43.038,-87.91 --side-km 2 --method ug"
+    words += " --epsilon 1 --budget 1 --out a.snh --page a.html"
+    monkeypatch.setattr(sys, "argv", ["snhkit", *words.split()])
+    with pytest.raises(SystemExit):
+        main()
+    assert "--page needs --title" in capsys.readouterr().err
+    assert sorted(path.name for path in telling.iterdir() if path.suffix == ".ledger") == []
+
+
+def test_what_python_publishes_names_no_file(telling):
+    place = {"lat": 43.038, "lon": -87.91, "side_m": 2_000}
+    data = snh.PrivateDataset.scan(
+        telling / "patients.csv", snh.Region.around(**place), budget=1, unit="record",
+        ledger=telling / "patients.ledger",
+    )  # fmt: skip
+    release = data.release(snh.Identity(100), epsilon=1)
+    boxes = telling / "patients-boxes.csv"
+    wards = Districts.of(telling / "patients-wards.geojson", "ward")
+    page = public_html(release, wards.inside(release.region), Imprint("Trips"))
+    made = {
+        "file": release.to_bytes(),
+        "hash": release.checksum.encode(),
+        "card": (repr(release) + release._repr_html_() + card_json(release)).encode(),
+        "csv": estimates_text(release.estimate(pd.read_csv(boxes)), ".csv").encode(),
+        "geojson": estimates_text(release.estimate(wards), ".geojson").encode(),
+        "map": compare_map({"a": release}).get_root().render().encode(),
+        "map of districts": snh.district_map(release, wards).get_root().render().encode(),
+        "interface": repr(release.__geo_interface__).encode(),
+        "points": release.sample_points(1).to_json().encode(),
+        "page": page.encode(),
+    }
+    for what, text in made.items():
+        assert traces(text, needles=NAMES) == [], what
 
 
 class Misstating:
