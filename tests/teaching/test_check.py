@@ -8,7 +8,7 @@ import pytest
 
 from snhkit.errors import InputError
 from snhkit.geometry import RangeQueries, Region
-from snhkit.teaching import Verdict, check, exercise_names
+from snhkit.teaching import Verdict, check, claim, exercise_names
 
 CITY = Region.around(lat=43.04, lon=-87.91, side_m=300)
 FACTS = {
@@ -125,3 +125,12 @@ def test_a_bet_by_coin_tosses_is_not_accepted():
     for _ in range(50):
         assert not check("02-bet", lambda count: coin.random() < 0.5, epsilon=1)
         assert not check("02-bet", lambda count: count > 17 or coin.random() < 0.1, epsilon=1)
+
+
+def test_a_claim_says_one_of_two_things(capsys):
+    claim(True, "It fell.", "It rose.")
+    claim(False, "It fell.", "It rose.")
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ It fell.",
+        "≠ In this run it is different. It rose.",
+    ]

@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
+import snhkit as snh
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, RangeQueries, Region
-from snhkit.viz.maps.surface import ColourScale, Surface, display_cell_m, surface_overlay
+from snhkit.viz.maps import surface
+from snhkit.viz.maps.surface import (
+    ColourScale,
+    Surface,
+    cell_outlines,
+    display_cell_m,
+    surface_overlay,
+)
 
 
 def pixels(overlay) -> np.ndarray:
@@ -107,3 +115,33 @@ def test_the_legend_names_title_unit_and_ticks(told, city):
     assert legend["ticks"] == ["≤ 0", "2", "≥ 8"]
     assert legend["colours"][0] == "#440154"
     assert all(math.isfinite(edge) for edge in overlay["bounds"])
+
+
+@pytest.fixture(scope="module")
+def data():
+    return snh.PrivateDataset(
+        snh.synthetic_points("fargo", 2_000), budget=9, unit="record", n_public=True
+    )
+
+
+def corners(drawn) -> np.ndarray:
+    boxes = np.reshape(drawn["corners"], (-1, 4)) * drawn["unit"]
+    return boxes + np.tile(drawn["origin"], 2)
+
+
+@pytest.mark.parametrize("builder", [snh.Identity(cell_m=1_243), snh.PrivTree()])
+def test_outlines_are_the_cells_in_degrees(data, builder):
+    release = data.release(builder, epsilon=1)
+    drawn, note = cell_outlines(release)
+    wanted = release.cells().geometry.bounds[["miny", "minx", "maxy", "maxx"]].to_numpy()
+    assert corners(drawn) == pytest.approx(
+        wanted, abs=2e-4
+    )  # 20 m: the edges are not quite straight
+    assert note.startswith(f"{len(wanted):,} ")
+
+
+def test_too_many_are_only_counted(data, monkeypatch):
+    monkeypatch.setattr(surface, "_MAX_CELLS", 99)
+    drawn, note = cell_outlines(data.release(snh.Identity(cell_m=1_243), epsilon=1))
+    assert drawn is None
+    assert note == "100 equal cells of 1,243 m: too many to outline"

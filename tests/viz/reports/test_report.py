@@ -32,6 +32,7 @@ class Page(HTMLParser):
         self.inner: list[Page] = []
         self.images: list[bytes] = []
         self.frames: list[dict[str, str | None]] = []
+        self.names_a_row = False
         self.feed(text)
         self.close()
         assert not self.open, f"never closed: {self.open}"
@@ -48,6 +49,7 @@ class Page(HTMLParser):
         for name in LOADING & named.keys():
             assert (named[name] or "").startswith(("data:", "#")), f"{tag} {name}={named[name]}"
         assert not (named.get("style") and "url(" in named["style"])
+        self.names_a_row = named.get("scope") == "row"
         if tag == "img":
             self.images.append(base64.b64decode(named["src"].partition("base64,")[2]))
         if tag == "iframe":
@@ -68,7 +70,7 @@ class Page(HTMLParser):
         if data.strip():
             inside = self.open[-1] if self.open else ""
             self.texts.append((inside, data.strip()))
-            if inside == "td":
+            if inside == "td" or (inside == "th" and self.names_a_row):
                 self.cells.append(data.strip())
 
     def of(self, tag: str) -> list[str]:
