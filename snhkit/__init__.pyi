@@ -85,6 +85,9 @@ from .geometry import (
 from .geometry import (
     exact_counts as exact_counts,
 )
+from .geometry.strata import (
+    By as By,
+)
 from .loading import (
     load as load,
 )

@@ -2,11 +2,11 @@
 
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from snhkit.data.sources.report import ReadReport, warn_owner
 from snhkit.defaults import DEFAULT_SIZES_M
 from snhkit.errors import BudgetExceeded, InputError
 from snhkit.geometry import Points, Region
+from snhkit.geometry.strata import By
 from snhkit.privacy import (
     Budget,
     CountSource,
@@ -42,7 +43,9 @@ from snhkit.privacy.bounding import kept_records
 from snhkit.privacy.open_ledger import NO_BUDGET, held, open_ledger
 from snhkit.privacy.overlap import shares_records
 from snhkit.privacy.quantile import buy, first_unit
+from snhkit.progress import steps
 from snhkit.release import Release
+from snhkit.release.strata import StratifiedRelease
 
 if TYPE_CHECKING:
     from snhkit.planning import Recommendation
@@ -212,7 +215,7 @@ class PrivateDataset:
         )  # fmt: skip
         opened = open_source(source, rules)
         cluster = None if client is None else Cluster(client, opened)
-        scan = Scan(opened, region, report, cluster)
+        scan = Scan(opened, region, report, cluster, partial(open_source, source))
         made._ledger = open_ledger(ledger, scan.all, first, budget)
         made._buy(first, max_per_user, lambda: scan.of_people(spill, first.window_days))
         if not people:
@@ -271,6 +274,7 @@ class PrivateDataset:
             )
         return self._source.n()
 
+    @overload
     def release(
         self,
         builder: Builder | str,
@@ -279,7 +283,31 @@ class PrivateDataset:
         delta: Epsilon = 0,
         public: Points | None = None,
         seed: int | None = None,
-    ) -> Release:
+        by: None = None,
+    ) -> Release: ...
+
+    @overload
+    def release(
+        self,
+        builder: Builder | str,
+        *,
+        epsilon: Epsilon,
+        delta: Epsilon = 0,
+        public: Points | None = None,
+        seed: int | None = None,
+        by: By,
+    ) -> StratifiedRelease: ...
+
+    def release(
+        self,
+        builder: Builder | str,
+        *,
+        epsilon: Epsilon,
+        delta: Epsilon = 0,
+        public: Points | None = None,
+        seed: int | None = None,
+        by: By | None = None,
+    ) -> Release | StratifiedRelease:
         """Charge epsilon to the ledger, then build a release and return it.
 
         Parameters
@@ -301,6 +329,15 @@ class PrivateDataset:
             The seed of the noise, for research only: anyone who knows the seed can subtract the
             noise. The card, the file and the ledger entry of such a release say "replayable". By
             default, the noise is drawn from the operating system's entropy.
+        by : By, optional
+            Strata of the records, such as ``By.hour()``. A release is built for each of them, with
+            the whole epsilon; all of them together cost epsilon once, since each record is in one
+            stratum only. The number of records of a stratum is private even if n is public.
+
+        Returns
+        -------
+        Release or StratifiedRelease
+            The release; with ``by``, the releases of all strata.
 
         Raises
         ------
@@ -335,22 +372,39 @@ class PrivateDataset:
                 f"epsilon = {written(price)} is too small: the noise would not fit into 64-bit "
                 "integers; give a larger epsilon."
             )
+        divided = None
+        if by is not None:
+            divided = self._divided(by, own - given)
+            terms = replace(terms, n=None, unit=replace(self.unit, n_public=False))
         builder.check(self.region, terms)
         who = type(builder).__name__
         entry = self.ledger.charge(price, who, delta=own, rho=rho, replayable=entropy.replayable)
-        private = Measurements(self._source, terms, entropy)
         try:
-            release = builder.build(private)
-            if fault := _disagreement(release, private):
-                raise InputError(f"{who}.build returned {fault}")
-            self.ledger.settle(entry, private.spends, release.checksum)
+            if by is None or divided is None:
+                release = _built(builder, Measurements(self._source, terms, entropy))
+                spends = release.spends
+            else:
+                parts = []
+                with steps(len(by), f"by {by.name}", "stratum") as advance:
+                    for source in divided():
+                        parts.append(_built(builder, Measurements(source, terms, entropy)))
+                        advance()
+                release = StratifiedRelease.of(by, parts, self.unit, n if by.complete else None)
+                spends = release.total().spends
+            self.ledger.settle(entry, spends, release.checksum)
         except BaseException as error:
-            release = None  # a refused release must not be reachable
+            release = parts = None  # a refused release must not be reachable
             self.ledger.fail(entry, error)
             raise
-        finally:
-            private.close()
         return release
+
+    def _divided(self, by: By, delta: Fraction) -> Callable[[], Iterable[CountSource]]:
+        """Return the function that divides the records into strata, which reads no record yet."""
+        if delta:
+            raise InputError(
+                "by: a method with a delta of its own cannot be built for strata; use another one."
+            )
+        return self._source.strata(by)
 
     def plan(
         self,
@@ -464,3 +518,14 @@ def _disagreement(release: object, private: Measurements) -> str:
                 "snhkit.builders.base.publish."
             )
     return ""
+
+
+def _built(builder: Builder, private: Measurements) -> Release:
+    """Return the release that a builder makes of measurements, which are closed then."""
+    try:
+        release = builder.build(private)
+        if fault := _disagreement(release, private):
+            raise InputError(f"{type(builder).__name__}.build returned {fault}")
+    finally:
+        private.close()
+    return release

@@ -1,12 +1,16 @@
 """Reading of releases from files; each file names the class of its model."""
 
 import os
+from typing import Any
+
+from numpy.typing import NDArray
 
 from snhkit.errors import InputError, ReleaseFileError, SnhkitError
 from snhkit.geometry import Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.release import Release, file
 from snhkit.release.file import check_header
+from snhkit.release.strata import StrataModel, StratifiedRelease, Total
 
 __all__ = ["load"]
 
@@ -16,7 +20,7 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def load(path: str | os.PathLike[str]) -> Release:
+def load(path: str | os.PathLike[str]) -> Release | StratifiedRelease:
     """Return the release in a file that ``Release.save`` wrote.
 
     Files from untrusted sources can be read: no code in a file is run, and the arrays cannot be
@@ -29,8 +33,9 @@ def load(path: str | os.PathLike[str]) -> Release:
 
     Returns
     -------
-    Release
-        The release, with the same answers as the release that was saved.
+    Release or StratifiedRelease
+        The release, with the same answers as the release that was saved; a ``StratifiedRelease`` if
+        the file holds strata.
 
     Raises
     ------
@@ -53,18 +58,26 @@ def load(path: str | os.PathLike[str]) -> Release:
     description, arrays = file.read(path)
     try:
         file.check_format(description)
-        description = check_header(description)
-        kind = _kind(description["kind"])
-        file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
-        file.check_numbers(description["settings"])
-        region = Region(**description["region"])
-        return Release.restore(description, kind.restore(region, arrays, description["settings"]))
+        made = _restored(description, arrays)
+        return StratifiedRelease(made) if isinstance(made, Total) else made
     except SnhkitError as error:
         raise ReleaseFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
         raise ReleaseFileError(
             f"{path}: damaged: {type(error).__name__} in its description ({error})."
         ) from None
+
+
+def _restored(description: Any, arrays: dict[str, NDArray]) -> Release:
+    """Return the release that a description and arrays define, after a check of all of them."""
+    description = check_header(description)
+    region, settings = Region(**description["region"]), description["settings"]
+    if description["kind"] == StrataModel.kind:
+        return Total.restore(description, StrataModel.restore(region, arrays, settings, _restored))
+    kind = _kind(description["kind"])
+    file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
+    file.check_numbers(settings)
+    return Release.restore(description, kind.restore(region, arrays, settings))
 
 
 def _kind(name: str) -> type[Model]:

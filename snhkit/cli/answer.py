@@ -3,6 +3,7 @@
 import warnings
 
 import click
+import numpy as np
 
 from snhkit.cli.output import STANDARD_OUTPUT, say, write
 from snhkit.cli.records import refuse_same_file
@@ -42,7 +43,9 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     the standard deviation of the noise alone; low and high, between which the true count lies in
     about 90 % of cases (exact for districts that were counted one by one, elsewhere estimated from
     errors on public cities); and area_m2, the area inside the region. Unknown values are left
-    empty. In a CSV file of boxes, columns may be separated by a comma, a semicolon, a | or a tab.
+    empty. A release made with --by has a row for each row of --boxes and each stratum, such as an
+    hour, which one more column names. In a CSV file of boxes, columns may be separated by a comma,
+    a semicolon, a | or a tab.
 
     \b
     Example:
@@ -57,12 +60,13 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     from snhkit.districts.boxes import estimates_text, read_boxes
     from snhkit.loading import load
     from snhkit.release.estimates import ADDED, Estimates
+    from snhkit.release.strata import StratifiedRelease
 
     made = load(file)
     if raster is not None:
         from snhkit.files import write_whole
 
-        layers = made.to_xarray(cell_m)
+        layers = made.total().to_xarray(cell_m)
         try:
             import rioxarray  # noqa: F401 - adds .rio
             from rasterio.io import MemoryFile
@@ -76,8 +80,9 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
     with warnings.catch_warnings(record=True) as outside:
         warnings.simplefilter("always", OutsideWarning)
         try:
-            found = Estimates.of(made, read_boxes(boxes))
-            frame = found.frame()
+            asked = read_boxes(boxes)
+            found = Estimates.of(made.total(), asked)
+            frame = made.estimate(asked)
         except InputError as error:
             told = str(error)
             raise InputError(told if boxes.name in told else f"{boxes}: {told}") from None
@@ -86,7 +91,9 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
         say(f"{boxes}: {warning.message}", err=True)
     if as_json:
         rows = frame[list(ADDED)].round(3) + 0.0
-        rows.insert(0, "row", range(1, len(frame) + 1))
+        if isinstance(made, StratifiedRelease):
+            rows.insert(0, made.by.name, frame[made.by.name])
+        rows.insert(0, "row", np.arange(len(frame)) % max(len(found), 1) + 1)
         text = f"{rows.to_json(orient='records', indent=1)}\n"
     else:
         text = estimates_text(frame, kind.lower())
@@ -94,7 +101,7 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
         say(frame.attrs["intervals"], err=True)
     if past := int(found.beyond.sum()):
         say(
-            f"{past:,} of {len(frame):,} boxes or polygons reach outside the region; the part "
+            f"{past:,} of {len(found):,} boxes or polygons reach outside the region; the part "
             "outside counts as 0.",
             err=True,
         )

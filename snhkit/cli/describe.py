@@ -41,7 +41,7 @@ def card(file, out: Path) -> None:
     from snhkit.loading import load
     from snhkit.release import card_json, card_markdown
 
-    made = load(file)
+    made = load(file).total()
     write(out, card_json(made) if out.suffix.lower() == ".json" else card_markdown(made))
 
 
@@ -108,7 +108,7 @@ def verify(file, ledger) -> None:
     from snhkit.loading import load
     from snhkit.privacy import read_ledger
 
-    made = load(file)
+    made = load(file).total()
     number = _entry_of(file, made, read_ledger(ledger))
     say(f"{made}\nRecorded as entry {number} of {ledger}.")
 

@@ -67,6 +67,12 @@ __all__ = ["release"]
     metavar="WORD",
     help="Word in descriptions for what an id of --user stands for, such as household.",
 )
+@click.option(
+    "--by",
+    metavar="STRATA",
+    help="Make a map for each stratum, all together for one epsilon: hour, hour:3, weekday, "
+    "weekday_hour:6, which need --time, or a column with its values, as in vehicle=bike,scooter.",
+)
 @scan_options
 @account_options
 @click.option(
@@ -101,7 +107,7 @@ __all__ = ["release"]
 def release(
     data, method, districts, label, epsilon, delta, sizes_m, n_public, user, max_per_user, unit,
     whose, cell_m, budget, budget_delta, ledger, out, page, title, subject, owner, period, contact,
-    page_districts, as_json, force,
+    page_districts, as_json, force, by,
     **where,
 ) -> None:  # fmt: skip
     """Make a release of private records, and write it to a file that may be published.
@@ -137,6 +143,7 @@ def release(
     ledger = ledger or ledger_of(data)
     refuse_same_file(data=data, public=where["public"], districts=districts, out=out, ledger=ledger,
                      page=page)  # fmt: skip
+    from snhkit.geometry.strata import By
     from snhkit.methods import METHODS
     from snhkit.privacy import Budget
 
@@ -168,6 +175,9 @@ def release(
     if out.is_file() and not force:
         raise click.UsageError(f"{str(out)!r} exists; --force replaces it. Nothing was spent.")
     builder = tessellation(districts, label) or METHODS[key].builder(sizes_m, cell_m)
+    strata = None if by is None else By.parse(by)
+    if strata is not None and strata.times and where["time"] is None:
+        raise click.UsageError(f"--by {by} needs --time COLUMN.")
     if budget_delta is not None and budget is None:
         raise click.UsageError("--budget-delta needs --budget.")
     terms = {
@@ -178,14 +188,19 @@ def release(
         "n_public": n_public,
         "ledger": ledger,
     }
-    with opened(data, user, terms, where) as (dataset, public):
-        made = dataset.release(builder, epsilon=epsilon[0], delta=delta or 0, public=public)
+    with opened(data, user, terms, where, scanned=strata is not None) as (dataset, public):
+        made = dataset.release(
+            builder, epsilon=epsilon[0], delta=delta or 0, public=public, by=strata
+        )
     content, files = made.to_bytes(), []
     try:
         write(out, content)
         files.append(out)
         if page is not None:
-            write(page, _page(made, page_districts or districts, label, {"title": title, **texts}))
+            write(
+                page,
+                _page(made.total(), page_districts or districts, label, {"title": title, **texts}),
+            )
             files.append(page)
     except SnhkitError as error:
         kept = f"{' and '.join(map(str, files))} was written" if files else "the release is lost"

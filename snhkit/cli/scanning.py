@@ -59,11 +59,16 @@ def scan_options(command):
 
 @contextmanager
 def opened(
-    data: Path, user: str | None, terms: dict[str, Any], options: dict[str, Any]
+    data: Path,
+    user: str | None,
+    terms: dict[str, Any],
+    options: dict[str, Any],
+    scanned: bool = False,
 ) -> "Iterator[tuple[PrivateDataset, Points | None]]":
     """Yield the dataset and the public points that the options name.
 
-    The rows of folders and large files, or with ``scan_options``, are counted as they are read.
+    The rows of folders and large files, or with ``scan_options`` or ``scanned``, are counted as
+    they are read.
     """
     from snhkit.data.sources.files import is_large
     from snhkit.dataset import PrivateDataset
@@ -74,7 +79,7 @@ def opened(
         raise click.UsageError(
             "give either --workers, which starts a cluster, or --scheduler, which joins one."
         )
-    if not any(scan.values()) and not is_large(data):
+    if not (scanned or any(scan.values()) or is_large(data)):
         records, public = read(data, user=user, **where)
         yield PrivateDataset(records, **terms), public
         return

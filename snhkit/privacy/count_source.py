@@ -1,5 +1,6 @@
 """Sources of exact counts of private records, which builders can read with noise only."""
 
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from snhkit.geometry import Histogram, Points, RangeQueries, Region, exact_count
 from snhkit.geometry.dyadic import square_of
 from snhkit.geometry.histogram import Cells, is_proven
 from snhkit.geometry.partition import MAX_DEPTH
+from snhkit.geometry.strata import By
 
 __all__ = ["CountSource", "PointSource"]
 
@@ -80,6 +82,16 @@ class CountSource(Protocol):
         """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
         ...
 
+    def strata(self, by: By) -> "Callable[[], Iterable[CountSource]]":
+        """Return a function that divides the records into a source for each stratum.
+
+        Raises
+        ------
+        InputError
+            If the records lack the times or the column that the division needs.
+        """
+        ...
+
 
 class PointSource:
     """A source that counts records in memory.
@@ -131,3 +143,13 @@ class PointSource:
     def boxes(self, queries: RangeQueries) -> NDArray[np.int64]:
         """Return the number of records in each of q boxes, which may overlap, shape (q,)."""
         return exact_counts(self._points, queries)
+
+    def strata(self, by: By) -> "Callable[[], Iterable[CountSource]]":
+        """Return a function that divides the records into a source for each stratum."""
+        number, points = by.of_points(self._points), self._points
+
+        def divided() -> Iterable[CountSource]:
+            for i in range(len(by)):
+                yield PointSource(Points(points.region, points.xy[number == i]))
+
+        return divided

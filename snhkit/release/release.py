@@ -115,6 +115,10 @@ class Release:
         delta = f", δ = {written(self.delta)}" if self.delta else ""
         return f"ε = {written(self.epsilon)}{delta}"
 
+    def total(self) -> "Release":
+        """Return this release; ``StratifiedRelease.total`` returns the sum over its strata."""
+        return self
+
     def answer(self, queries: "Queries") -> NDArray[np.float64]:
         """Return the estimated counts of boxes or polygons, shape (q,): a view of ``estimate``.
 

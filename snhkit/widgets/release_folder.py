@@ -51,7 +51,7 @@ class ReleaseFolder:
             return
         for file in sorted(self.path.glob("*.snh"), key=lambda file: file.stat().st_mtime):
             try:
-                release = load(file)
+                release = load(file).total()
             except SnhkitError:  # a file of another program or version
                 continue
             if release.region == region:

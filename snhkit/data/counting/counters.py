@@ -1,6 +1,8 @@
 """Counters of the rows of a pass: in cells, in boxes, and one that collects the rows."""
 
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ _MOST_UNSURE = 0.05
 _FLUSH = 2**30  # records after which 32-bit counts could overflow
 
 Order = tuple[int, int]
+Beside = Mapping[str, NDArray[np.int64]]
+"""The columns of ``Chunk.beside``."""
+
 Added = tuple[int, NDArray[np.int64]]
 """How many places lie in the region, and the indices of those that are not valid degrees."""
 
@@ -37,11 +42,10 @@ class PlaceCounter:
         self,
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
-        person: NDArray[np.int64] | None = None,
-        time: NDArray[np.int64] | None = None,
+        beside: Beside = MappingProxyType({}),
         order: Order = (0, 0),
     ) -> Added:
-        """Take n places in degrees, with the person and the local time of each."""
+        """Take n places in degrees, with further columns."""
         usable = possible(lat, lon)
         everyone = bool(usable.all())
         if not everyone:
@@ -51,8 +55,7 @@ class PlaceCounter:
         at = slice(None) if everyone and inside.all() else np.flatnonzero(usable)[inside]
         self.add_kept(
             xy if isinstance(at, slice) else xy[inside],
-            None if person is None else person[at],
-            None if time is None else time[at],
+            {name: column[at] for name, column in beside.items()},
             order,
         )
         return int(inside.sum()), np.flatnonzero(~usable)
@@ -60,11 +63,10 @@ class PlaceCounter:
     def add_kept(
         self,
         xy: NDArray[np.float64],
-        person: NDArray[np.int64] | None,
-        time: NDArray[np.int64] | None,
+        beside: Beside,
         order: Order,
     ) -> None:
-        """Take n places in the region, shape (n, 2), in metres, with person and time."""
+        """Take n places in the region, shape (n, 2), in metres, with columns."""
         self.add_places(xy)
 
     def add_places(self, xy: NDArray[np.float64]) -> None:
@@ -127,19 +129,18 @@ class Collector(PlaceCounter):
     def add_kept(
         self,
         xy: NDArray[np.float64],
-        person: NDArray[np.int64] | None,
-        time: NDArray[np.int64] | None,
+        beside: Beside,
         order: Order,
     ) -> None:
         """Keep n records."""
         import pandas as pd
 
         codes = who = None
-        if person is not None:
-            found, who = pd.factorize(person)
+        if "person" in beside:
+            found, who = pd.factorize(beside["person"])
             codes = found.astype(np.int32)
         self._count(len(xy))
-        self._pieces.append((order, (xy, codes, who, time)))
+        self._pieces.append((order, (xy, codes, who, beside.get("time"))))
 
     def _count(self, rows: int) -> None:
         self._rows += rows
@@ -205,8 +206,7 @@ class GridCounter:
         self,
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
-        person: NDArray[np.int64] | None = None,
-        time: NDArray[np.int64] | None = None,
+        beside: Beside = MappingProxyType({}),
         order: Order = (0, 0),
     ) -> Added:
         """Count n places in degrees."""

@@ -1,6 +1,7 @@
 """Exact counts of records in files; the files are read again if counts in memory do not suffice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,14 +11,16 @@ from numpy.typing import NDArray
 from snhkit.data.counting.cluster import Cluster
 from snhkit.data.counting.counters import counter_of
 from snhkit.data.counting.passes import over, take_rows
-from snhkit.data.counting.spill import Choice, Sorted, take_places
+from snhkit.data.counting.spill import Choice, Divided, Sorted, take_places
 from snhkit.data.sources.chunk import Source
+from snhkit.data.sources.columns import Rules
 from snhkit.data.sources.report import ReadReport, Seen, report_of
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Histogram, Partition, RangeQueries, Region
 from snhkit.geometry.dyadic import numbers_at
 from snhkit.geometry.histogram import Cells, is_proven
 from snhkit.geometry.partition import CellLookup
+from snhkit.geometry.strata import By
 
 __all__ = ["FINE_DEPTH", "ExactCounts", "FineCounts", "Scan", "fine_grid"]
 
@@ -101,9 +104,12 @@ class ExactCounts:
     max_depth = FINE_DEPTH
 
     def __init__(
-        self, region: Region, read: Callable[[Cells | RangeQueries], NDArray[np.integer]]
+        self,
+        region: Region,
+        read: Callable[[Cells | RangeQueries], NDArray[np.integer]],
+        divide: "Callable[[By], Callable[[], Iterator[ExactCounts]]] | None" = None,
     ) -> None:
-        self._region, self._read = region, read
+        self._region, self._read, self._divide = region, read, divide
         self._fine = FineCounts(read(fine_grid(region)))
 
     @property
@@ -149,6 +155,12 @@ class ExactCounts:
         self._refuse_elsewhere("boxes", queries.region)
         return self._read(queries).astype(np.int64)
 
+    def strata(self, by: By) -> "Callable[[], Iterator[ExactCounts]]":
+        """Return a function that divides the records into counts for each stratum, in one pass."""
+        if self._divide is None:
+            raise InputError("these counts are of a stratum, which cannot be divided again.")
+        return self._divide(by)
+
     def _refuse_elsewhere(self, what: str, region: Region) -> None:
         if region != self._region:
             raise InputError(
@@ -176,8 +188,10 @@ class Scan:
         region: Region,
         report: Callable[[ReadReport], object],
         cluster: Cluster | None = None,
+        reopened: Callable[[Rules], Source] | None = None,
     ) -> None:
         self._source, self._region, self._report = source, region, report
+        self._reopened = reopened
         self._cluster = cluster
         self._all: ExactCounts | None = None
         self._first: Seen | None = None
@@ -185,7 +199,7 @@ class Scan:
     def all(self) -> ExactCounts:
         """Return an object that counts all records."""
         if self._all is None:
-            self._all = ExactCounts(self._region, self._total)
+            self._all = ExactCounts(self._region, self._total, self._divided)
         return self._all
 
     def bounded(
@@ -196,21 +210,54 @@ class Scan:
         If ``window_days`` is given, the choice is among those of a person in a window of days. The
         selected records are in temporary files (see ``spill.Sorted``).
         """
-        there = self._sorted(spill, window_days)
+        there = self._sorted(self._source, spill, window_days)
         there.keep(choose)
 
-        def total(what: Cells | RangeQueries) -> NDArray[np.integer]:
-            make = partial(counter_of, what)
-            return over(there.parts, make, take_places, "Counting", self._cluster)[0].total
+        def divided(by: By) -> Callable[[], Iterator[ExactCounts]]:
+            source = self._with(by)
 
-        return ExactCounts(self._region, total)
+            def each() -> Iterator[ExactCounts]:
+                # The same function makes the same choice of each person's records again.
+                found = self._sorted(source, spill, window_days)
+                found.keep(choose)
+                return self._each(found, len(by))
+
+            return each
+
+        return ExactCounts(self._region, partial(self._kept, there, 0), divided)
+
+    def _divided(self, by: By) -> Callable[[], Iterator[ExactCounts]]:
+        source = self._with(by)
+
+        def each() -> Iterator[ExactCounts]:
+            found = Divided(source, self._region, by, None, self._cluster)
+            self._told(found.seen)
+            return self._each(found, len(by))
+
+        return each
+
+    def _with(self, by: By) -> Source:
+        """Return the source with the strata of its rows, after a check of its columns."""
+        assert self._reopened is not None  # noqa: S101
+        return self._reopened(replace(self._source.rules, by=by))
+
+    def _each(self, found: Divided | Sorted, strata: int) -> Iterator[ExactCounts]:
+        for number in range(strata):
+            yield ExactCounts(self._region, partial(self._kept, found, number))
+
+    def _kept(
+        self, found: Divided | Sorted, stratum: int, what: Cells | RangeQueries
+    ) -> NDArray[np.integer]:
+        """Return counts of the records in files."""
+        parts, make = found.parts(stratum), partial(counter_of, what)
+        return over(parts, make, take_places, "Counting", self._cluster)[0].total
 
     def of_people(self, spill: Any = None, window_days: int | None = None) -> NDArray[np.int64]:
         """Return the number of records of each of p people, shape (p,), or of each in a window."""
-        return self._sorted(spill, window_days).of_people()
+        return self._sorted(self._source, spill, window_days).of_people()
 
-    def _sorted(self, spill: Any, window_days: int | None) -> Sorted:
-        found = Sorted(self._source, self._region, window_days, spill, self._cluster)
+    def _sorted(self, source: Source, spill: Any, window_days: int | None) -> Sorted:
+        found = Sorted(source, self._region, window_days, spill, self._cluster)
         self._told(found.seen)
         return found
 

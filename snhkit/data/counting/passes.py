@@ -8,7 +8,7 @@ returns what its counter found, never rows.
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from functools import partial
@@ -41,13 +41,13 @@ class Counter(Protocol):
         self,
         lat: NDArray[np.float64],
         lon: NDArray[np.float64],
-        person: NDArray[np.int64] | None,
-        time: NDArray[np.int64] | None,
+        beside: Mapping[str, NDArray[np.int64]],
         order: tuple[int, int],
     ) -> tuple[int, NDArray[np.int64]]:
         """Take rows; return how many lie in the region, and which are not valid degrees.
 
-        ``order`` has the number of the part and of its first row, in which rows follow each other.
+        ``beside`` has the columns of ``Chunk.beside``. ``order`` has the number of the part and of
+        its first row, in which rows follow each other.
         """
         ...
 
@@ -196,17 +196,17 @@ def take_rows(
     region: Region, ids_required: bool, counter: Counter, seen: Seen, part: int, chunk: Chunk
 ) -> None:
     """Give the rows of a chunk to a counter, and note which are unusable, and why."""
-    lat, lon, person, time = chunk.lat, chunk.lon, chunk.person, chunk.time
+    lat, lon, beside = chunk.lat, chunk.lon, chunk.beside
     gaps: NDArray[np.bool_] | None = None
-    if person is not None:
+    if (person := chunk.person) is not None:
         missing = person == 0
         if ids_required:
             gaps = missing
         else:
             seen.without_id += int(missing.sum())
         seen.ids.add(chunk.texts, person, lambda row: chunk.value(row, "user"))
-    if time is not None:
-        gone = time == NO_TIME
+    if chunk.time is not None:
+        gone = chunk.time == NO_TIME
         gaps = gone if gaps is None else gaps | gone
     at: NDArray[np.int64] | None = None
     lost: list[NDArray[np.int64]] = []
@@ -214,9 +214,8 @@ def take_rows(
         lost.append(np.flatnonzero(gaps))
         at = np.flatnonzero(~gaps)
         lat, lon = lat[at], lon[at]
-        person = None if person is None else person[at]
-        time = None if time is None else time[at]
-    inside, bad = counter.add(lat, lon, person, time, (part, chunk.first))
+        beside = {name: column[at] for name, column in beside.items()}
+    inside, bad = counter.add(lat, lon, beside, (part, chunk.first))
     lost.append(bad if at is None else at[bad])
     unusable = np.sort(np.concatenate(lost))
     seen.rows += chunk.rows

@@ -1,4 +1,4 @@
-"""Sorting of records into files by person, to keep a bounded number of records of each person."""
+"""Sorting of records into files: by person, to keep a bounded number of each, and by stratum."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snhkit.data.counting.cluster import Cluster
-from snhkit.data.counting.counters import Order, PlaceCounter
+from snhkit.data.counting.counters import Beside, Order, PlaceCounter
 from snhkit.data.counting.passes import completed, over, take_rows, thread_count
 from snhkit.data.sources.chunk import Source
 from snhkit.data.sources.report import Seen
 from snhkit.errors import InputError
 from snhkit.geometry import Region
 from snhkit.geometry.points import DAY_S, windows
+from snhkit.geometry.strata import LEFT_OUT, By
 
-__all__ = ["Choice", "KeptPart", "Sorted", "bucket_count", "keep"]
+__all__ = ["Choice", "Divided", "KeptPart", "Sorted", "bucket_count", "keep"]
 
-_RECORD = np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8")])
 _PLACES = 2**18  # places that are read at a time
 _BUCKET_BYTES = 2**25  # approximate size of a bucket
 _MOST_BUCKETS = 1024
@@ -55,16 +55,17 @@ def bucket_count(source_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Spill:
-    """The folder, the region, the number of buckets, and the days of a window, if there are any."""
+    """Where and how records are written: ``window_days`` and ``by`` are None if not used."""
 
     folder: Path
     region: Region
     buckets: int
-    window_days: int | None
+    window_days: int | None = None
+    by: By | None = None
 
 
-class Spiller(PlaceCounter):
-    """A counter that writes records to files of its own, one for each bucket of people.
+class _Writer(PlaceCounter):
+    """A counter that appends records to files of its own, one for each of several buckets.
 
     The files of a task that was lost and runs again do no harm, since only results name files.
     """
@@ -74,35 +75,15 @@ class Spiller(PlaceCounter):
         self._to, self._token = to, uuid4().hex
         self._names: set[str] = set()
 
-    def add_kept(
-        self,
-        xy: NDArray[np.float64],
-        person: NDArray[np.int64] | None,
-        time: NDArray[np.int64] | None,
-        order: Order,
-    ) -> None:
-        """Write n records."""
-        assert person is not None  # noqa: S101
-        group = person.view(np.uint64)
-        if self._to.window_days is not None:
-            if time is None:
-                raise InputError(
-                    "a unit of privacy with windows of days, such as 'user-day', needs the time of "
-                    "each record; give time=..., the name of the column of times."
-                )
-            nth = windows(time // DAY_S, self._to.window_days)
-            group = _spread(group ^ _spread(nth.view(np.uint64)))
-        buckets = self._to.buckets
-        bucket = (_spread(group) >> np.uint64(64 - buckets.bit_length() + 1)).astype(np.uint16)
-        by_bucket = np.argsort(bucket, kind="stable")
-        rows = np.empty(by_bucket.size, _RECORD)
-        rows["person"], rows["x"], rows["y"] = group[by_bucket].view(np.int64), *xy[by_bucket].T
-        ends = np.searchsorted(bucket[by_bucket], np.arange(buckets + 1))
+    def _append(self, bucket: NDArray[np.integer], rows: NDArray) -> None:
+        """Write n rows; the bucket of each is below ``Spill.buckets``."""
+        order = np.argsort(bucket, kind="stable")
+        ends = np.searchsorted(bucket[order], np.arange(self._to.buckets + 1))
         for at in np.flatnonzero(np.diff(ends)):
             name = f"{at:04}-{self._token}.records"
             self._names.add(name)
             with (self._to.folder / name).open("ab") as file:
-                file.write(rows[ends[at] : ends[at + 1]].tobytes())
+                file.write(rows[order[ends[at] : ends[at + 1]]].tobytes())
 
     def result(self) -> Any:
         """Return the names of the files."""
@@ -112,14 +93,93 @@ class Spiller(PlaceCounter):
         """Add the files of another counter."""
         self._names |= result
 
+    def by_bucket(self) -> dict[str, list[str]]:
+        """Return the names of the files of each bucket."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self._names):
+            found.setdefault(name.partition("-")[0], []).append(name)
+        return found
 
-class Sorted:
-    """The records of a source in temporary files, sorted by person.
 
-    Only the account that runs the program can read the files, which are deleted with this object.
-    They need 24 bytes of disk space for each sorted record, and 16 bytes for each kept record.
-    ``spill`` is the folder in which a folder for the files is made, by default the system's folder
-    of temporary files; the workers of a cluster must see it.
+class Spiller(_Writer):
+    """A counter that writes records to one file for each bucket of people."""
+
+    def add_kept(self, xy: NDArray[np.float64], beside: Beside, order: Order) -> None:
+        """Write n records."""
+        group = beside["person"].view(np.uint64)
+        if self._to.window_days is not None:
+            if "time" not in beside:
+                raise InputError(
+                    "a unit of privacy with windows of days, such as 'user-day', needs the time of "
+                    "each record; give time=..., the name of the column of times."
+                )
+            nth = windows(beside["time"] // DAY_S, self._to.window_days)
+            group = _spread(group ^ _spread(nth.view(np.uint64)))
+        bits = self._to.buckets.bit_length() - 1
+        rows = np.empty(len(xy), _record(self._to.by))
+        rows["person"], rows["x"], rows["y"] = group.view(np.int64), *xy.T
+        if self._to.by is not None:
+            rows["stratum"] = beside["stratum"]
+        self._append((_spread(group) >> np.uint64(64 - bits)).astype(np.uint16), rows)
+
+
+class Divider(_Writer):
+    """A counter that writes the places of records to one file for each stratum."""
+
+    def add_kept(self, xy: NDArray[np.float64], beside: Beside, order: Order) -> None:
+        """Write n records, without those that are in no stratum."""
+        stratum = beside["stratum"]
+        if (stratum == LEFT_OUT).any():
+            xy, stratum = xy[stratum != LEFT_OUT], stratum[stratum != LEFT_OUT]
+        self._append(stratum, xy)
+
+
+class _Files:
+    """Records of a source in a folder of temporary files, which are deleted with this object.
+
+    Only the account that runs the program can read the files. ``spill`` is the folder in which the
+    folder is made, by default the system's folder of temporary files; the workers of a cluster must
+    see it.
+    """
+
+    def __init__(
+        self, make: type[_Writer], source: Source, to: Spill, spill: Any, cluster: Cluster | None
+    ) -> None:
+        self._cluster = cluster
+        self.folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        to = replace(to, folder=self.folder)
+        take = partial(take_rows, to.region, source.rules.ids_required)
+        what = "Dividing" if make is Divider else "Sorting by person"
+        try:
+            source.refuse_changed()
+            writer, self.seen = over(source.parts, partial(make, to), take, what, cluster)
+            source.refuse_changed()
+        except BaseException:
+            self._finalizer()
+            raise
+        self._buckets = writer.by_bucket()
+
+
+class Divided(_Files):
+    """The places of a source's records, sorted by stratum; 16 bytes of disk for each record."""
+
+    def __init__(
+        self, source: Source, region: Region, by: By, spill: Any, cluster: Cluster | None
+    ) -> None:
+        to = Spill(Path(), region, len(by), by=by)
+        super().__init__(Divider, source, to, spill, cluster)
+
+    def parts(self, stratum: int) -> list["KeptPart"]:
+        """Return the files of a stratum."""
+        names = self._buckets.get(f"{stratum:04}", [])
+        return [KeptPart(self.folder / name) for name in names]
+
+
+class Sorted(_Files):
+    """The records of a source, sorted by person; 16 bytes of disk for each record that is kept.
+
+    Before, 24 bytes are needed for each record, and 32 if the rules of the source have strata.
     """
 
     def __init__(
@@ -130,31 +190,22 @@ class Sorted:
         spill: Any = None,
         cluster: Cluster | None = None,
     ) -> None:
-        self._cluster = cluster
-        self.parts: list[KeptPart] = []
-        self.folder = Path(tempfile.mkdtemp(prefix="snhkit-", dir=spill))
-        self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        to = Spill(self.folder, region, bucket_count(source.size), window_days)
-        take = partial(take_rows, region, source.rules.ids_required)
-        try:
-            source.refuse_changed()
-            spiller, self.seen = over(
-                source.parts, partial(Spiller, to), take, "Sorting by person", cluster
-            )
-            source.refuse_changed()
-        except BaseException:
-            self._finalizer()
-            raise
-        self._buckets: dict[str, list[str]] = {}
-        for name in sorted(spiller.result()):
-            self._buckets.setdefault(name.partition("-")[0], []).append(name)
+        self._by = source.rules.by
+        to = Spill(Path(), region, bucket_count(source.size), window_days, self._by)
+        super().__init__(Spiller, source, to, spill, cluster)
+        self._kept: list[str] = []
 
     def keep(self, choose: Choice) -> None:
         """Keep the records that ``choose`` selects, in new files, and delete the sorted ones."""
-        done = self._each(partial(keep, self.folder, choose=choose))
-        self.parts = [KeptPart(self.folder / name) for name in sorted(done)]
+        done = self._each(partial(keep, self.folder, self._by, choose=choose))
+        self._kept = sorted(name for names in done for name in names)
         for path in self.folder.glob("*.records"):
             path.unlink()
+
+    def parts(self, stratum: int = 0) -> list["KeptPart"]:
+        """Return the files of kept records; those of a stratum, if there are strata."""
+        mine = f".{stratum}.kept"
+        return [KeptPart(self.folder / name) for name in self._kept if name.endswith(mine)]
 
     def of_people(self) -> NDArray[np.int64]:
         """Return the number of records of each of p people, or of people in windows, shape (p,)."""
@@ -172,26 +223,40 @@ class Sorted:
             raise
 
 
-def keep(folder: Path, bucket: str, names: Sequence[str], choose: Choice) -> str:
-    """Write the chosen records of some files, which hold all records of some people, to a new file.
+def keep(
+    folder: Path, by: By | None, bucket: str, names: Sequence[str], choose: Choice
+) -> list[str]:
+    """Write the chosen records of some files, which hold all records of some people, to new files.
 
-    The new file gets its final name only when it is complete. The old ones are not deleted, so that
-    the call can be repeated if a worker of a cluster is lost.
+    There is one new file for each stratum, or one in all. A new file gets its final name only when
+    it is complete. The old ones are not deleted, so that the call can be repeated if a worker of a
+    cluster is lost.
     """
-    person, xy = _read(folder, names)
-    partial_file = folder / f"{bucket}.{os.getpid()}.{uuid4().hex}.part"
-    xy[choose(person, xy)].tofile(partial_file)
-    partial_file.replace(folder / f"{bucket}.kept")
-    return f"{bucket}.kept"
+    rows = _read(folder, names, by)
+    xy = np.stack([rows["x"], rows["y"]], axis=1)
+    kept = choose(rows["person"], xy)
+    stratum = np.zeros(len(kept), np.int64) if by is None else rows["stratum"][kept]
+    made = []
+    for number in np.unique(stratum[stratum != LEFT_OUT]).tolist():
+        partial_file = folder / f"{bucket}.{os.getpid()}.{uuid4().hex}.part"
+        xy[kept[stratum == number]].tofile(partial_file)
+        made.append(f"{bucket}.{number}.kept")
+        partial_file.replace(folder / made[-1])
+    return made
 
 
 def _tally(folder: Path, bucket: str, names: Sequence[str]) -> NDArray[np.int64]:
-    return np.unique(_read(folder, names)[0], return_counts=True)[1]
+    return np.unique(_read(folder, names, None)["person"], return_counts=True)[1]
 
 
-def _read(folder: Path, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    rows = np.concatenate([np.fromfile(folder / name, _RECORD) for name in names])
-    return rows["person"], np.stack([rows["x"], rows["y"]], axis=1)
+def _read(folder: Path, names: Sequence[str], by: By | None) -> NDArray[Any]:
+    return np.concatenate([np.fromfile(folder / name, _record(by)) for name in names])
+
+
+def _record(by: By | None) -> np.dtype[Any]:
+    """Return the type of a record in a file that is sorted by person."""
+    stratum = [] if by is None else [("stratum", "<i8")]
+    return np.dtype([("person", "<i8"), ("x", "<f8"), ("y", "<f8"), *stratum])
 
 
 @dataclass(frozen=True)

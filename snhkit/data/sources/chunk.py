@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from snhkit.data.sources.files import Place
 from snhkit.data.sources.geo import degrees_of, floats_of, points_of, to_degrees
 from snhkit.data.sources.people import person_keys
 from snhkit.data.sources.times import NO_TIME, local_seconds, times_of
+from snhkit.geometry.strata import LEFT_OUT, OTHER, By
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,9 +43,16 @@ class Chunk:
     value: Callable[[int, str], object]
     person: NDArray[np.int64] | None = None
     time: NDArray[np.int64] | None = None
+    stratum: NDArray[np.int64] | None = None
     malformed: Mapping[int, str] = field(default_factory=dict)
     texts: Mapping[str, int] = field(default_factory=dict)
     unit: str = ""
+
+    @property
+    def beside(self) -> dict[str, NDArray[np.int64]]:
+        """The columns person, time and stratum, by name, as far as they are known."""
+        columns = {"person": self.person, "time": self.time, "stratum": self.stratum}
+        return {name: column for name, column in columns.items() if column is not None}
 
 
 Block = Callable[[], Iterator[Chunk]]
@@ -142,7 +150,7 @@ def chunk_of(
     number = number or (lambda row: first + row)
     lat, lon = _degrees(name, columns, layout, rules, first)
     rows = len(lat) + len(malformed or {})
-    person = clock = keep = None
+    person = clock = stratum = keep = None
     texts: Mapping[str, int] = {}
     unit = ""
     if "time" in columns:
@@ -153,6 +161,10 @@ def chunk_of(
             before = time < rules.until
             keep = before if keep is None else keep & before
         clock = local_seconds(time, rules.tz)
+        if rules.by is not None and rules.by.times:
+            stratum = rules.by.of_times(clock)
+    if rules.by is not None and "by" in columns:
+        stratum = _strata_of(columns["by"], rules.by)
     if "user" in columns:
         person, texts = person_keys(columns["user"], layout.beside)
         if rules.users is not None:
@@ -165,8 +177,8 @@ def chunk_of(
             return None if np.isnan(place) else float(place)
         return columns[role][row].as_py() if role in columns else None
 
-    whole = Chunk(lat, lon, rows, first, number, value or held, person, clock, malformed or {},
-                  texts, unit)  # fmt: skip
+    whole = Chunk(lat, lon, rows, first, number, value or held, person, clock, stratum,
+                  malformed or {}, texts, unit)  # fmt: skip
     return whole if keep is None or keep.all() else _filtered(whole, np.flatnonzero(keep))
 
 
@@ -180,10 +192,27 @@ def _filtered(all_rows: Chunk, at: NDArray[np.int64]) -> Chunk:
         lambda row, role: all_rows.value(int(at[row]), role),
         None if all_rows.person is None else all_rows.person[at],
         None if all_rows.time is None else all_rows.time[at],
+        None if all_rows.stratum is None else all_rows.stratum[at],
         all_rows.malformed,
         all_rows.texts,
         all_rows.unit,
     )
+
+
+def _strata_of(column: "pa.Array", by: By) -> NDArray[np.int64]:
+    """Return the number of the stratum of each value, ``LEFT_OUT`` if it has none."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    labels = [None if label == OTHER else label for label in by.labels]
+    rest = by.labels.index(OTHER) if OTHER in by.labels else LEFT_OUT
+    found = pc.index_in(
+        column.cast(pa.string()), value_set=pa.array(labels, pa.string()), skip_nulls=True
+    )
+    return found.fill_null(rest).cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
 def _keys_of(users: frozenset[str]) -> NDArray[np.int64]:

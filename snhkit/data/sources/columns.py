@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snhkit.data.sources.times import instant, zone
 from snhkit.errors import InputError
+from snhkit.geometry.strata import By
 
 if TYPE_CHECKING:
     from snhkit.data.sources.geo import Geometry
@@ -43,7 +44,7 @@ class Rules:
     zone of times without one, and of days. Rows with ``since`` <= time < ``until``, in
     microseconds since 1970 in UTC, and of the people ``users`` are read. ``people`` says whether
     the user of each row is "needed", "found" (read if a column has a usual name) or "named" (read
-    if ``user`` is given).
+    if ``user`` is given). ``by`` divides the rows into strata.
     """
 
     lat: str | int | None = None
@@ -58,6 +59,7 @@ class Rules:
     degrees: float = 1.0
     point: str | int | None = None
     crs: str | None = None
+    by: By | None = None
 
     @property
     def ids_required(self) -> bool:
@@ -99,7 +101,7 @@ class Layout:
     """The columns that were found in a source.
 
     ``names`` are the names of all columns; ``roles`` pairs of a role ("lat", "lon", "point",
-    "geometry", "user" or "time") and the position of its column. ``geometry`` describes the
+    "geometry", "user", "time" or "by") and the position of its column. ``geometry`` describes the
     column of geometries. ``beside`` describes another file whose user ids are numbers, if those of
     this one are text.
     """
@@ -175,8 +177,15 @@ def layout_of(
         roles["user"] = user
     if rules.time is not None:
         roles["time"] = _find_said(source, texts, "time", rules.time)
+    if rules.by is not None and rules.by.times and "time" not in roles:
+        raise InputError(
+            f"{source}: strata by {rules.by.name} need the column of times; give time=..., the "
+            "name of the column."
+        )
     if len(set(roles.values())) < len(roles):
         raise InputError(f"{source}: lat, lon, user and time must be different columns.")
+    if rules.by is not None and rules.by.from_column is not None:
+        roles["by"] = _find_said(source, texts, "by", rules.by.from_column)
     _refuse_unknown_filters(rules, roles)
     return Layout(tuple(texts), tuple(roles.items()), geometry)
 

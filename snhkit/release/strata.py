@@ -1,0 +1,306 @@
+"""Releases of strata, such as a map for each hour of the day, at the epsilon of one."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snhkit.defaults import DEFAULT_LEVEL
+from snhkit.errors import InputError
+from snhkit.geometry import Grid, Partition, RangeQueries, Region
+from snhkit.geometry.strata import By
+from snhkit.privacy import PrivacyUnit
+from snhkit.privacy.strata import in_strata
+from snhkit.release import file
+from snhkit.release.estimates import ADDED, Estimates, Queries, refuse_taken
+from snhkit.release.release import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["StrataModel", "StratifiedRelease", "Total"]
+
+_DEEP = "strata cannot hold strata; the file is damaged or was changed."
+
+
+def _refuse(description: Any, arrays: Any) -> Release:
+    raise InputError("releases of strata are read with snhkit.load.")
+
+
+@dataclass(frozen=True, eq=False)
+class StrataModel:
+    """The sum of the releases of strata, shape of all answers (q,)."""
+
+    by: By
+    parts: tuple[Release, ...]
+
+    kind: ClassVar[str] = "strata"
+
+    @property
+    def separate(self) -> bool:
+        """Whether the counts of different cells have independent noise: not known of sums."""
+        return False
+
+    @property
+    def region(self) -> Region:
+        """The region, which all strata share."""
+        return self.parts[0].region
+
+    @cached_property
+    def _shown(self) -> Grid | Partition:
+        return max(
+            (part.model.cells() for part in self.parts), key=lambda cells: len(cells.boxes())
+        )
+
+    def cells(self) -> Grid | Partition:
+        """Return the cells of the stratum with the most."""
+        return self._shown
+
+    def additive(self) -> "StrataModel":
+        """Return this model; ``Total`` adds up what the strata answer for polygons."""
+        return self
+
+    def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return the sums over strata, shape (q,)."""
+        return np.sum([part.model.answer(queries) for part in self.parts], axis=0)
+
+    def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
+        """Return the variance of the noise in the sums, shape (q,); nan if unknown."""
+        return np.sum([part.model.noise_variance(queries) for part in self.parts], axis=0)
+
+    def remarks(self) -> dict[str, str]:
+        """Return lines for the card of the release."""
+        return {"Strata": f"{self.by.name}: {', '.join(self.by.labels)}"}
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Return the arrays of all strata; their names begin with the number of the stratum."""
+        return {
+            f"{number}.{name}": array
+            for number, part in enumerate(self.parts)
+            for name, array in part.model.arrays().items()
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return the strata, and the description of the release of each, as JSON values."""
+        parts = [{"format": file.FORMAT, **part.description()} for part in self.parts]
+        return {"by": self.by.to_dict(), "strata": parts}
+
+    @classmethod
+    def restore(
+        cls,
+        region: Region,
+        arrays: Mapping[str, NDArray],
+        settings: Mapping[str, Any],
+        restored: Callable[[Any, dict[str, NDArray]], Release] = _refuse,
+    ) -> "StrataModel":
+        """Return the model in a file; ``restored`` returns the release of a stratum."""
+        by, told = By.restore(settings["by"]), settings["strata"]
+        if not isinstance(told, list) or len(told) != len(by):
+            raise InputError(f"the file must describe {len(by)} strata.")
+        own: list[dict[str, NDArray]] = [{} for _ in told]
+        for name, array in arrays.items():
+            number, dot, rest = name.partition(".")
+            if not (dot and number.isdecimal() and len(number) < 4 and int(number) < len(own)):
+                raise InputError(f"the array {name[:40]!r} belongs to no stratum.")
+            own[int(number)][rest] = array
+        parts = []
+        for description, named in zip(told, own, strict=True):
+            if isinstance(description, Mapping) and description.get("kind") == cls.kind:
+                raise InputError(_DEEP)
+            parts.append(restored(description, named))
+        if any(part.region != region for part in parts):
+            raise InputError("all strata must have the region of the file.")
+        return cls(by, tuple(parts))
+
+
+class _Sums(Estimates):
+    """The sums of what the releases of strata answer to the same queries."""
+
+    @cached_property
+    def _each(self) -> list[Estimates]:
+        parts = _model(self.release).parts
+        return [Estimates(part, self.queries, self.given) for part in parts]
+
+    @cached_property
+    def count(self) -> NDArray[np.float64]:
+        return np.sum([each.count for each in self._each], axis=0)
+
+    @cached_property
+    def variance(self) -> NDArray[np.float64]:
+        return np.sum([each.variance for each in self._each], axis=0)
+
+    @cached_property
+    def area_m2(self) -> NDArray[np.float64]:
+        return self._each[0].area_m2
+
+    @cached_property
+    def exact(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self), bool)
+
+    def bounds(self, level: float) -> NDArray[np.float64]:
+        """Return bounds whose distances from the count add up in squares over strata."""
+        bounds = np.stack([each.bounds(level) for each in self._each])
+        counts = np.stack([np.maximum(each.count, 0) for each in self._each])
+        low, high = bounds[..., 0] - counts, bounds[..., 1] - counts
+        below, above = (np.sqrt((apart**2).sum(axis=0)) for apart in (low, high))
+        return np.stack([np.maximum(self.count - below, 0), self.count + above], axis=1)
+
+
+class Total(Release):
+    """The sum over strata, a release of all records; it answers as every other release does."""
+
+    def _asked(self, queries: Queries) -> Estimates:
+        first = Estimates.of(_model(self).parts[0], queries)
+        return _Sums(self, first.queries, first.given)
+
+
+def _model(release: Release) -> StrataModel:
+    if not isinstance(release.model, StrataModel):
+        raise InputError("this release has no strata.")
+    return release.model
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StratifiedRelease:
+    """Releases of the strata of a dataset, such as one for each hour, at the epsilon of one.
+
+    A person's records are divided among the strata, so all releases together cost the epsilon of
+    one (see ``snhkit.privacy.strata``). The number of records of each stratum is private, even if
+    the number of all records is public. Such an object is made by ``PrivateDataset.release`` with
+    ``by``, and by ``load``.
+
+    Parameters
+    ----------
+    whole : Total
+        The sum over strata.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import snhkit as snh
+    >>> city = snh.Region.around(lat=37.76, lon=-122.43, side_m=1_000)
+    >>> times = np.arange(500) * 3_600
+    >>> records = snh.Points(city, np.full((500, 2), 400.0), time=times)
+    >>> data = snh.PrivateDataset(records, budget=1, unit="record")
+    >>> day = data.release("ug", epsilon=0.4, by=snh.By.hour(step=8))
+    >>> list(day)
+    ['00-07', '08-15', '16-23']
+    >>> day.estimate(snh.RangeQueries(city, [300], [300], [200], [200]))["hour"].tolist()
+    ['00-07', '08-15', '16-23']
+    >>> float(data.ledger.spent)
+    0.4
+    """
+
+    whole: Total
+
+    @classmethod
+    def of(
+        cls, by: By, parts: Sequence[Release], unit: PrivacyUnit, n: int | None
+    ) -> "StratifiedRelease":
+        """Return the releases of all strata as one object.
+
+        Parameters
+        ----------
+        by : By
+            The strata.
+        parts : sequence of Release
+            The release of each stratum, all by the same method and at the same epsilon.
+        unit : PrivacyUnit
+            The unit of privacy of all records together.
+        n : int or None
+            The number of all records, if it is public.
+        """
+        first, told = parts[0], [part.n for part in parts]
+        known = [number for number in told if number is not None]
+        spend = in_strata(by, [part.spends for part in parts])
+        return cls(
+            Total(
+                method=first.method,
+                hyperparameters=first.hyperparameters,
+                epsilon=first.epsilon,
+                unit=unit,
+                n=n if n is not None else sum(known) if len(known) == len(told) else None,
+                replayable=first.replayable,
+                spends=(spend,),
+                model=StrataModel(by, tuple(parts)),
+                delta=first.delta,
+            )
+        )
+
+    @property
+    def by(self) -> By:
+        """The strata."""
+        return _model(self.whole).by
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 of the file that ``save`` writes, as ``"sha256:"`` and 64 hex digits."""
+        return self.whole.checksum
+
+    def __getitem__(self, label: str) -> Release:
+        """Return the release of one stratum; it hides the addition or removal of one unit."""
+        if label not in self.by.labels:
+            raise InputError(
+                f"there is no stratum {label!r}; the strata are {', '.join(self.by.labels)}."
+            )
+        return _model(self.whole).parts[self.by.labels.index(label)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by.labels)
+
+    def __len__(self) -> int:
+        return len(self.by)
+
+    def total(self) -> Release:
+        """Return the sum over strata as one release, which any function for releases takes."""
+        return self.whole
+
+    def estimate(self, queries: Queries, level: float = DEFAULT_LEVEL) -> "pd.DataFrame":
+        """Return a row for each query and stratum, as ``Release.estimate`` returns for one release.
+
+        Parameters
+        ----------
+        queries, level
+            The same parameters as those of ``Release.estimate``.
+
+        Returns
+        -------
+        DataFrame or GeoDataFrame
+            The rows of all queries for the first stratum, then for the second, and so on. One more
+            column, called ``by.name`` (such as "hour"), has the label of the stratum.
+        """
+        import pandas as pd
+
+        first = Estimates.of(self[self.by.labels[0]], queries)
+        frames = []
+        for label in self:
+            frame = Estimates(self[label], first.queries, first.given).frame(level)
+            own = [column for column in frame.columns if column not in ADDED]
+            refuse_taken(frame, (self.by.name,))
+            frames.append(frame.assign(**{self.by.name: label})[[*own, self.by.name, *ADDED]])
+        together = pd.concat(frames, ignore_index=True)
+        together.attrs["intervals"] = frames[0].attrs["intervals"]
+        return together
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all strata to one file, which ``load`` reads; return the path."""
+        return self.whole.save(path)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file that ``save`` writes."""
+        return self.whole.to_bytes()
+
+    def card(self) -> dict[str, str]:
+        """Return the card of all strata together, as text by heading."""
+        return self.whole.card()
+
+    def __repr__(self) -> str:
+        return repr(self.whole)
+
+    def _repr_html_(self) -> str:
+        return self.whole._repr_html_()

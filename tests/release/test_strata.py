@@ -1,0 +1,158 @@
+"""Releases of strata: one epsilon, sums, files, and what a wrong file gets."""
+
+import json
+from fractions import Fraction
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+from safetensors.numpy import load, save
+
+import snhkit as snh
+from snhkit.errors import BudgetExceeded, InputError, ReleaseFileError
+from snhkit.privacy.strata import in_strata
+
+CITY = snh.Region.around(lat=37.76, lon=-122.43, side_m=2_000)
+N = 4_000
+BOXES = snh.RangeQueries(CITY, [0, 500], [0, 500], [2_000, 700], [2_000, 300])
+
+
+def records(n=N):
+    rng = np.random.default_rng(1)
+    times = rng.integers(0, 30 * 86_400, n)
+    return snh.Points(CITY, rng.uniform(0, 2_000, (n, 2)), rng.integers(0, 900, n), times)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return snh.PrivateDataset(records(), budget=100, unit="user", max_per_user=3)
+
+
+@pytest.fixture(scope="module")
+def day(data):
+    return data.release("identity", epsilon=2, by=snh.By.hour(6), seed=3)
+
+
+@pytest.mark.parametrize("name", ["ug", "privtree", "dawa", "denoised"])
+def test_any_method_is_built_for_each_stratum_at_one_epsilon(name):
+    data = snh.PrivateDataset(records(), budget=1, unit="user", max_per_user=3)
+    day = data.release(name, epsilon=1, by=snh.By.hour(12))
+    assert data.ledger.spent == 1
+    assert [str(spend) for spend in data.ledger.entries[0].spends] == [
+        "1 for 2 strata by hour, in parallel"
+    ]
+    assert [float(day[label].epsilon) for label in day] == [1, 1]
+    with pytest.raises(BudgetExceeded):
+        data.release("ug", epsilon="0.001", by=snh.By.hour(12))
+
+
+def test_strata_hold_their_own_records(data):
+    # With so large an epsilon, noise moves no count by 20, except once in e^(20 * 40 / 3) builds.
+    exact = snh.PrivateDataset(records(), budget=1_000, unit="record")
+    times = records().time % 86_400 // 21_600
+    day = exact.release(snh.Identity(200), epsilon=40, by=snh.By.hour(6))
+    found = day.estimate(BOXES)
+    assert found["hour"].tolist() == [label for label in day.by.labels for _ in range(2)]
+    assert found["count"][::2].to_numpy() == pytest.approx(np.bincount(times), abs=20)
+    assert day.total().answer(BOXES)[0] == pytest.approx(N, abs=40)
+
+
+def test_sums_over_strata_are_the_total(day):
+    for asked in (BOXES, gpd.GeoSeries([shapely.box(-122.44, 37.755, -122.43, 37.76)], crs=4326)):
+        total, each = day.total().estimate(asked), day.estimate(asked)
+        count = each["count"].to_numpy().reshape(len(day), -1)
+        np.testing.assert_allclose(total["count"], count.sum(axis=0))
+        squares = each["standard_error"].to_numpy().reshape(len(day), -1) ** 2
+        np.testing.assert_allclose(total["standard_error"], np.sqrt(squares.sum(axis=0)))
+        assert np.all(total["low"] < total["count"])
+        assert np.all(total["count"] < total["high"])
+        areas = each["area_m2"].to_numpy().reshape(len(day), -1)
+        np.testing.assert_array_equal(areas, np.broadcast_to(total["area_m2"], areas.shape))
+
+
+def test_the_number_of_a_stratum_is_private_where_n_is_public():
+    data = snh.PrivateDataset(records(), budget=1, unit="record", n_public=True)
+    day = data.release("ug", epsilon=0.5, by=snh.By.weekday())
+    assert day.total().n == N
+    assert "2 x 0.5" in day.card()["Privacy"]
+    for label in day:
+        assert not day[label].unit.n_public
+        assert "number of records" in day[label].card()["Paid for"]
+
+
+def test_gaussian_noise_costs_its_rho_once():
+    budget = snh.Budget(2, delta=1e-6)
+    data = snh.PrivateDataset(records(), budget, unit="user", max_per_user=3)
+    day = data.release("identity", epsilon=1, delta=1e-6, by=snh.By.weekday())
+    assert day.total().rho == day["Mon"].rho == day["Sun"].rho
+    assert data.ledger.spent <= 1
+
+
+def test_a_file_holds_all_strata(day, tmp_path):
+    again = snh.load(day.save(tmp_path / "day.snh"))
+    assert again.checksum == day.checksum
+    assert again.card() == day.card()
+    assert again.card()["Strata"] == "hour: 00-05, 06-11, 12-17, 18-23"
+    np.testing.assert_array_equal(again.estimate(BOXES), day.estimate(BOXES))
+    part = snh.load(day["06-11"].save(tmp_path / "morning.snh"))
+    assert part.answer(BOXES).tolist() == day["06-11"].answer(BOXES).tolist()
+
+
+def changed(content: bytes, change) -> bytes:
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["snhkit"])
+    arrays = load(content)
+    change(header, arrays)
+    return save(arrays, metadata={"snhkit": json.dumps(header)})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda h, a: h["settings"]["strata"].pop(), "must describe 4 strata"),
+        (lambda h, a: h["settings"].update(strata={}), "must describe 4 strata"),
+        (lambda h, a: h["settings"]["by"].update(kind="column"), "name of the column"),
+        (lambda h, a: h["settings"].pop("by"), "damaged"),
+        (lambda h, a: a.update({"9.counts": np.zeros(4)}), "belongs to no stratum"),
+        (lambda h, a: a.update({"counts": np.zeros(4)}), "belongs to no stratum"),
+        (lambda h, a: h["settings"]["strata"][0].update(kind="strata"), "cannot hold strata"),
+        (lambda h, a: h["settings"]["strata"][1]["region"].update(lat=1.0), "region of the file"),
+        (lambda h, a: h["settings"]["strata"][1].update(n=-1), "'n' must be"),
+        (lambda h, a: h["settings"]["strata"][1].update(epsilon="7"), "epsilon"),
+        (lambda h, a: h["settings"]["strata"].__setitem__(2, "text"), "not a JSON object"),
+    ],
+)
+def test_changed_files_are_refused(day, tmp_path, change, says):
+    file = tmp_path / "day.snh"
+    file.write_bytes(changed(day.to_bytes(), change))
+    with pytest.raises(ReleaseFileError, match=says):
+        snh.load(file)
+
+
+def test_what_cannot_be_divided_costs_nothing(data):
+    before = data.ledger.spent
+    columns = snh.By.column("kind", ["a", "b"])
+    with pytest.raises(InputError, match=r"PrivateDataset\.scan"):
+        data.release("ug", epsilon=1, by=columns)
+    with pytest.raises(InputError, match="delta of its own"):
+        data.release(snh.DPSGD(delta=1e-6), epsilon=1, by=snh.By.hour(6))
+    assert data.ledger.spent == before
+
+
+def test_a_label_that_is_none_names_those_that_are(day):
+    with pytest.raises(InputError, match="no stratum '25'; the strata are 00-05"):
+        day["25"]
+    square = shapely.box(-122.44, 37.755, -122.43, 37.76)
+    with pytest.raises(InputError, match="'hour'"):
+        day.estimate(gpd.GeoDataFrame({"hour": [1]}, geometry=[square], crs=4326))
+
+
+def test_the_cost_is_that_of_the_dearest_stratum(day):
+    spends = [day[label].spends for label in day]
+    assert in_strata(day.by, spends).epsilon == 2
+    dear = [spend if i else (*spend, *spend) for i, spend in enumerate(spends)]
+    assert in_strata(day.by, dear).epsilon == 4
+    with pytest.raises(InputError, match="one build for each of 4"):
+        in_strata(day.by, spends[1:])
+    assert Fraction(2) == day.total().epsilon
