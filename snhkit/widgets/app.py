@@ -189,7 +189,7 @@ def orders(session: Session, controls: Controls, earlier: dict[str, Any]) -> lis
     ]
 
 
-_CITY, _N, _BUDGET = "san_francisco", 100_000, 3
+_CITY, _N = "san_francisco", 100_000
 
 
 class App(Explorer):
@@ -244,7 +244,7 @@ def explore_app(file: OwnFile | None = None, *, opens_files: bool = True) -> App
         controls.withhold_slow()
     app = App(
         controls,
-        lambda key, n: synthetic(key, n, _BUDGET, unit),
+        lambda key, n: synthetic(key, n, None, unit),
         base_map,
         None,
         opens_files=opens_files,

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["explore"]
 
-_BUDGET = 3.0  # enough for every method once at the default epsilon
-
 
 def explore(
     points: "Points | PrivateDataset | pd.DataFrame | str | os.PathLike[str] | None" = None,
@@ -68,7 +66,7 @@ def explore(
         ``region``, and are read by ``read_points``. The number of records is then private, and
         methods that need this number spend a part of epsilon on a noisy number. To declare the
         number public, pass a ``PrivateDataset`` with ``n_public=True``. Without ``points``, twelve
-        synthetic cities are offered, each with a budget of 3.
+        synthetic cities are offered, each with a budget that holds every method once.
     region : Region, optional
         The declared region of a frame or a file.
     public : Points or path, optional
@@ -154,10 +152,9 @@ def explore(
                 )
         controls = Controls(find_city(city).key, n, hidden, epsilon, methods, sizes_m)
         _refuse_other_region(find_city(city).region, districts)
-        allowed = _BUDGET if budget is None else budget
 
         def invent(key: str, n: int) -> Session:
-            return _with(districts, synthetic(key, n, allowed, hidden))
+            return _with(districts, synthetic(key, n, budget, hidden))
 
         return Explorer(controls, invent, map_of, height, opens_files=True, tells=tells)
     if not isinstance(points, (Points, PrivateDataset)):

@@ -1,6 +1,7 @@
 """The session of an explorer: a dataset, its releases, and true counts of invented records."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from snhkit.builders import Tessellation
 from snhkit.builders.base import hyperparameters
 from snhkit.data import city, synthetic_points
 from snhkit.dataset import PrivateDataset
+from snhkit.defaults import DEFAULT_EPSILON
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
 from snhkit.geometry import Grid, Points, RangeQueries, Region, exact_counts
@@ -214,9 +216,14 @@ class Session:
         return self.records
 
 
-def synthetic(key: str, n: int, budget: Epsilon, unit: PrivacyUnit) -> Session:
-    """Return a session of ``n`` invented records of the synthetic city called ``key``."""
+def synthetic(key: str, n: int, budget: Epsilon | None, unit: PrivacyUnit) -> Session:
+    """Return a session of ``n`` invented records of the synthetic city called ``key``.
+
+    With None, the budget is the least whole number that holds every method once.
+    """
     place = city(key)
+    if budget is None:
+        budget = math.ceil(exact(DEFAULT_EPSILON) * len(METHODS))
     records = synthetic_points(place, n)
     return Session(
         title=f"{place.name}, synthetic",

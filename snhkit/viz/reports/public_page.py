@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import shapely
 
+from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
 from snhkit.districts.districts import LocalDistricts
 from snhkit.errors import InputError
@@ -98,6 +99,7 @@ def public_html(release: "Release", districts: LocalDistricts | None, imprint: I
         sure=f"{100 / (1 + math.exp(-epsilon)):.3g} %",
         place=100 * _on_scale(epsilon),
         districts=rows,
+        level=f"{100 * DEFAULT_LEVEL:g} %",
         example=_example(rows),
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
         still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
