@@ -11,7 +11,8 @@ import snhkit
 CONSTANTS = ["CITIES", "METHODS"]
 MODULES = ["districts"]
 NAMES = [
-    "AdaptiveGrid", "Budget", "BudgetExceeded", "CITIES", "DAWA", "DPSGD", "DenoisedGrid",
+    "AdaptiveGrid", "Budget", "BudgetExceeded", "By",
+    "CITIES", "DAWA", "DPSGD", "DenoisedGrid",
     "FeatureGrid", "HDMM", "HierarchicalGrid", "Identity", "InputError", "Ledger", "METHODS", "MLP",
     "Networks", "NoisyQuantile", "PGM", "ParamSelect", "Points", "Prior", "PrivTree",
     "PrivateDataset", "Privelet", "QuadTree", "RangeQueries", "Region", "Release",

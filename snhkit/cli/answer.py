@@ -87,8 +87,8 @@ def answer(file, boxes, out, as_json, raster, cell_m) -> None:
             told = str(error)
             raise InputError(told if boxes.name in told else f"{boxes}: {told}") from None
     kind = boxes.suffix if out is None or not out.suffix else out.suffix
-    for warning in outside:
-        say(f"{boxes}: {warning.message}", err=True)
+    for told in dict.fromkeys(str(warning.message) for warning in outside):
+        say(f"{boxes}: {told}", err=True)
     if as_json:
         rows = frame[list(ADDED)].round(3) + 0.0
         if isinstance(made, StratifiedRelease):

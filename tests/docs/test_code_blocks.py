@@ -113,6 +113,8 @@ def files(tmp_path_factory) -> Path:
         lat, lon = points.region.to_latlon(points.xy)
         inside = city.contains(city.to_xy(lat, lon))
         rows = pd.DataFrame({"lat": lat, "lon": lon, "person": points.user})
+        rows["started"] = pd.to_datetime(points.time, unit="s")
+        rows["vehicle"] = np.where(points.user % 3 == 0, "bike", "scooter")
         rows[inside].to_csv(folder / name, index=False)
     sides = {"south": [37.76, 37.75], "west": [-122.45, -122.42]}
     sides |= {"north": [37.77, 37.76], "east": [-122.44, -122.41]}

@@ -30,6 +30,44 @@ _HEAD = 6.0  # added to ranks in Zipf's law, so that no venue dominates
 # Weight of a world's taste in the rank of a venue. The attraction ``Layout.draw`` has weight 1, so
 # the rankings of the two worlds have a correlation of 0.5.
 _TASTE = 1.0
+_OF_TIMES = 3  # added to the seeds of a city, so that times change no position
+_MONDAY, _WEEKS = 20_759, 4  # 2026-11-02, in days since 1970
+_OFFICE = (1, 1, 1, 1, 1, 2, 6, 20, 40, 40, 36, 34, 38, 38, 36, 34, 32, 24, 10, 4, 2, 2, 1, 1)
+_SHOP = (
+    0.5,
+    0.5,
+    0.5,
+    0.5,
+    0.5,
+    0.5,
+    1,
+    3,
+    8,
+    16,
+    26,
+    32,
+    36,
+    32,
+    30,
+    32,
+    36,
+    38,
+    32,
+    18,
+    6,
+    2,
+    1,
+    1,
+)
+_BAR = (26, 16, 8, 3, 1, 0.5, 0.5, 0.5, 1, 1, 2, 6, 14, 10, 4, 4, 6, 14, 26, 38, 44, 46, 44, 36)
+_STREET = (4, 2, 1, 1, 2, 6, 22, 48, 46, 24, 16, 16, 20, 18, 18, 26, 44, 50, 34, 22, 16, 12, 10, 7)
+_ROLES = (
+    (0.4, _OFFICE, (10, 10, 10, 10, 9, 1.5, 1)),
+    (0.4, _SHOP, (8, 8, 8, 9, 11, 15, 6)),
+    (0.2, _BAR, (5, 5, 6, 8, 15, 18, 9)),
+    (0.0, _STREET, (10, 10, 10, 10, 11, 7, 5)),
+)
+"""Offices, shops, bars and streets: share of venues, weights of hours and of days from Monday."""
 _LIVELIEST = 7.8  # largest published entropy of a city, in nats
 _CALIBRATION_SEED = 2**32
 _DEFAULT_N = 100_000
@@ -61,8 +99,10 @@ def synthetic_points(
     Returns
     -------
     Points
-        The records, in the city's region, with the user of each record. Most users have a few
-        records, a few users have very many, and most of a user's records are in one district.
+        The records, in the city's region, with the user and the time of each record. Most users
+        have a few records, a few users have very many, and most of a user's records are in one
+        district. The times are in four weeks of November 2026: streets are full when people
+        commute, offices in between, bars in the evening and on weekends.
 
     Raises
     ------
@@ -95,7 +135,8 @@ def synthetic_points(
     xy = _positions(rng, place, world, at)
     user = _users(rng, layout(place).district[at])
     shuffled = rng.permutation(n)
-    return Points(place.region, xy[shuffled], user[shuffled])
+    time = _times(np.random.default_rng([*_seeds(place, world, seed), _OF_TIMES]), place, at)
+    return Points(place.region, xy[shuffled], user[shuffled], time[shuffled])
 
 
 def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64]:
@@ -116,7 +157,11 @@ def popularity(place: City, world: World, exponent: float) -> NDArray[np.float64
 
 
 def _generator(place: City, world: World, seed: int) -> np.random.Generator:
-    return np.random.default_rng([zlib.crc32(place.key.encode()), _STREAM[world], seed])
+    return np.random.default_rng(_seeds(place, world, seed))
+
+
+def _seeds(place: City, world: World, seed: int) -> tuple[int, int, int]:
+    return zlib.crc32(place.key.encode()), _STREAM[world], seed
 
 
 def _visits(rng: np.random.Generator, shares: NDArray[np.float64], n: int) -> NDArray[np.int64]:
@@ -159,6 +204,22 @@ def _users(rng: np.random.Generator, district: NDArray[np.int64]) -> NDArray[np.
     user = np.empty(n, np.int64)
     user[np.argsort(home)] = np.repeat(rng.permutation(users), sizes[:users])[:n]
     return user
+
+
+def _times(rng: np.random.Generator, place: City, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the local time of each record, in seconds since 1970, from the role of its place."""
+    town = layout(place)
+    drawn = np.random.default_rng(zlib.crc32(place.key.encode())).uniform(size=len(town.venues))
+    role = np.full(len(town.places), len(_ROLES) - 1)  # streets and gates
+    role[: len(drawn)] = np.searchsorted(np.cumsum([share for share, _, _ in _ROLES[:-1]]), drawn)
+    hour, day = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
+    for number, (_, by_hour, by_day) in enumerate(_ROLES):
+        mine = role[at] == number
+        for weights, found in ((by_hour, hour), (by_day, day)):
+            shares = np.cumsum(weights) / np.sum(weights)
+            found[mine] = np.searchsorted(shares, rng.uniform(size=mine.sum()), side="right")
+    week = rng.integers(0, _WEEKS, len(at))
+    return ((_MONDAY + 7 * week + day) * 24 + hour) * 3_600 + rng.integers(0, 3_600, len(at))
 
 
 @lru_cache(maxsize=32)
