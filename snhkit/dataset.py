@@ -414,6 +414,7 @@ class PrivateDataset:
         n: int | None = None,
         public: Points | None = None,
         measure: str = "rel_error",
+        by: By | None = None,
     ) -> "Recommendation":
         """Return the errors to expect of a release, and the method with the least, at no cost.
 
@@ -432,6 +433,8 @@ class PrivateDataset:
             Public points of the region that are about as clustered as the records.
         measure : str
             The error to minimise, as in ``recommend``.
+        by : By, optional
+            The strata of a release; each has its share of the records, in the mean.
 
         Raises
         ------
@@ -464,7 +467,7 @@ class PrivateDataset:
             n = self.n
         self._refuse_own(public)
         return recommend(
-            n,
+            n if by is None else max(n // len(by), 1),
             epsilon,
             sizes_m,
             public=public,

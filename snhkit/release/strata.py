@@ -166,11 +166,12 @@ def _model(release: Release) -> StrataModel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StratifiedRelease:
+class StratifiedRelease(Mapping[str, Release]):
     """Releases of the strata of a dataset, such as one for each hour, at the epsilon of one.
 
     A person's records are divided among the strata, so all releases together cost the epsilon of
-    one (see ``snhkit.privacy.strata``). The number of records of each stratum is private, even if
+    one (see ``snhkit.privacy.strata``). It is a mapping of labels to releases, which maps and
+    figures of several releases take. The number of records of each stratum is private, even if
     the number of all records is public. Such an object is made by ``PrivateDataset.release`` with
     ``by``, and by ``load``.
 

@@ -156,3 +156,17 @@ def test_the_cost_is_that_of_the_dearest_stratum(day):
     with pytest.raises(InputError, match="one build for each of 4"):
         in_strata(day.by, spends[1:])
     assert Fraction(2) == day.total().epsilon
+
+
+def test_maps_and_figures_take_all_strata(day):
+    from snhkit.viz.figures.plots import surface_figure
+    from snhkit.viz.maps.maps import compare_map
+
+    assert [axis.get_title() for axis in surface_figure(day).axes[:4]] == list(day)
+    assert all(label in compare_map(day).get_root().render() for label in day)
+
+
+def test_a_plan_for_strata_is_that_of_fewer_records(data):
+    few = data.plan(epsilon=1, n=1_000).evidence["rel_error"]
+    day = data.plan(epsilon=1, n=4_000, by=snh.By.hour(6)).evidence["rel_error"]
+    assert few.tolist() == day.tolist()
