@@ -10,7 +10,7 @@ from snhkit.geometry import Region
 from snhkit.models import GridModel, Model, PackedGridModel, PartitionModel
 from snhkit.release import Release, file
 from snhkit.release.file import check_header
-from snhkit.release.strata import StrataModel, StratifiedRelease, Total
+from snhkit.release.strata import StrataModel, StratifiedRelease
 
 __all__ = ["load"]
 
@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Release | StratifiedRelease:
     try:
         file.check_format(description)
         made = _restored(description, arrays)
-        return StratifiedRelease(made) if isinstance(made, Total) else made
+        return StratifiedRelease(made) if made.model.kind == StrataModel.kind else made
     except SnhkitError as error:
         raise ReleaseFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
@@ -73,7 +73,8 @@ def _restored(description: Any, arrays: dict[str, NDArray]) -> Release:
     description = check_header(description)
     region, settings = Region(**description["region"]), description["settings"]
     if description["kind"] == StrataModel.kind:
-        return Total.restore(description, StrataModel.restore(region, arrays, settings, _restored))
+        model = StrataModel.restore(region, arrays, settings, _restored)
+        return Release.restore(description, model)
     kind = _kind(description["kind"])
     file.check_arrays(arrays, getattr(kind, "packed_dtype", None))
     file.check_numbers(settings)

@@ -199,7 +199,7 @@ def release(
         if page is not None:
             write(
                 page,
-                _page(made.total(), page_districts or districts, label, {"title": title, **texts}),
+                _page(made, page_districts or districts, label, {"title": title, **texts}),
             )
             files.append(page)
     except SnhkitError as error:

@@ -53,6 +53,9 @@ class Estimates:
     def of(cls, release: "Release", given: Queries) -> "Estimates":
         """Return the answers to queries of any kind that ``Release.estimate`` takes."""
         region = release.region
+        if strata := _strata_of(release):
+            first = cls.of(strata[0], given)
+            return cls(release, first.queries, first.given)
         if isinstance(given, RangeQueries):
             if given.region != region:
                 raise InputError(
@@ -81,6 +84,11 @@ class Estimates:
         )
 
     @cached_property
+    def _strata(self) -> list["Estimates"]:
+        """The answers of each stratum if the release is the sum over strata; else none."""
+        return [Estimates(part, self.queries, self.given) for part in _strata_of(self.release)]
+
+    @cached_property
     def _parts(self) -> Model:
         return self.release.model.additive()
 
@@ -100,6 +108,8 @@ class Estimates:
     @cached_property
     def count(self) -> NDArray[np.float64]:
         """The estimated count of each query, in records, shape (q,)."""
+        if self._strata:
+            return np.sum([each.count for each in self._strata], axis=0)
         if isinstance(self.queries, RangeQueries):
             return self.release.model.answer(self.queries)
         _, cells, share = self._cover
@@ -110,6 +120,8 @@ class Estimates:
     @cached_property
     def variance(self) -> NDArray[np.float64]:
         """The variance of the noise in each count, shape (q,); nan if unknown."""
+        if self._strata:
+            return np.sum([each.variance for each in self._strata], axis=0)
         if isinstance(self.queries, RangeQueries):
             return self.release.model.noise_variance(self.queries)
         _, cells, share = self._cover
@@ -128,6 +140,8 @@ class Estimates:
     @cached_property
     def area_m2(self) -> NDArray[np.float64]:
         """The area of each query inside the region in square metres, shape (q,)."""
+        if self._strata:
+            return self._strata[0].area_m2
         if isinstance(self.queries, RangeQueries):
             inside = self.queries.clipped()
             return inside.width * inside.height
@@ -154,6 +168,8 @@ class Estimates:
         independent and of known distribution; elsewhere, from errors that were measured on public
         cities.
         """
+        if self._strata:
+            return self._summed_bounds(level)
         told = Counted(
             self.count, self.variance, self.area_m2, self.cells, self.release.record_epsilon
         )
@@ -165,6 +181,13 @@ class Estimates:
                 self.count[rows], self.cells[rows], one or 0.0, level, gaussian=gaussian
             )
         return found
+
+    def _summed_bounds(self, level: float) -> NDArray[np.float64]:
+        """Return bounds whose distances from the count add up in squares over strata."""
+        bounds = np.stack([each.bounds(level) for each in self._strata])
+        counts = np.stack([np.maximum(each.count, 0) for each in self._strata])
+        apart = np.sqrt(((bounds - counts[..., None]) ** 2).sum(axis=0))
+        return np.stack([np.maximum(self.count - apart[:, 0], 0), self.count + apart[:, 1]], axis=1)
 
     @cached_property
     def exact(self) -> NDArray[np.bool_]:
@@ -237,6 +260,11 @@ def estimates(
     together = pd.concat(parts)
     together.attrs["intervals"] = " ".join(told)
     return together
+
+
+def _strata_of(release: "Release") -> tuple["Release", ...]:
+    """Return the releases of strata of which a release is the sum; none for all others."""
+    return getattr(release.model, "strata", ())
 
 
 def refuse_taken(rows: "pd.DataFrame", names: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from snhkit.release.release import Release
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["StrataModel", "StratifiedRelease", "Total"]
+__all__ = ["StrataModel", "StratifiedRelease"]
 
 _DEEP = "strata cannot hold strata; the file is damaged or was changed."
 
@@ -37,7 +37,7 @@ class StrataModel:
     """The sum of the releases of strata, shape of all answers (q,)."""
 
     by: By
-    parts: tuple[Release, ...]
+    strata: tuple[Release, ...]
 
     kind: ClassVar[str] = "strata"
 
@@ -49,12 +49,12 @@ class StrataModel:
     @property
     def region(self) -> Region:
         """The region, which all strata share."""
-        return self.parts[0].region
+        return self.strata[0].region
 
     @cached_property
     def _shown(self) -> Grid | Partition:
         return max(
-            (part.model.cells() for part in self.parts), key=lambda cells: len(cells.boxes())
+            (part.model.cells() for part in self.strata), key=lambda cells: len(cells.boxes())
         )
 
     def cells(self) -> Grid | Partition:
@@ -62,16 +62,16 @@ class StrataModel:
         return self._shown
 
     def additive(self) -> "StrataModel":
-        """Return this model; ``Total`` adds up what the strata answer for polygons."""
+        """Return this model; ``Estimates`` adds up what the strata answer for polygons."""
         return self
 
     def answer(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the sums over strata, shape (q,)."""
-        return np.sum([part.model.answer(queries) for part in self.parts], axis=0)
+        return np.sum([part.model.answer(queries) for part in self.strata], axis=0)
 
     def noise_variance(self, queries: RangeQueries) -> NDArray[np.float64]:
         """Return the variance of the noise in the sums, shape (q,); nan if unknown."""
-        return np.sum([part.model.noise_variance(queries) for part in self.parts], axis=0)
+        return np.sum([part.model.noise_variance(queries) for part in self.strata], axis=0)
 
     def remarks(self) -> dict[str, str]:
         """Return lines for the card of the release."""
@@ -81,13 +81,13 @@ class StrataModel:
         """Return the arrays of all strata; their names begin with the number of the stratum."""
         return {
             f"{number}.{name}": array
-            for number, part in enumerate(self.parts)
+            for number, part in enumerate(self.strata)
             for name, array in part.model.arrays().items()
         }
 
     def settings(self) -> dict[str, Any]:
         """Return the strata, and the description of the release of each, as JSON values."""
-        parts = [{"format": file.FORMAT, **part.description()} for part in self.parts]
+        parts = [{"format": file.FORMAT, **part.description()} for part in self.strata]
         return {"by": self.by.to_dict(), "strata": parts}
 
     @classmethod
@@ -118,53 +118,6 @@ class StrataModel:
         return cls(by, tuple(parts))
 
 
-class _Sums(Estimates):
-    """The sums of what the releases of strata answer to the same queries."""
-
-    @cached_property
-    def _each(self) -> list[Estimates]:
-        parts = _model(self.release).parts
-        return [Estimates(part, self.queries, self.given) for part in parts]
-
-    @cached_property
-    def count(self) -> NDArray[np.float64]:
-        return np.sum([each.count for each in self._each], axis=0)
-
-    @cached_property
-    def variance(self) -> NDArray[np.float64]:
-        return np.sum([each.variance for each in self._each], axis=0)
-
-    @cached_property
-    def area_m2(self) -> NDArray[np.float64]:
-        return self._each[0].area_m2
-
-    @cached_property
-    def exact(self) -> NDArray[np.bool_]:
-        return np.zeros(len(self), bool)
-
-    def bounds(self, level: float) -> NDArray[np.float64]:
-        """Return bounds whose distances from the count add up in squares over strata."""
-        bounds = np.stack([each.bounds(level) for each in self._each])
-        counts = np.stack([np.maximum(each.count, 0) for each in self._each])
-        low, high = bounds[..., 0] - counts, bounds[..., 1] - counts
-        below, above = (np.sqrt((apart**2).sum(axis=0)) for apart in (low, high))
-        return np.stack([np.maximum(self.count - below, 0), self.count + above], axis=1)
-
-
-class Total(Release):
-    """The sum over strata, a release of all records; it answers as every other release does."""
-
-    def _asked(self, queries: Queries) -> Estimates:
-        first = Estimates.of(_model(self).parts[0], queries)
-        return _Sums(self, first.queries, first.given)
-
-
-def _model(release: Release) -> StrataModel:
-    if not isinstance(release.model, StrataModel):
-        raise InputError("this release has no strata.")
-    return release.model
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StratifiedRelease(Mapping[str, Release]):
     """Releases of the strata of a dataset, such as one for each hour, at the epsilon of one.
@@ -177,7 +130,7 @@ class StratifiedRelease(Mapping[str, Release]):
 
     Parameters
     ----------
-    whole : Total
+    whole : Release
         The sum over strata.
 
     Examples
@@ -197,7 +150,7 @@ class StratifiedRelease(Mapping[str, Release]):
     0.4
     """
 
-    whole: Total
+    whole: Release
 
     @classmethod
     def of(
@@ -220,7 +173,7 @@ class StratifiedRelease(Mapping[str, Release]):
         known = [number for number in told if number is not None]
         spend = in_strata(by, [part.spends for part in parts])
         return cls(
-            Total(
+            Release(
                 method=first.method,
                 hyperparameters=first.hyperparameters,
                 epsilon=first.epsilon,
@@ -234,9 +187,15 @@ class StratifiedRelease(Mapping[str, Release]):
         )
 
     @property
+    def _strata(self) -> StrataModel:
+        if not isinstance(self.whole.model, StrataModel):
+            raise InputError("this release has no strata.")
+        return self.whole.model
+
+    @property
     def by(self) -> By:
         """The strata."""
-        return _model(self.whole).by
+        return self._strata.by
 
     @property
     def checksum(self) -> str:
@@ -249,7 +208,7 @@ class StratifiedRelease(Mapping[str, Release]):
             raise InputError(
                 f"there is no stratum {label!r}; the strata are {', '.join(self.by.labels)}."
             )
-        return _model(self.whole).parts[self.by.labels.index(label)]
+        return self._strata.strata[self.by.labels.index(label)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.by.labels)

@@ -1,6 +1,7 @@
 """An HTML page of a release for readers who were never told about it."""
 
 import base64
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 import shapely
+from PIL import Image
 
 from snhkit.defaults import DEFAULT_LEVEL
 from snhkit.districts.boxes import estimates_text
@@ -20,6 +22,7 @@ from snhkit.methods import METHODS, key_of, title_of
 from snhkit.privacy import written
 from snhkit.release.intervals import meaning
 from snhkit.release.polygon_model import PolygonModel
+from snhkit.release.strata import StratifiedRelease
 from snhkit.viz.figures.plots import surface_figure
 from snhkit.viz.maps.districts import answers, density
 from snhkit.viz.maps.surface import ColourScale, Surface
@@ -75,13 +78,17 @@ class Imprint:
         return {head: text for name, head in heads.items() if (text := getattr(self, name))}
 
 
-def public_html(release: "Release", districts: LocalDistricts | None, imprint: Imprint) -> str:
+def public_html(
+    made: "Release | StratifiedRelease", districts: LocalDistricts | None, imprint: Imprint
+) -> str:
     """Return an HTML page for the publication of a release; the page needs no other files.
 
     A reader finds what was counted, what may be concluded, a map on which boxes are counted by the
-    page itself, the districts, the meaning of epsilon, and the release as a download. InputError is
-    raised if the release must not be published.
+    page itself, the districts, the meaning of epsilon, and the release as a download. For strata,
+    all of this is of their sum, and a picture of each stratum can be played. InputError is raised
+    if the release must not be published.
     """
+    release = made.total()
     if warning := release.card().get("Warning"):
         raise InputError(f"This release must not be published: {warning}")
     frame = None if districts is None else answers(release, districts)
@@ -104,11 +111,33 @@ def public_html(release: "Release", districts: LocalDistricts | None, imprint: I
         about_intervals=f"{said} {_NO_INTERVAL if 'not known' in said else _TOO_FEW}",
         still=picture(surface_figure({imprint.title: release}), "Where records were counted."),
         facts=_facts(release),
+        strata=_frames(made) if isinstance(made, StratifiedRelease) else None,
         checksum=release.checksum,
         file=base64.b64encode(release.to_bytes()).decode("ascii"),
         table="" if frame is None else _in_base64(estimates_text(frame, ".csv")),
         **_drawn(release, districts),
     )
+
+
+def _frames(made: StratifiedRelease) -> dict[str, Any]:
+    """Return pictures of all strata on one colour scale, their labels, and all side by side."""
+    surfaces = {label: Surface.drawn(release) for label, release in made.items()}
+    scale = ColourScale.shared(surfaces.values())
+    pictures = []
+    for surface in surfaces.values():
+        image = Image.fromarray(np.ascontiguousarray(scale.levels(surface.density).T[::-1]), "P")
+        image.putpalette(scale.palette.tobytes())
+        file = io.BytesIO()
+        image.save(file, format="PNG", optimize=True)
+        pictures.append(base64.b64encode(file.getvalue()).decode("ascii"))
+    figure = surface_figure(surfaces, columns=6)
+    return {
+        "name": made.by.name.replace("_", " and "),
+        "labels": list(surfaces),
+        "pictures": pictures,
+        "top": f"{scale.top:g} {scale.unit}",
+        "still": picture(figure, f"Where records were counted, by {made.by.name}."),
+    }
 
 
 def _on_scale(epsilon: float) -> float:

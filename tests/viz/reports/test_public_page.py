@@ -1,3 +1,4 @@
+import json
 import re
 
 import geopandas as gpd
@@ -75,3 +76,37 @@ def test_what_must_not_be_published_is_refused():
     seeded = data.release(snh.UniformGrid(), epsilon=1, seed=1)
     with pytest.raises(InputError, match="must not be published"):
         public_html(seeded, None, Imprint("x"))
+
+
+@pytest.fixture(scope="module")
+def week():
+    data = snh.PrivateDataset(RECORDS, budget=10, unit="record")
+    return data.release(snh.Identity(cell_m=500), epsilon=1, by=snh.By.weekday())
+
+
+def test_the_page_of_strata_has_a_picture_of_each(week):
+    page = public_html(week, districts(), Imprint("Trips"))
+    assert "<h2>By weekday</h2>" in page
+    labels, pictures = re.search(r"snhkitFrames\((\[.*?\]), (\[.*?\])\);", page).groups()
+    assert json.loads(labels) == list(week)
+    assert len({*json.loads(pictures)}) == 7
+    total = answers(week.total(), districts())["count"][0]
+    assert f"{total:,.0f}" in dict(row[:2] for row in cells(page) if len(row) == 5).values()
+
+
+@pytest.mark.browser
+def test_the_days_of_a_week_are_chosen_and_played(week, chromium, tmp_path):
+    file = tmp_path / "week.html"
+    file.write_text(public_html(week, None, Imprint("Trips")), encoding="utf-8")
+    page = chromium.new_page()
+    page.goto(file.as_uri())
+    label, frame = page.locator("#label"), page.locator("#frame")
+    assert label.inner_text() == "Mon"
+    first = frame.get_attribute("src")
+    page.locator("#stratum").press("ArrowRight")
+    assert label.inner_text() == "Tue"
+    assert frame.get_attribute("src") != first
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("Wed", exact=True).wait_for()
+    page.get_by_role("button", name="Pause").click()
+    assert page.get_by_role("button", name="Play").is_visible()
