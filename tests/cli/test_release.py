@@ -1,16 +1,15 @@
 """`snhkit release`: what it prints and which files it writes."""
 
 import json
-import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import geopandas as gpd
 import pytest
+from click.testing import CliRunner
 
 import snhkit as snh
+from snhkit.cli.main import app
 
 
 def test_release_prints_only_what_was_paid_for_or_is_for_the_owner(run, trips, tmp_path):
@@ -47,18 +46,7 @@ def test_release_counts_the_districts_of_a_file(run, trips, wards, tmp_path):
 
 
 def test_release_can_hide_users(run, trips, tmp_path):
-    words = [
-        "release",
-        *trips,
-        "--method",
-        "ug",
-        "--epsilon",
-        "1",
-        "--budget",
-        "1",
-        "--out",
-        "u.snh",
-    ]
+    words = ["release", *trips, "--method", "ug", "--epsilon", 1, "--budget", 1, "--out", "u.snh"]
     code, _, err = run(*words, "--user", "user", "--max-per-user", 3)
     assert code == 0, err
     unit = snh.load(tmp_path / "u.snh").unit
@@ -67,12 +55,8 @@ def test_release_can_hide_users(run, trips, tmp_path):
 
 def test_a_release_goes_to_standard_output_whole(trips, tmp_path):
     words = ["release", *trips, "--method", "ug", "--epsilon", "1", "--budget", "1", "--out", "-"]
-    code = f"import sys; from snhkit.cli.main import main; sys.argv[1:] = {words}; main()"
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path.parent)}
-    done = subprocess.run(  # the interpreter of this test
-        [sys.executable, "-c", code], capture_output=True, check=True, env=environment
-    )
-    (tmp_path / "piped.snh").write_bytes(done.stdout)
+    done = CliRunner().invoke(app, words)
+    (tmp_path / "piped.snh").write_bytes(done.stdout_bytes)
     assert snh.load(tmp_path / "piped.snh").method == "UniformGrid"
     assert not (tmp_path / "-").exists()
 

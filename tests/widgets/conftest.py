@@ -16,6 +16,12 @@ import pytest
 TOKEN = "only-on-this-machine"
 
 
+@pytest.fixture(autouse=True)
+def _a_small_city(monkeypatch):
+    """Let the app begin with fewer invented records, which are drawn sooner."""
+    monkeypatch.setattr("snhkit.widgets.app._N", 1_000)
+
+
 @pytest.fixture
 def window(chromium) -> Iterator:
     """Yield a page of 1280 by 800; its errors and its requests to the network fail the test."""

@@ -34,14 +34,14 @@ def test_nothing_is_kept_before_there_is_something_to_go_on_with(app):
 def test_a_city_goes_on_with_its_boxes_and_both_epsilons(app):
     app.build("ug")
     app._controls.epsilon.value = 1.0
-    app.build("ug", "dawa")
+    app.build("ug", "ag")
     app.map.boxes = [BOX]
     again = explore_app()
     again._saved.browser.stored = app._saved.browser.state
     assert "<b>Fargo, synthetic</b> open, with 3 releases and 1 boxes" in again._saved.words.value
     assert again._saved._offer.layout.display == ""
     again._saved.buttons[0].click()
-    assert list(again.releases) == ["UG, ε = 0.2", "UG, ε = 1", "DAWA, ε = 1"]
+    assert list(again.releases) == ["UG, ε = 0.2", "UG, ε = 1", "AG, ε = 1"]
     assert again.map.boxes == [BOX]
     assert again.dataset.n == 1_000
     assert again._controls.epsilon.value == 1.0

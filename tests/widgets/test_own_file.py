@@ -45,6 +45,10 @@ def test_a_file_keeps_its_budget_and_its_releases(path):
     explorer.build("ug")
     boxes = explorer.boxes
     counts = explorer.releases["UG, ε = 0.2"].answer(boxes)
+    code = explorer._export._on_screen().code
+    assert f"snh.read_points({str(path)!r}, region)" in code
+    assert f"ledger={str(path) + '.ledger'!r}" in code
+    assert "budget=" not in code  # a fresh budget would forget what was spent
     again = explore_app(own(path))
     assert float(again.dataset.ledger.remaining) == 0.8
     assert list(again.releases) == ["UG, ε = 0.2"]
@@ -74,16 +78,6 @@ def test_teaching_mode_is_impossible_for_a_file(path):
     with pytest.raises(InputError, match="number of records is private"):
         _ = explorer.dataset.n
     assert "2003" not in str([html.value for html in explorer._said.values()]).replace(",", "")
-
-
-def test_the_code_reads_the_file_under_its_ledger(path):
-    explorer = explore_app(own(path, budget="1"))
-    explorer.build("ug")
-    code = explorer._export._on_screen().code
-    assert f"snh.read_points({str(path)!r}, region)" in code
-    assert f"ledger={str(path) + '.ledger'!r}" in code
-    assert "budget=" not in code  # a fresh budget would forget what was spent
-    compile(code, "copied", "exec")
 
 
 def test_the_panel_draws_the_declared_square_and_opens_the_file(path):

@@ -15,6 +15,7 @@ import snhkit as snh
 from snhkit.experiment import OWNER_ONLY
 from snhkit.experiment.run import Comparison, Plan, run
 from snhkit.methods import METHODS
+from snhkit.viz.reports.page import maps
 from snhkit.viz.reports.report import report_html, table_for_people, terminal_tables
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
@@ -149,15 +150,18 @@ def test_each_measure_has_a_section(parsed):
     ]  # fmt: skip
 
 
-def test_a_region_smaller_than_every_band():
+def test_a_region_smaller_than_every_band_and_a_seed_that_is_a_second_warning(text):
     city = snh.Region.around(lat=43.04, lon=-87.91, side_m=90)
     records = snh.Points(city, np.random.default_rng(1).uniform(0, 90, (200, 2)))
     boxes = snh.RangeQueries.sample(records, 5, (5, 10))
-    tiny = run(records, None, boxes, Plan(("ug",), (1,)))
+    tiny = run(records, None, boxes, Plan(("ug",), (1,), seed=3))
     page = Page(report_html(tiny, title="T", about="A"))
     assert "smaller than the squares of every range of sizes" in " ".join(page.of("p"))
     assert "by the length of their sides" not in terminal_tables(tiny)
     assert tiny.rows()[0]["sizes"] == []
+    assert "came from a seed" not in text
+    assert page.of("p")[0] == OWNER_ONLY
+    assert "came from a seed" in page.of("p")[1]
 
 
 def test_a_terminal_of_80_columns_shows_it_all(found):
@@ -219,24 +223,12 @@ def test_pictures_are_whole(parsed):
         assert imread(io.BytesIO(plot)).shape[2] == 4
 
 
-def test_a_seed_is_a_second_warning(found, text):
-    assert "came from a seed" not in text
-    plan = Plan(("ug",), (1,), seed=3)
-    records = found.dataset._source._points
-    boxes = snh.RangeQueries.sample(records, 5)
-    replayable = report_html(run(records, None, boxes, plan), title="T", about="A")
-    told = [text for inside, text in Page(replayable).texts if inside == "p"]
-    assert told[0] == OWNER_ONLY
-    assert "came from a seed" in told[1]
-    assert "replayable" in replayable
-
-
 def test_without_offline_maps_there_is_a_picture(found, monkeypatch):
     there = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "offlinefolium" else there(name)
     )
-    page = Page(report_html(found, title="T", about="A"))
-    assert not page.frames
-    assert len(page.images) == 5
-    assert len(np.unique(imread(io.BytesIO(page.images[4]))[..., :3].reshape(-1, 3), axis=0)) > 50
+    shown = Page(maps({"UG": found.releases["ug", 1.0]}))
+    (picture,) = shown.images
+    assert not shown.frames
+    assert len(np.unique(imread(io.BytesIO(picture))[..., :3].reshape(-1, 3), axis=0)) > 50
