@@ -152,6 +152,9 @@ def test_boxes_from_python_are_shown_numbered_and_kept(host):
     saved = len(host.evaluate("models.view.saved"))
     host.wait_for_timeout(300)
     assert len(host.evaluate("models.view.saved")) == saved  # no echo
+    draw.frame.locator(".leaflet-draw-edit-remove").click()
+    draw.act("Clear All")
+    draw.wait(0)
 
 
 def test_python_and_the_map_agree_after_a_change_in_the_middle_of_an_edit(host):
@@ -195,21 +198,6 @@ def test_boxes_are_drawn_moved_sized_and_removed_by_keys_alone(host):
     draw.wait(0)
 
 
-def test_the_wheel_zooms_with_ctrl_only(host):
-    draw = Driven(host)
-    draw.until("map.getZoom() > 11.5")
-    before = draw.map("map.getZoom()")
-    at = draw.frame.locator(".leaflet-container").bounding_box()
-    host.mouse.move(at["x"] + 200, at["y"] + 200)
-    host.mouse.wheel(0, -200)
-    host.wait_for_timeout(300)
-    assert draw.map("map.getZoom()") == before
-    host.keyboard.down("Control")
-    host.mouse.wheel(0, -200)
-    host.keyboard.up("Control")
-    draw.until(f"map.getZoom() > {before}")
-
-
 def test_numbers_stand_outside_small_boxes_on_all_maps_and_move_with_an_edit(host):
     draw = Driven(host, boxes=TWO)
     draw.wait(2)
@@ -233,7 +221,7 @@ def test_numbers_stand_outside_small_boxes_on_all_maps_and_move_with_an_edit(hos
     assert draw.map(places)[1] == pytest.approx(before[1], abs=2)
 
 
-def test_a_declared_square_is_drawn_and_a_view_is_taken(host):
+def test_a_declared_square_is_drawn_a_view_is_taken_and_the_wheel_zooms_with_ctrl_only(host):
     draw = Driven(host)
     draw.model("fromPython", "declared", [37.70, -122.50, 37.80, -122.40])
     draw.frame.locator("path.snhkit-declared").wait_for()
@@ -242,15 +230,17 @@ def test_a_declared_square_is_drawn_and_a_view_is_taken(host):
     draw.model("fromPython", "view", [37.75, -122.45, 37.76, -122.44])
     draw.until("map.getZoom() > 14 && map.getBounds().contains([37.755, -122.445])")
     draw.frame.locator(".snhkit-home").click()
-    draw.until("map.getZoom() < 13")
-
-
-def test_clear_all(host):
-    draw = Driven(host, boxes=TWO)
-    draw.wait(2)
-    draw.frame.locator(".leaflet-draw-edit-remove").click()
-    draw.act("Clear All")
-    draw.wait(0)
+    draw.until("map.getZoom() < 13 && !map._animatingZoom")
+    before = draw.map("map.getZoom()")
+    at = draw.frame.locator(".leaflet-container").bounding_box()
+    host.mouse.move(at["x"] + 200, at["y"] + 200)
+    host.mouse.wheel(0, -200)
+    host.wait_for_timeout(300)
+    assert draw.map("map.getZoom()") == before
+    host.keyboard.down("Control")
+    host.mouse.wheel(0, -200)
+    host.keyboard.up("Control")
+    draw.until(f"map.getZoom() > {before}")
 
 
 def test_a_picture_comes_and_goes_under_the_boxes(host):
@@ -370,7 +360,7 @@ def test_districts_come_and_go_under_the_boxes_and_say_their_lines_as_text(host)
     draw.wait(2)
 
 
-def test_only_the_other_half_with_the_token_is_heard(host):
+def test_only_the_other_half_with_the_token_is_heard_and_the_frame_is_shut_in(host):
     host.evaluate("document.body.insertAdjacentHTML('beforeend', '<div id=other></div>')")
     draw, other = Driven(host), Driven(host, place="other")
     forged = "(token) => WHO.postMessage({token, kind: 'boxes', value: [[0, 0, 1, 1]]}, '*')"
@@ -388,10 +378,6 @@ def test_only_the_other_half_with_the_token_is_heard(host):
     draw.frame.evaluate(forged.replace("WHO", "window.parent"), draw.token)
     host.wait_for_function("() => models.view.get('boxes').length === 1")
     assert other.boxes == []
-
-
-def test_the_frame_is_shut_in(host):
-    draw = Driven(host)
     reach = "() => { try { return parent.document.title; } catch (e) { return e.name; } }"
     assert draw.frame.evaluate(reach) == "SecurityError"
     fetch = "() => fetch('http://127.0.0.1:9/').then(() => 'out', (e) => e.name)"
@@ -444,34 +430,22 @@ class Told:
         return np.arange(len(queries), dtype=float)
 
 
-def test_layers_added_to_a_map_are_chosen_beside_those_it_had(window, tmp_path):
-    fmap = compare_map({"First": Told()})
-    compare_map({"Second": Told(), "Third": Told()}, m=fmap)
-    page = tmp_path / "map.html"
-    page.write_text(to_html(fmap), encoding="utf-8")
-    window.goto(page.as_uri())
-    title, choices = (
-        window.locator(".snhkit-legend-title"),
-        window.locator(".leaflet-control-layers-base input"),
-    )
-    assert choices.count() == 3
-    assert title.inner_text() == "Second"
-    assert choices.nth(1).is_checked()
-    choices.nth(0).check()
-    assert title.inner_text() == "First"
-    assert window.locator("img.leaflet-image-layer").count() == 1
-
-
-def test_the_comparison_map_switches_layer_and_legend(window, tmp_path):
+def test_a_comparison_added_to_a_map_switches_layer_and_legend(window, tmp_path):
     name = "<img src=x onerror='document.title = 1'>"
     boxes = RangeQueries(CITY, [3_000], [3_000], [4_000], [4_000])
     page = tmp_path / "map.html"
-    page.write_text(to_html(compare_map({"First": Told(), name: Told()}, boxes)), encoding="utf-8")
+    fmap = compare_map({"Added to": Told()})
+    compare_map({"First": Told(), name: Told()}, boxes, m=fmap)
+    page.write_text(to_html(fmap), encoding="utf-8")
     window.goto(page.as_uri())
     title = window.locator(".snhkit-legend-title")
+    choices = window.locator(".leaflet-control-layers-base input")
+    assert choices.count() == 3
     assert title.inner_text() == "First"
-    window.locator(".leaflet-control-layers-base input").nth(1).check()
-    assert title.inner_text() == name
+    assert choices.nth(1).is_checked()
+    for which, told in ((0, "Added to"), (2, name)):
+        choices.nth(which).check()
+        assert title.inner_text() == told
     assert window.locator("img.leaflet-image-layer").count() == 1
     window.locator("path.snhkit-box").hover()
     assert "First: 0.0" in window.locator(".leaflet-tooltip", has_text="Box 1").inner_text()
